@@ -1,0 +1,1 @@
+"""Machines that expressions are about: where registers and memory come from."""

@@ -1,0 +1,341 @@
+"""Arithmetic on bit patterns that are the same in every slot, or differ from slot to slot.
+
+``Bits`` is a Python int when all slots agree, else an array with one element a slot: ``uint64`` for patterns of at
+most 64 bits, Python ints (``object``) for wider ones. Every pattern is unsigned and smaller than ``2**width``; what
+it means is the business of the type. This module is the only one that knows that there are two forms: everything
+built on it is written once, for one lane and for six hundred thousand.
+
+Arguments named ``mask`` are ``2**width - 1``. numpy is imported only where an array must be made, so one lane never
+needs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+    Bits: TypeAlias = int | NDArray[Any]
+    Flags: TypeAlias = bool | NDArray[np.bool_]
+    """A condition: one for all slots, or one a slot."""
+    Positions: TypeAlias = int | NDArray[Any]
+    """One slot, or an index array of slots."""
+
+MASK64 = (1 << 64) - 1
+
+
+def is_uniform(bits: Bits) -> bool:
+    """Whether the pattern is known to be the same in every slot."""
+    return type(bits) is int
+
+
+def select(bits: Bits, positions: Positions) -> Bits:
+    """The patterns of some slots; of one slot an int."""
+    if type(bits) is int:
+        return bits
+    return int(bits[positions]) if type(positions) is int else bits[positions]
+
+
+def array(values: Sequence[int], width: int) -> Array:
+    """An array of patterns of ``width`` bits, one a slot."""
+    import numpy as np
+
+    return np.array(values, dtype=np.uint64 if width <= 64 else object)
+
+
+def of_flags(flags: Flags) -> Bits:
+    """1 where a condition holds, else 0."""
+    return int(flags) if type(flags) is bool else flags.astype("u8")  # type: ignore[union-attr]
+
+
+# --- Modular integer arithmetic -----------------------------------------------------------------------------------
+
+
+def _reduced(result: Any, mask: int) -> Bits:
+    """An intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
+    if type(result) is int or mask != MASK64:
+        return result & mask  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
+
+
+def add(left: Bits, right: Bits, mask: int) -> Bits:
+    result = left + right
+    if type(result) is int:
+        return result & mask
+    return result if mask == MASK64 else result & mask
+
+
+def sub(left: Bits, right: Bits, mask: int) -> Bits:
+    result = left - right
+    if type(result) is int:
+        return result & mask
+    return result if mask == MASK64 else result & mask
+
+
+def mul(left: Bits, right: Bits, mask: int) -> Bits:
+    return _reduced(left * right, mask)
+
+
+def neg(bits: Bits, mask: int) -> Bits:
+    return _reduced(0 - bits, mask)
+
+
+def invert(bits: Bits, mask: int) -> Bits:
+    return bits ^ mask
+
+
+def shl(bits: Bits, count: Bits, width: int) -> Bits:
+    """Shift left; a count of ``width`` or more leaves nothing."""
+    if type(count) is int:
+        return _reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
+    return _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1) * (count < width)
+
+
+def shr(bits: Bits, count: Bits, width: int) -> Bits:
+    """Shift right, filling with zeros; a count of ``width`` or more leaves nothing."""
+    if type(count) is int:
+        return bits >> count if count < width else bits & 0
+    return (_shiftable(bits, width) >> _capped(count, width)) * (count < width)
+
+
+def sar(bits: Bits, count: Bits, width: int) -> Bits:
+    """Shift right, filling with the sign; a count of ``width`` or more leaves only the sign."""
+    mask = (1 << width) - 1
+    sign = bits >> (width - 1)
+    fill = invert(shr(mask, _capped(count, width) if type(count) is not int else min(count, width), width), mask)
+    if type(count) is not int:
+        fill = fill | _reduced(mask * of_flags(count >= width), mask)
+    return shr(bits, count, width) | fill * sign
+
+
+def _shiftable(bits: Bits, width: int) -> Any:
+    """An operand that a count a slot can shift: an int must become an array, or numpy would choose the type."""
+    return bits if type(bits) is not int else array([bits], width)
+
+
+def _capped(count: Any, width: int) -> Any:
+    import numpy as np
+
+    return np.minimum(count, width - 1)
+
+
+# --- Signed views -------------------------------------------------------------------------------------------------
+
+
+def signed(bits: Bits, width: int) -> Any:
+    """The patterns read as two's complement: an int, an ``int64`` array, or an array of Python ints."""
+    half = 1 << (width - 1)
+    if type(bits) is int:
+        return (bits ^ half) - half
+    result = (bits ^ half) - half
+    return result.view("i8") if bits.dtype != object else result  # type: ignore[union-attr]
+
+
+def resized(bits: Bits, width: int) -> Bits:
+    """The low ``width`` bits, zero-extended when there are fewer."""
+    if type(bits) is int:
+        return bits & ((1 << width) - 1)
+    if width > 64:
+        return bits.astype(object) & ((1 << width) - 1)  # type: ignore[union-attr]
+    result = bits & ((1 << width) - 1)
+    return result.astype("u8") if result.dtype == object else result  # type: ignore[union-attr,return-value]
+
+
+def of_signed(numbers: Any, width: int) -> Bits:
+    """The two's complement patterns of signed numbers, modulo ``2**width``."""
+    if type(numbers) is not int and numbers.dtype == "i8":
+        numbers = numbers.view("u8") if width <= 64 else numbers.astype(object)
+    return resized(numbers, width)
+
+
+def is_negative(bits: Bits, width: int) -> Flags:
+    flags = bits >> (width - 1)
+    return flags == 1
+
+
+def magnitude(bits: Bits, width: int) -> Bits:
+    """The absolute value of two's complement patterns; the most negative one is its own."""
+    return choose(is_negative(bits, width), neg(bits, (1 << width) - 1), bits)
+
+
+def choose(flags: Flags, yes: Bits, no: Bits) -> Bits:
+    """``yes`` where the condition holds, else ``no``."""
+    if isinstance(flags, bool):
+        return yes if flags else no
+    import numpy as np
+
+    wide = any(type(x) is not int and x.dtype == object for x in (yes, no))  # type: ignore[union-attr]
+    wide = wide or any(type(x) is int and x > MASK64 for x in (yes, no))
+    kind: Any = object if wide else np.uint64
+    return np.where(flags, np.asarray(yes, dtype=kind), np.asarray(no, dtype=kind))
+
+
+# --- Division -----------------------------------------------------------------------------------------------------
+
+
+def is_zero(bits: Bits) -> Flags:
+    return bits == 0
+
+
+def divide(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
+    """The quotient, rounded towards zero. No divisor may be zero. ``INT_MIN / -1`` wraps to ``INT_MIN``."""
+    if not is_signed:
+        return left // right
+    quotient = magnitude(left, width) // magnitude(right, width)
+    differ = is_negative(left ^ right, width)
+    return choose(differ, neg(quotient, (1 << width) - 1), quotient)
+
+
+def remainder(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
+    """What division leaves; with signs it has the sign of the dividend. No divisor may be zero."""
+    if not is_signed:
+        return left % right
+    rest = magnitude(left, width) % magnitude(right, width)
+    return choose(is_negative(left, width), neg(rest, (1 << width) - 1), rest)
+
+
+# --- Comparison ---------------------------------------------------------------------------------------------------
+
+
+def less(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Flags:
+    """Whether left < right."""
+    if is_signed:  # flipping the sign bit maps signed order to unsigned order
+        sign = 1 << (width - 1)
+        left = left ^ sign
+        right = right ^ sign
+    return left < right
+
+
+def equal(left: Bits, right: Bits) -> Flags:
+    return left == right
+
+
+def any_of(flags: Flags) -> bool:
+    return flags if isinstance(flags, bool) else bool(flags.any())
+
+
+def all_of(flags: Flags) -> bool:
+    return flags if isinstance(flags, bool) else bool(flags.all())
+
+
+def either(left: Flags, right: Flags) -> Flags:
+    """Whether at least one of two conditions holds."""
+    if isinstance(left, bool):
+        return True if left else right
+    if isinstance(right, bool):
+        return True if right else left
+    return left | right
+
+
+def positions_of(flags: Array) -> Array:
+    """The slots in which a condition holds."""
+    return flags.nonzero()[0]
+
+
+def groups(bits: Array) -> list[Array]:
+    """The slots, grouped by equal pattern; the groups stand in the order of their first slots."""
+    import numpy as np
+
+    values, first, inverse = np.unique(bits, return_index=True, return_inverse=True)
+    by_value = np.argsort(inverse.reshape(-1), kind="stable")
+    counts = np.bincount(inverse.reshape(-1), minlength=len(values))
+    split = np.split(by_value, np.cumsum(counts)[:-1])
+    return [split[i] for i in np.argsort(first)]
+
+
+# --- Positions in storage -----------------------------------------------------------------------------------------
+
+
+def moved(offset: Bits, displacement: Any) -> Bits:
+    """A bit offset moved by a signed displacement. The result may be negative or huge: the caller checks it."""
+    if type(offset) is int and type(displacement) is int:
+        return offset + displacement
+    result = _exact(offset) + _exact(displacement)
+    return result
+
+
+def _exact(numbers: Any) -> Any:
+    """Numbers whose sums cannot wrap: ``int64`` while they are small, Python ints otherwise."""
+    if type(numbers) is int:
+        return numbers
+    if numbers.dtype == object:
+        return numbers
+    if numbers.dtype == "i8":
+        small = len(numbers) == 0 or (numbers.max() < 1 << 61 and numbers.min() > -(1 << 61))
+        return numbers if small else numbers.astype(object)
+    small = len(numbers) == 0 or numbers.max() < 1 << 61
+    return numbers.view("i8") if small else numbers.astype(object)
+
+
+def scaled(numbers: Any, factor: int) -> Any:
+    """Signed or unsigned numbers times a small positive factor, without wrapping."""
+    if type(numbers) is int:
+        return numbers * factor
+    exact = _exact(numbers)
+    if exact.dtype != object and len(exact) and (exact.max() >= 1 << 57 or exact.min() <= -(1 << 57)):
+        exact = exact.astype(object)
+    return exact * factor
+
+
+def settled(offset: Any) -> Bits:
+    """Offsets that are known not to be negative, as patterns."""
+    if type(offset) is int:
+        return offset
+    return offset.view("u8") if offset.dtype == "i8" else offset  # type: ignore[no-any-return]
+
+
+# --- Floating point -----------------------------------------------------------------------------------------------
+
+
+def quiet() -> Any:
+    """A context in which arrays overflow, underflow and divide by zero as IEEE 754 says, without a warning."""
+    numpy = _loaded_numpy()
+    return numpy.errstate(all="ignore") if numpy is not None else _NOTHING
+
+
+def _loaded_numpy() -> Any:
+    import sys
+
+    return sys.modules.get("numpy")
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+def each(numbers: Any, function: Any) -> Any:
+    """A function of one number applied in every slot; of floats it gives ``float64``."""
+    if type(numbers) is int or isinstance(numbers, float):
+        return function(numbers)
+    import numpy as np
+
+    results = [function(number) for number in numbers.tolist()]
+    return np.array(results, dtype=np.float64 if results and isinstance(results[0], float) else object)
+
+
+def byte_swapped(bits: Bits, byte_size: int) -> Bits:
+    """The patterns with their bytes in the other order."""
+    if type(bits) is int:
+        return int.from_bytes(bits.to_bytes(byte_size, "little"), "big")
+    return array([int(byte_swapped(int(one), byte_size)) for one in bits], byte_size * 8)  # type: ignore[union-attr]
+
+
+def arange(count: int) -> Array:
+    """The slots 0 to ``count - 1``."""
+    import numpy as np
+
+    return np.arange(count)
+
+
+def complement(positions: Array, count: int) -> Array:
+    """The slots that are not among some others."""
+    import numpy as np
+
+    rest = np.ones(count, dtype=bool)
+    rest[positions] = False
+    return rest.nonzero()[0]

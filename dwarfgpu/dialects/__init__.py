@@ -1,0 +1,52 @@
+"""The dialects: encodings that exist in the wild, each in a module that cites where its numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.dialects.dwarf5 import DWARF5
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.dialect import Dialect, Path
+
+NAMES = ("dwarf5", "gnu", "llvm-user", "llvm-legacy", "amdgpu-2020", "dwarf6")
+
+_MADE: dict[str, Dialect] = {"dwarf5": DWARF5}
+
+
+def get(name: str) -> Dialect:
+    """The dialect of a name."""
+    found = _MADE.get(name)
+    if found is None:
+        if name not in NAMES:
+            raise UsageError(f"there is no dialect {name!r}", hint=f"the dialects are {', '.join(NAMES)}")
+        found = _MADE[name] = _make(name)
+    return found
+
+
+def _make(name: str) -> Dialect:
+    if name == "gnu":
+        from dwarfgpu.dialects.gnu import GNU
+
+        return GNU
+    if name == "dwarf6":
+        from dwarfgpu.dialects.dwarf6 import DWARF6
+
+        return DWARF6
+    from dwarfgpu.dialects import llvm
+
+    return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[name]
+
+
+def known_in(path: Path) -> list[str]:
+    """The dialects that know a path, with the operation it is there."""
+    found = []
+    for name in NAMES:
+        dialect = get(name)
+        encoding = dialect.by_path.get(path)
+        if encoding is not None:
+            found.append(f"{name} ({encoding.name})")
+        elif path in dialect.prefixes:
+            found.append(f"{name} (prefix)")
+    return found

@@ -1,0 +1,95 @@
+"""A cursor over bytes that knows where it is, and never reads past its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.leb128 import MAX_BITS
+from dwarfgpu.errors import DwarfGpuError, IllFormed
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    ByteOrder = Literal["little", "big"]
+
+
+class Cursor:
+    """Reads numbers and blocks from ``data[position:end]``.
+
+    ``error`` is the class of the errors it raises: ill-formed for an expression, malformed for a section.
+    """
+
+    __slots__ = ("byte_order", "data", "end", "error", "position", "section")
+
+    def __init__(  # noqa: PLR0913 (what a cursor is over, and how it complains)
+        self,
+        data: bytes,
+        position: int = 0,
+        end: int | None = None,
+        *,
+        byte_order: ByteOrder = "little",
+        error: type[DwarfGpuError] = IllFormed,
+        section: str | None = None,
+    ) -> None:
+        self.data = data
+        self.position = position
+        self.end = len(data) if end is None else min(end, len(data))
+        self.byte_order: ByteOrder = byte_order
+        self.error = error
+        self.section = section
+
+    @property
+    def remaining(self) -> int:
+        return self.end - self.position
+
+    def fail(self, kind: str, message: str, spec: str, offset: int | None = None) -> DwarfGpuError:
+        """Make the error of this cursor, standing at ``offset`` or here."""
+        error = self.error(kind, message, spec=spec)
+        return error.at(section=self.section, offset=self.position if offset is None else offset)  # type: ignore[no-any-return]
+
+    def bytes(self, size: int) -> bytes:
+        start = self.position
+        stop = start + size
+        if stop > self.end:
+            raise self.fail("truncated", f"{size} bytes are needed, {self.remaining} are left", "DWARF 5, 7")
+        self.position = stop
+        return self.data[start:stop]
+
+    def unsigned(self, size: int) -> int:
+        return int.from_bytes(self.bytes(size), self.byte_order)
+
+    def signed(self, size: int) -> int:
+        return int.from_bytes(self.bytes(size), self.byte_order, signed=True)
+
+    def uleb(self) -> int:
+        data, position, end = self.data, self.position, self.end
+        if position < end and data[position] < 0x80:  # almost every one is a single byte
+            self.position = position + 1
+            return data[position]
+        result, _ = self._leb(position)
+        if result >> MAX_BITS:
+            raise self.fail("leb128_overflow", "an unsigned LEB128 number has more than 64 bits", "DWARF 5, 7.6", position)
+        return result
+
+    def sleb(self) -> int:
+        start = self.position
+        result, width = self._leb(start)
+        if result >> (width - 1):
+            result -= 1 << width
+        if not -(1 << (MAX_BITS - 1)) <= result < 1 << (MAX_BITS - 1):
+            raise self.fail("leb128_overflow", "a signed LEB128 number has more than 64 bits", "DWARF 5, 7.6", start)
+        return result
+
+    def _leb(self, start: int) -> tuple[int, int]:
+        """Return the bits of a LEB128 number and how many there are."""
+        data, position, end = self.data, start, self.end
+        result = shift = 0
+        while position < end:
+            byte = data[position]
+            position += 1
+            result |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                self.position = position
+                return result, shift
+        raise self.fail("truncated", "a LEB128 number has no last byte", "DWARF 5, 7.6", start)

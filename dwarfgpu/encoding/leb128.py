@@ -1,0 +1,28 @@
+"""LEB128 numbers (DWARF 5 section 7.6)."""
+
+from __future__ import annotations
+
+from dwarfgpu.errors import IllFormed
+
+MAX_BITS = 64
+"""No number of DWARF needs more; one that does is an error, while redundant padding of a small one is not."""
+
+
+def encode_unsigned(value: int) -> bytes:
+    if value < 0:
+        raise IllFormed("bad_operand", f"an unsigned LEB128 number cannot be {value}", spec="DWARF 5, 7.6")
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def encode_signed(value: int) -> bytes:
+    out = bytearray()
+    while not -0x40 <= value < 0x40:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value & 0x7F)
+    return bytes(out)

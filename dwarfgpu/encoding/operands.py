@@ -1,0 +1,113 @@
+"""How the operands of operations are encoded: one small reader and writer for each kind.
+
+The kinds are named as in the encoding tables of the standard (DWARF 5, 7.7.1): ``u1`` to ``s8``, ``uleb``, ``sleb``,
+``address`` (address size), ``ref`` (offset size, as DW_FORM_ref_addr), ``branch`` (2 bytes, signed), ``block`` and
+``expression`` (a ULEB128 length, then bytes), ``block1`` (a 1-byte length, then bytes), ``tail`` (all that is left) and
+``encoded`` (a DW_EH_PE byte, then a pointer).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding import leb128
+from dwarfgpu.errors import IllFormed, Unsupported
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dwarfgpu.encoding.cursor import ByteOrder, Cursor
+
+
+@record
+class Format:
+    """What an encoding of expressions depends on: sizes and byte order of the unit they stand in."""
+
+    address_size: int = 8
+    offset_size: int = 4
+    byte_order: ByteOrder = "little"
+    version: int = 5
+
+    @property
+    def reference_size(self) -> int:
+        """Size of DW_FORM_ref_addr: the offset size, but an address in DWARF 2 (DWARF 3, 7.5.4)."""
+        return self.address_size if self.version == 2 else self.offset_size
+
+
+FIXED = {"u1": 1, "s1": 1, "u2": 2, "s2": 2, "u4": 4, "s4": 4, "u8": 8, "s8": 8, "branch": 2}
+BLOCKS = frozenset(("block", "block1", "expression", "tail"))
+KINDS = frozenset((*FIXED, *BLOCKS, "uleb", "sleb", "address", "ref", "encoded"))
+
+MAX_BLOCK = 1 << 20
+"""A longer block in an expression is refused: no producer writes one, and values that wide cannot be computed with."""
+
+
+def read(kind: str, cursor: Cursor, form: Format) -> Any:
+    """Read one operand: an int, bytes, or for ``encoded`` the pair of encoding and number."""
+    if kind == "uleb":
+        return cursor.uleb()
+    if kind == "sleb":
+        return cursor.sleb()
+    size = FIXED.get(kind)
+    if size is not None:
+        return cursor.unsigned(size) if kind[0] == "u" else cursor.signed(size)
+    if kind == "address":
+        return cursor.unsigned(form.address_size)
+    if kind == "ref":
+        return cursor.unsigned(form.reference_size)
+    if kind == "tail":
+        return cursor.bytes(cursor.remaining)
+    if kind == "encoded":
+        return _read_encoded(cursor, form)
+    length = cursor.unsigned(1) if kind == "block1" else cursor.uleb()
+    if length > cursor.remaining:
+        raise cursor.fail("truncated", f"a block of {length} bytes is longer than the {cursor.remaining} left", "DWARF 5, 7.7.1")
+    return cursor.bytes(length)
+
+
+def write(kind: str, value: Any, form: Format) -> bytes:
+    """Encode one operand; out of range is an error, never a truncation."""
+    if kind == "uleb":
+        if value >> leb128.MAX_BITS:
+            raise _out_of_range(kind, value)
+        return leb128.encode_unsigned(value)
+    if kind == "sleb":
+        if not -(1 << 63) <= value < 1 << 63:
+            raise _out_of_range(kind, value)
+        return leb128.encode_signed(value)
+    if kind in BLOCKS:
+        data: bytes = value
+        if kind == "tail":
+            return data
+        if kind == "block1":
+            return write("u1", len(data), form) + data
+        return leb128.encode_unsigned(len(data)) + data
+    if kind == "encoded":
+        encoding, number = value
+        return bytes([encoding]) + write(_pointer_kind(encoding), number, form)
+    size = FIXED.get(kind) or (form.address_size if kind == "address" else form.reference_size)
+    try:
+        return int(value).to_bytes(size, form.byte_order, signed=kind[0] in "sb")
+    except OverflowError:
+        raise _out_of_range(kind, value) from None
+
+
+def _out_of_range(kind: str, value: int) -> IllFormed:
+    return IllFormed("bad_operand", f"the operand {value} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1")
+
+
+# The low four bits of a pointer encoding (DW_EH_PE, Linux Standard Base 10.5.1).
+_POINTER_KINDS = {0: "address", 1: "uleb", 2: "u2", 3: "u4", 4: "u8", 9: "sleb", 10: "s2", 11: "s4", 12: "s8"}
+
+
+def _pointer_kind(encoding: int) -> str:
+    kind = _POINTER_KINDS.get(encoding & 0x0F)
+    if kind is None:
+        raise Unsupported("pointer_encoding", f"the pointer encoding {encoding:#x} is not defined", spec="LSB 5.0, 10.5.1")
+    return kind
+
+
+def _read_encoded(cursor: Cursor, form: Format) -> tuple[int, int]:
+    encoding = cursor.unsigned(1)
+    return encoding, read(_pointer_kind(encoding), cursor, form)

@@ -1,0 +1,123 @@
+"""The errors of the specification, in its own words (A.2.5: ill-formed, evaluation error, missing context).
+
+Raise the leaf, catch the branch. ``DwarfGpuError`` is all that dwarfgpu raises for any input; every other exception is
+a bug. The ``error_class`` names the branch and ``kind`` the leaf in machine-readable output, so neither is ever
+translated or reworded. A leaf that says nothing but its kind needs no class of its own: ``IllFormed("bad_piece", ...)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Where:
+    """Where an error stands: section and offset in it, and the operation. Filled in from the inside out."""
+
+    __slots__ = ("offset", "operation", "section", "trail")
+
+    def __init__(
+        self, section: str | None = None, offset: int | None = None, operation: str | None = None
+    ) -> None:
+        self.section = section
+        self.offset = offset
+        self.operation = operation
+        self.trail: tuple[str, ...] = ()  # the calls that led here, innermost first
+
+    def __str__(self) -> str:
+        parts = []
+        if self.operation is not None:
+            parts.append(self.operation)
+        if self.section is not None:
+            parts.append(self.section if self.offset is None else f"{self.section}+{self.offset:#x}")
+        elif self.offset is not None:
+            parts.append(f"offset {self.offset:#x}")
+        parts.extend(f"called from {call}" for call in self.trail)
+        return ", ".join(parts)
+
+
+class DwarfGpuError(Exception):
+    """Base of every error: what is wrong, where, which rule says so, and what can be done."""
+
+    error_class = "error"
+
+    def __init__(self, kind: str, message: str, *, spec: str | None = None, hint: str | None = None) -> None:
+        Exception.__init__(self, message)
+        self.kind = kind
+        self.message = message
+        self.spec = spec
+        self.hint = hint
+        self.where = Where()
+
+    def at(self, *, section: str | None = None, offset: int | None = None, operation: str | None = None) -> Any:
+        """Say where, unless something nearer to the cause has said so already. Returns the error itself."""
+        if self.where.operation is None and self.where.offset is None:
+            self.where.offset = offset
+            self.where.operation = operation
+        if self.where.section is None:
+            self.where.section = section
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.__class__, self.__dict__)
+
+    def __str__(self) -> str:
+        where = str(self.where)
+        rule = f" [{self.spec}]" if self.spec else ""
+        return f"{self.message} at {where}{rule}" if where else f"{self.message}{rule}"
+
+
+def _rebuild(cls: type[DwarfGpuError], state: dict[str, Any]) -> DwarfGpuError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    error.args = (error.message,)
+    return error
+
+
+class MalformedFile(DwarfGpuError):
+    """A container is broken: truncated, wrong lengths, bad forms. What is beside it can still be read."""
+
+    error_class = "malformed"
+
+
+class IllFormed(DwarfGpuError):
+    """A DWARF expression breaks a rule of the text; its result would be undefined (A.2.5)."""
+
+    error_class = "ill_formed"
+
+
+class EvaluationError(DwarfGpuError):
+    """A rule-abiding expression has no answer in this context (A.2.5)."""
+
+    error_class = "evaluation_error"
+
+
+class MissingContext(DwarfGpuError):
+    """A context element that the evaluation requires is not specified (A.2.5.1)."""
+
+    error_class = "missing_context"
+
+    def __init__(self, element: str, message: str, *, spec: str = "A.2.5.1", hint: str | None = None) -> None:
+        DwarfGpuError.__init__(self, element, message, spec=spec, hint=hint)
+
+
+class Unsupported(DwarfGpuError):
+    """Known, but with no meaning here; never silent."""
+
+    error_class = "unsupported"
+
+
+class UsageError(DwarfGpuError):
+    """The caller asked for something that cannot be: a wrong option, name or combination."""
+
+    error_class = "usage"
+
+    def __init__(self, message: str, *, hint: str | None = None, kind: str = "usage") -> None:
+        DwarfGpuError.__init__(self, kind, message, hint=hint)
+
+
+class UnknownTarget(UsageError):
+    """No target has this name."""
+
+
+class DialectConflict(UsageError):
+    """Two dialects give one encoding to different operations."""

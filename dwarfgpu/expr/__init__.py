@@ -1,0 +1,1 @@
+"""The expression engine: operations, values, locations and their evaluation (A.2.5)."""

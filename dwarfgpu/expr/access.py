@@ -1,0 +1,423 @@
+"""Reading and writing the bits that a location denotes.
+
+Bits are read as a *stream*: a number whose bits stand in storage order. On a little-endian target the first bit of the
+stream is the least significant one of the number, on a big-endian target the most significant one, so that the number
+is at once the value an integer of that size has. Reading is lazy, bit by bit exact, and gives a second number that
+marks the bits without a value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
+from dwarfgpu.expr.locations import Location, SingleLocation
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.lanes import LaneFault, refuse, uniform
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+
+@record
+class Reading:
+    """Bits that were read."""
+
+    bits: Bits
+    undefined: Bits = 0
+    """A bit is 1 where there is no value; the bit of `bits` is 0 then."""
+
+
+@record
+class Accessor:
+    """Reads and writes through a machine, for a number of slots."""
+
+    backend: Backend
+    byte_order: ByteOrder
+    count: int = 1
+    max_bits: int = 1 << 24
+
+    # --- Reading --------------------------------------------------------------------------------------------------
+
+    def read(self, location: Location, bit_size: int) -> Reading:
+        """Read from the position of a location on."""
+        if bit_size > self.max_bits:
+            message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
+            raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
+        if len(location.places) == 1:
+            return self._read_place(location.places[0], bit_size)
+        return self._read_any(location, bit_size)
+
+    def _read_any(self, location: Location, bit_size: int) -> Reading:
+        """Read a location of several places: any may be used, and where they have a value it must be the same."""
+        result: Reading | None = None
+        problem: DwarfGpuError | None = None
+        for place in location.places:
+            try:
+                reading = self._read_place(place, bit_size)
+            except EvaluationError as error:
+                problem = problem or error
+                continue
+            result = reading if result is None else _merged(result, reading, bit_size)
+        if result is None:
+            raise problem or EvaluationError("undefined_read", "no place can be read", spec="A.2.5.3")
+        return result
+
+    def _read_place(self, place: SingleLocation, bit_size: int) -> Reading:
+        storage = place.storage
+        kind = type(storage)
+        if kind is Undefined:
+            return Reading(0, (1 << bit_size) - 1)
+        self._check_extent(place, bit_size)
+        if kind is Memory:
+            return Reading(self._read_memory(storage, place.bit_offset, bit_size))  # type: ignore[arg-type]
+        if kind is Register:
+            return Reading(self._read_register(storage, place.bit_offset, bit_size))  # type: ignore[arg-type]
+        if kind is Implicit:
+            return Reading(self._slice(storage.data, storage.bit_size, place.bit_offset, bit_size))  # type: ignore[union-attr]
+        if kind is Composite:
+            return self._read_composite(storage, place.bit_offset, bit_size)  # type: ignore[arg-type]
+        raise _pointer_misuse("its bits cannot be read")
+
+    def _check_extent(self, place: SingleLocation, bit_size: int) -> None:
+        """All bits must lie within the storage (A.2.5.4.3.4 (4))."""
+        size = place.storage.bit_size
+        offset = place.bit_offset
+        if type(offset) is int:
+            if offset + bit_size > size:
+                raise _past_storage(offset, bit_size, size)
+        elif bit_size > size:
+            raise _past_storage(0, bit_size, size)
+        else:
+            refuse(offset > size - bit_size, lambda i: _past_storage(int(offset[i]), bit_size, size))
+
+    def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
+        """``size`` bits of a stream from a bit offset on."""
+        if type(offset) is int and size == stream_size:
+            return stream
+        if stream_size > 64 and type(offset) is not int:  # the shifted number must not become an array of 64 bits
+            offset = offset.astype(object)  # type: ignore[union-attr]
+            stream = b.array([stream] * self.count, stream_size) if type(stream) is int else stream
+        if self.byte_order == "little":
+            shifted = stream >> offset
+        else:
+            shifted = stream >> (stream_size - size - offset)
+        return b.resized(shifted, size)
+
+    def _read_memory(self, storage: Memory, offset: Bits, size: int) -> Bits:
+        if type(offset) is int and self._single_owner(storage.wave, storage.lane):
+            first, last = offset >> 3, (offset + size + 7) >> 3
+            wave: Any = storage.wave
+            lane: Any = storage.lane
+            data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
+            stream = int.from_bytes(data, self.byte_order)
+            return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
+        skip = uniform(offset & 7)
+        addresses = offset >> 3
+        length = (skip + size + 7) >> 3
+        data_rows, found = self.backend.gather_memory(
+            storage.space, addresses, length, storage.wave, storage.lane, self.count
+        )
+        if not found.all():
+            raise LaneFault(
+                b.positions_of(~found),
+                lambda i: memory_unavailable(storage.space, int(b.select(addresses, i)), length),
+            )
+        return self._slice(self._stream(data_rows), length * 8, skip, size)
+
+    def _read_register(self, storage: Register, offset: Bits, size: int) -> Bits:
+        register = storage.register
+        if self._single_owner(storage.wave, storage.lane):
+            wave: Any = storage.wave
+            lane: Any = storage.lane
+            data = self.backend.read_register(register, wave, lane)
+            if type(offset) is int or uniform_offset(offset) is not None:
+                start: Any = offset if type(offset) is int else uniform_offset(offset)
+                first, last = start >> 3, (start + size + 7) >> 3
+                stream = int.from_bytes(data[first:last], self.byte_order)
+                return self._slice(stream, (last - first) * 8, start & 7, size)
+            rows = _repeated(data, self.count)
+        else:
+            rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)
+            if not found.all():
+                raise LaneFault(b.positions_of(~found), lambda _i: register_unavailable(register))
+        return self._slice_rows(rows, offset, size)
+
+    def _slice_rows(self, rows: Array, offset: Bits, size: int) -> Bits:
+        """Bits from one row of bytes a slot."""
+        if type(offset) is int:
+            first, last = offset >> 3, (offset + size + 7) >> 3
+            return self._slice(self._stream(rows[:, first:last]), (last - first) * 8, offset & 7, size)
+        skip = uniform(offset & 7)
+        length = (skip + size + 7) >> 3
+        import numpy as np
+
+        starts = (offset >> 3).astype(np.intp)
+        columns = starts[:, None] + np.arange(length)
+        picked = rows[np.arange(len(rows))[:, None], columns]
+        return self._slice(self._stream(picked), length * 8, skip, size)
+
+    def _stream(self, rows: Array) -> Bits:
+        """Rows of bytes as the numbers they are in the byte order of the target."""
+        import numpy as np
+
+        length = rows.shape[1]
+        if length > 8:
+            return b.array([int.from_bytes(row.tobytes(), self.byte_order) for row in rows], length * 8)
+        padded = np.zeros((len(rows), 8), dtype=np.uint8)
+        if self.byte_order == "little":
+            padded[:, :length] = rows
+            return padded.view("<u8").reshape(-1).astype("u8")
+        padded[:, 8 - length :] = rows
+        return padded.view(">u8").reshape(-1).astype("u8")
+
+    @staticmethod
+    def _single_owner(wave: Bits | None, lane: Bits | None) -> bool:
+        return (wave is None or type(wave) is int) and (lane is None or type(lane) is int)
+
+    def _read_composite(self, storage: Composite, offset: Bits, size: int) -> Reading:
+        if type(offset) is int:
+            return self._concatenate(storage, offset, size)
+        start = uniform_offset(offset)
+        if start is not None:
+            return self._concatenate(storage, start, size)
+        return self._read_by_run(storage, offset, size)
+
+    def _concatenate(self, storage: Composite, offset: int, size: int) -> Reading:
+        """Read part after part from one offset."""
+        stream: Bits = 0
+        undefined: Bits = 0
+        done = 0
+        for location, piece_offset, length in pieces(storage, offset, size):
+            if length == size:
+                return self.read(_shifted(location, piece_offset), size)
+            reading = self.read(_shifted(location, piece_offset), length)
+            shift = done if self.byte_order == "little" else size - done - length
+            stream = stream | b.shl(b.resized(reading.bits, size), shift, size)
+            undefined = undefined | b.shl(b.resized(reading.undefined, size), shift, size)
+            done += length
+        return Reading(stream, undefined)
+
+    def _read_by_run(self, storage: Composite, offset: Array, size: int) -> Reading:
+        """Read from an offset that differs from slot to slot: the slots are grouped by where they fall."""
+        import numpy as np
+
+        ends = []
+        end = 0
+        for part in storage.parts:
+            end += part.total
+            ends.append(end)
+        run = np.searchsorted(np.array(ends, dtype=np.uint64), offset, side="right")
+        bits = np.zeros(self.count, dtype=np.uint64 if size <= 64 else object)
+        undefined = np.zeros(self.count, dtype=bits.dtype)
+        for positions in b.groups(run):
+            index = int(run[positions[0]])
+            part = storage.parts[index]
+            start = ends[index] - part.total
+            own = offset[positions]
+            if part.is_contiguous and bool((own + size <= ends[index]).all()):
+                groups = [(positions, _shifted(part.location.select(positions), own - start))]
+            else:
+                groups = []
+                for same in b.groups(own):
+                    chosen = positions[same]
+                    narrow = SingleLocation(storage.select(chosen), int(own[same[0]]))
+                    groups.append((chosen, Location((narrow,))))
+            for chosen, location in groups:
+                reading = self._read_slots(chosen, location, size)
+                bits[chosen] = reading.bits
+                undefined[chosen] = reading.undefined
+        return Reading(bits, undefined if undefined.any() else 0)
+
+    def _read_slots(self, positions: Array, location: Location, size: int) -> Reading:
+        """Read for some of the slots only; their faults are those of the whole set."""
+        narrow = Accessor(self.backend, self.byte_order, len(positions), self.max_bits)
+        try:
+            return narrow.read(location, size)
+        except LaneFault as fault:
+            inner = fault.positions
+            index = {int(positions[i]): int(i) for i in inner}
+            raise LaneFault(positions[inner], lambda i: fault.error_at(index[i])) from None
+        except DwarfGpuError as error:
+            raise LaneFault(positions, lambda _i, error=error: error) from None  # type: ignore[misc]
+
+    # --- Implicit pointers ----------------------------------------------------------------------------------------
+
+    def pointer_at(self, location: Location, bit_size: int) -> ImplicitPointer | None:
+        """The implicit pointer whose complete contents a read would retrieve, or None if it would touch none.
+
+        Retrieving bits of one in any other way is an error (A.2.5.4.4.5 (3)).
+        """
+        place = location.places[0]
+        storage = place.storage
+        if type(storage) is not ImplicitPointer and not (type(storage) is Composite and storage.has_pointer):
+            return None
+        self._check_extent(place, bit_size)
+        found: ImplicitPointer | None = None
+        position = 0
+        others = False
+        for source, offset, length in _sources(place, uniform(place.bit_offset), bit_size):
+            if type(source) is not ImplicitPointer:
+                others = True
+                continue
+            if (found is not None and source != found) or offset != position:
+                raise _pointer_misuse("only its complete contents can be retrieved, in order")
+            found = source
+            position += length
+        if found is not None and (others or position != found.bit_size):
+            raise _pointer_misuse("only its complete contents can be retrieved, in order")
+        return found
+
+    # --- Writing --------------------------------------------------------------------------------------------------
+
+    def write(self, location: Location, bit_size: int, bits: int) -> None:
+        """Write one value to every place of a location; what lies beside it keeps its bits.
+
+        All is checked before anything is written, so a write happens as a whole or not at all.
+        """
+        targets = [
+            target
+            for place in location.places
+            for target in self._targets(place, bit_size, 0)
+        ]
+        for storage, offset, length, position in targets:
+            self._store(storage, offset, length, self._slice(bits, bit_size, position, length), dry=True)
+        for storage, offset, length, position in targets:
+            self._store(storage, offset, length, self._slice(bits, bit_size, position, length), dry=False)
+
+    def _targets(self, place: SingleLocation, bit_size: int, position: int) -> list[tuple[Any, int, int, int]]:
+        """What a write goes to: storage, bit offset in it, size, and position in the value."""
+        storage = place.storage
+        self._check_extent(place, bit_size)
+        offset = uniform(place.bit_offset)
+        if type(storage) is not Composite:
+            if type(storage) not in (Memory, Register):
+                name = {Undefined: "undefined", Implicit: "implicit"}.get(type(storage), "implicit pointer")
+                raise not_writable(f"{name} location storage")
+            return [(storage, offset, bit_size, position)]
+        targets = []
+        for location, piece_offset, length in pieces(storage, offset, bit_size):
+            for inner in _shifted(location, piece_offset).places:
+                targets.extend(self._targets(inner, length, position))
+            position += length
+        return targets
+
+    def _store(self, storage: Memory | Register, offset: int, size: int, bits: Any, *, dry: bool) -> None:
+        first, last = offset >> 3, (offset + size + 7) >> 3
+        wave: Any = storage.wave
+        lane: Any = storage.lane
+        if type(storage) is Memory:
+            old = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
+        else:
+            whole = self.backend.read_register(storage.register, wave, lane)  # type: ignore[union-attr]
+            old = whole[first:last]
+        if dry:
+            return
+        data = self._spliced(old, offset & 7, size, bits)
+        if type(storage) is Memory:
+            self.backend.write_memory(storage.space, first, data, wave or 0, lane)
+        else:
+            whole = whole[:first] + data + whole[last:]
+            self.backend.write_register(storage.register, whole, wave, lane)  # type: ignore[union-attr]
+
+    def _spliced(self, old: bytes, skip: int, size: int, bits: int) -> bytes:
+        """Bytes with some of their bits replaced."""
+        total = len(old) * 8
+        shift = skip if self.byte_order == "little" else total - skip - size
+        mask = ((1 << size) - 1) << shift
+        stream = int.from_bytes(old, self.byte_order) & ~mask | bits << shift
+        return stream.to_bytes(len(old), self.byte_order)
+
+
+def uniform_offset(offset: Array) -> int | None:
+    """The one offset of all slots, if they agree."""
+    first = offset[0]
+    return int(first) if b.all_of(offset == first) else None
+
+
+def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, int, int]]:
+    """The stretches of parts that bits of a composite come from: location, bit offset from it, size."""
+    found = []
+    position = 0
+    end = offset + size
+    for part in storage.parts:
+        stop = position + part.total
+        if stop > offset and position < end:
+            found.extend(_stretches(part, max(offset - position, 0), min(end, stop) - position))
+        position = stop
+        if position >= end:
+            break
+    return found
+
+
+def _stretches(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
+    """Bits ``start`` to ``stop`` of a run of parts."""
+    if part.is_contiguous:
+        return [(part.location, start, stop - start)]
+    found = []
+    while start < stop:
+        index, skip = divmod(start, part.bit_size)
+        length = min(part.bit_size - skip, stop - start)
+        found.append((part.location, index * part.stride + skip, length))
+        start += length
+    return found
+
+
+def _sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, int, int]]:
+    """The storages bits come from, through composites, taking the first place of each part."""
+    storage = place.storage
+    if type(storage) is not Composite:
+        return [(storage, offset, size)]
+    found = []
+    for location, piece_offset, length in pieces(storage, offset, size):
+        inner = location.places[0]
+        found.extend(_sources(inner, uniform(inner.bit_offset) + piece_offset, length))
+    return found
+
+
+def _shifted(location: Location, offset: Bits) -> Location:
+    """A location moved forward within its storage; the caller knows that it stays inside."""
+    if type(offset) is int and offset == 0:
+        return location
+    return Location(
+        tuple(
+            [
+                place
+                if type(place.storage) is Undefined
+                else SingleLocation(place.storage, b.settled(b.moved(place.bit_offset, offset)))
+                for place in location.places
+            ]
+        )
+    )
+
+
+def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:
+    """Two readings of one object: bits that one lacks come from the other; those that both have must agree."""
+    mask = (1 << bit_size) - 1
+    both = (left.undefined | right.undefined) ^ mask
+    refuse(((left.bits ^ right.bits) & both) != 0, lambda _i: _places_differ())
+    return Reading(left.bits | right.bits, left.undefined & right.undefined)
+
+
+def _places_differ() -> IllFormed:
+    return IllFormed("bad_operand", "the places of a location hold different values", spec="A.2.5.3")
+
+
+def _repeated(data: bytes, count: int) -> Array:
+    import numpy as np
+
+    return np.broadcast_to(np.frombuffer(data, dtype=np.uint8), (count, len(data)))
+
+
+def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:
+    message = f"{bit_size} bits at bit offset {offset} reach past the end of the storage of {size} bits"
+    return EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")
+
+
+def _pointer_misuse(why: str) -> EvaluationError:
+    return EvaluationError("implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)")

@@ -1,0 +1,169 @@
+"""Arithmetic of base types (DWARF 5 sections 2.5.1.4 to 2.5.1.6), on the patterns of their values.
+
+`Integers` and `Floats` answer the same questions; a type without arithmetic has neither. Where the standard leaves
+something open the choice is named here, and nowhere else:
+
+* OPEN: the standard has DW_OP_div, DW_OP_abs and DW_OP_neg read their operands as signed. For the generic type that
+  is done; a base type with an encoding is read as its encoding says, as debuggers do. DW_OP_mod of the generic type is
+  unsigned, as all debuggers have it; a signed remainder has the sign of the dividend.
+* OPEN: ``INT_MIN / -1`` wraps around, since operations "do not cause an exception on overflow".
+* OPEN: a shift count of the width or more shifts everything out; counts are unsigned.
+* OPEN: division of floats by zero gives infinity or NaN (IEEE 754); of integers it is an evaluation error.
+* OPEN: converting a float to an integer truncates towards zero; what does not fit becomes the nearest number that
+  does, and NaN becomes 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.expr.floats import FloatFormat, exact_double
+from dwarfgpu.lanes import refuse
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from dwarfgpu.bits import Bits, Flags
+
+
+class Integers:
+    """Integers of some width: signed, unsigned, or generic (signed only where an operation reads it so)."""
+
+    __slots__ = ("compares_signed", "is_signed", "mask", "width")
+
+    def __init__(self, width: int, *, is_signed: bool, is_generic: bool = False) -> None:
+        self.width = width
+        self.mask = (1 << width) - 1
+        self.is_signed = is_signed
+        self.compares_signed = is_signed or is_generic
+
+    def add(self, left: Bits, right: Bits) -> Bits:
+        return b.add(left, right, self.mask)
+
+    def sub(self, left: Bits, right: Bits) -> Bits:
+        return b.sub(left, right, self.mask)
+
+    def mul(self, left: Bits, right: Bits) -> Bits:
+        return b.mul(left, right, self.mask)
+
+    def div(self, left: Bits, right: Bits) -> Bits:
+        refuse(b.is_zero(right), _division_by_zero)
+        return b.divide(left, right, self.width, is_signed=self.compares_signed)
+
+    def mod(self, left: Bits, right: Bits) -> Bits:
+        refuse(b.is_zero(right), _division_by_zero)
+        return b.remainder(left, right, self.width, is_signed=self.is_signed)
+
+    def neg(self, bits: Bits) -> Bits:
+        return b.neg(bits, self.mask)
+
+    def abs(self, bits: Bits) -> Bits:
+        return b.magnitude(bits, self.width) if self.compares_signed else bits
+
+    def less(self, left: Bits, right: Bits) -> Flags:
+        return b.less(left, right, self.width, is_signed=self.compares_signed)
+
+    def equal(self, left: Bits, right: Bits) -> Flags:
+        return b.equal(left, right)
+
+    def is_true(self, bits: Bits) -> Flags:
+        return bits != 0
+
+    def constant(self, number: int) -> Bits:
+        """The pattern of a number that an operand gives."""
+        return number & self.mask
+
+    def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
+        """The patterns of the same numbers in another type."""
+        if isinstance(target, Integers):
+            if self.is_signed and target.width > self.width:
+                return b.of_signed(b.signed(bits, self.width), target.width)
+            return b.resized(bits, target.width)
+        numbers = b.signed(bits, self.width) if self.is_signed else bits
+        return target.layout.encode(b.each(numbers, exact_double))
+
+
+class Floats:
+    """Binary floating point numbers of one format."""
+
+    __slots__ = ("layout", "width")
+
+    def __init__(self, layout: FloatFormat) -> None:
+        self.layout = layout
+        self.width = layout.bit_size
+
+    def add(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(lambda x, y: x + y, left, right)
+
+    def sub(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(lambda x, y: x - y, left, right)
+
+    def mul(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(lambda x, y: x * y, left, right)
+
+    def div(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(_ieee_divide, left, right)
+
+    def mod(self, left: Bits, right: Bits) -> Bits:
+        message = f"DW_OP_mod needs integral operands, found {self.layout.name}"
+        raise IllFormed("integral_type_required", message, spec="DWARF 5, 2.5.1.4")
+
+    def neg(self, bits: Bits) -> Bits:
+        return bits ^ self.layout.sign
+
+    def abs(self, bits: Bits) -> Bits:
+        return bits & (self.layout.sign - 1)
+
+    def less(self, left: Bits, right: Bits) -> Flags:
+        return self.layout.decode(left) < self.layout.decode(right)  # type: ignore[no-any-return]
+
+    def equal(self, left: Bits, right: Bits) -> Flags:
+        return self.layout.decode(left) == self.layout.decode(right)  # type: ignore[no-any-return]
+
+    def is_true(self, bits: Bits) -> Flags:
+        return self.layout.decode(bits) != 0  # type: ignore[no-any-return]
+
+    def constant(self, number: int) -> Bits:
+        return self.layout.encode(exact_double(number))
+
+    def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
+        numbers = self.layout.decode(bits)
+        if isinstance(target, Floats):
+            return bits if target.layout is self.layout else target.layout.encode(numbers)
+        highest = target.mask >> 1 if target.is_signed else target.mask
+        lowest = -highest - 1 if target.is_signed else 0
+        whole = b.each(numbers, lambda number: _truncated(number, lowest, highest) & target.mask)
+        return b.array(list(whole), target.width) if type(whole) is not int else whole
+
+    def _compute(self, function: Any, left: Bits, right: Bits) -> Bits:
+        with b.quiet():
+            return self.layout.encode(function(self.layout.decode(left), self.layout.decode(right)))
+
+
+if TYPE_CHECKING:
+    Arithmetic: TypeAlias = Integers | Floats
+
+
+def _division_by_zero(_position: int) -> EvaluationError:
+    return EvaluationError("division_by_zero", "division by zero", spec="DWARF 5, 2.5.1.4")
+
+
+def _ieee_divide(left: Any, right: Any) -> Any:
+    if not isinstance(left, float) or not isinstance(right, float):
+        return left / right  # arrays follow IEEE 754 by themselves
+    if right != 0:
+        return left / right
+    if left == 0 or left != left:
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _truncated(number: float, lowest: int, highest: int) -> int:
+    if number != number:
+        return 0
+    if math.isinf(number):
+        return highest if number > 0 else lowest
+    return min(max(int(number), lowest), highest)

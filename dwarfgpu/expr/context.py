@@ -1,0 +1,133 @@
+"""The context of an evaluation (A.2.5.1): every element is explicit, and a missing one has its own error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.backends.protocol import Backend
+from dwarfgpu.expr.rules import AMD, Rules
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, TypeAlias
+
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.locations import Entry, Location
+    from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.expr.values import Value
+    from dwarfgpu.targets.target import Target
+
+    ResultKind: TypeAlias = Literal["value", "location"]
+
+
+@record
+class DieReference:
+    """A debugging information entry: an offset in its unit, or in ``.debug_info``."""
+
+    base: Literal["unit", "info"]
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.base}:{self.offset:#x}"
+
+
+@record
+class Die:
+    """What the evaluation needs of a debugging information entry."""
+
+    unit: UnitInfo
+    location: Expression | tuple[Expression, ...] | None = None
+    """DW_AT_location: an operation expression, or the entries of a location list that match the program location."""
+    const_value: bytes | None = None
+
+
+class UnitInfo(Protocol):
+    """What an expression can ask of its compilation unit; errors are `DwarfGpuError`."""
+
+    @property
+    def reference_size(self) -> int:
+        """Size of a reference to another section: 4 or 8 bytes by DWARF format."""
+
+    def base_type(self, offset: int) -> BaseType:
+        """The type of the DW_TAG_base_type at a unit offset."""
+
+    def address(self, index: int) -> int:
+        """An entry of ``.debug_addr``, counted from DW_AT_addr_base, relocated to where the code is loaded."""
+
+    def relocated(self, address: int) -> int:
+        """An address of the code object (operand of DW_OP_addr) as it is in the running program."""
+
+    def die(self, reference: DieReference) -> Die:
+        """A debugging information entry; ill-formed when there is none there."""
+
+
+class FrameInfo(Protocol):
+    """What an expression can ask of its call frame. Registers of callers are locations, found by unwinding."""
+
+    def register(self, number: int) -> Location:
+        """Where the register is for this frame (A.2.5.4.4.4 (2))."""
+
+    def entry_register(self, number: int) -> Location:
+        """Where the value is that the register had on entry (A.2.5.4.4.1 (5))."""
+
+    def cfa(self) -> Location:
+        """The Canonical Frame Address."""
+
+    def frame_base(self) -> Location | Expression:
+        """DW_AT_frame_base of the subprogram, evaluated or to be evaluated in this frame."""
+
+    def caller(self) -> FrameInfo:
+        """The frame that called this one, at its call site."""
+
+    def entry_value(self, expression: bytes) -> Value | None:
+        """The value of a call site parameter that matches the operand of DW_OP_entry_value, if there is one."""
+
+    def entry_parameter(self, die: DieReference) -> Value:
+        """The value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
+
+    def thread_local(self, offset: Bits) -> Location:
+        """The location of a thread-local storage address (A.2.5.4.4.3 (4))."""
+
+
+@record
+class Limits:
+    """Bounds on what an expression may use; each has its own error. All are on by default."""
+
+    steps: int = 100_000
+    stack: int = 4_096
+    nesting: int = 48
+    composite_parts: int = 65_536
+    composite_depth: int = 64
+    block: int = 65_536
+    states: int = 20_000
+    """How often a set of slots may split."""
+
+
+@record
+class Context:
+    """All an evaluation may depend on. ``None`` is an element that is not specified."""
+
+    target: Target
+    rules: Rules = AMD
+    backend: Backend = Backend()
+    lanes: LaneSet = LaneSet(1)
+    """The current thread (wave) and lane; more than one slot evaluates for all of them."""
+    lane_count: int | None = None
+    """DW_AT_LLVM_lanes of the subprogram; None is the number of lanes the target has."""
+    iteration: Bits | None = None
+    iteration_count: int = 1
+    """DW_AT_LLVM_iterations of the subprogram."""
+    frame: FrameInfo | None = None
+    unit: UnitInfo | None = None
+    pc: int | None = None
+    object: Location | None = None
+    result_kind: ResultKind | None = None
+    initial_stack: Sequence[Entry] = ()
+    in_cfi: bool = False
+    """Whether the expression is an operand of a call frame instruction, which restricts it (A.6.4.2)."""
+    limits: Limits = Limits()
+    nesting: int = 0
+    """How many evaluations this one is nested in."""

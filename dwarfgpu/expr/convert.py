@@ -1,0 +1,190 @@
+"""Kinds of stack entries, and the implicit conversions between them (A.2.5.4.4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Undefined
+from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.lanes import uniform_flag
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.instruction import Step
+    from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.expr.machine import Evaluation
+
+_CONVERSIONS = "A.2.5.4.4.3"
+
+
+def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
+    """An entry as the kind that an operation needs, or the error that it cannot be that."""
+    if type(entry) is IncompleteComposite:
+        message = f"{step.instruction.name} cannot use a composite before it is complete"
+        raise IllFormed("incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end")
+    if kind == "any":
+        return entry
+    if kind == "location":
+        found = to_location(ev, entry)
+    else:
+        found = to_value(ev, entry)
+        if kind == "integral" and type(found) is Value and not found.type.is_integral:
+            message = f"a value of an integral type is needed, found {found.type}"
+            raise IllFormed("integral_type_required", message, spec=step.operation.spec)
+    if found is None:
+        raise _wrong_kind(ev, entry, "a location description" if kind == "location" else "a value", step.operation.spec)
+    return found
+
+
+def to_value(ev: Evaluation, entry: Entry) -> Value | None:
+    """An entry as a value: a location becomes one if it is a byte address in the default address space."""
+    if type(entry) is Value:
+        return entry
+    if type(entry) is ImplicitPointerValue:
+        raise pointer_misuse("its value can only become the location it points to")
+    if type(entry) is not Location or len(entry.places) != 1:
+        return None
+    place = entry.places[0]
+    storage = place.storage
+    if type(storage) is not Memory or storage.space.number != ev.target.default_space.number:
+        return None
+    if not uniform_flag(b.equal(place.bit_offset & 7, 0)):
+        return None
+    return Value(ev.generic, b.resized(place.bit_offset >> 3, ev.generic.bit_size))
+
+
+def to_location(ev: Evaluation, entry: Entry) -> Location | None:
+    """An entry as a location: a value becomes the memory it addresses, an implicit pointer what it points to."""
+    if type(entry) is Location:
+        return entry
+    if type(entry) is ImplicitPointerValue:
+        if entry.pointer.space.number != ev.target.default_space.number:
+            raise pointer_misuse(f"it points into {entry.pointer.space.name}, not into the default address space")
+        return pointed_to(ev, entry.pointer)
+    if type(entry) is not Value:
+        return None
+    kind = entry.type
+    if kind.is_generic:
+        return memory(ev, entry.bits)
+    if ev.rules.value_as_location == "integral" and kind.is_integral:
+        return memory(ev, b.resized(entry.bits, ev.generic.bit_size))
+    return None
+
+
+def memory(ev: Evaluation, address: Bits) -> Location:
+    """The memory of the default address space at a byte address."""
+    return Location((SingleLocation(Memory(ev.target.default_space), b.settled(b.scaled(address, 8))),))
+
+
+def value_stream(ev: Evaluation, value: Value) -> Bits:
+    """The bits of a value in storage order: those of its number, unless its type has the other byte order."""
+    order = value.type.byte_order
+    if order is None or order == ev.target.byte_order:
+        return value.bits
+    return b.byte_swapped(value.bits, value.type.byte_size)
+
+
+def implicit(ev: Evaluation, value: Value) -> Location:
+    """The implicit location that holds a value (A.2.5.4.4.5 (2))."""
+    return locations.at(Implicit(value_stream(ev, value), value.type.bit_size))
+
+
+def block_stream(ev: Evaluation, block: bytes) -> int:
+    """A block of bytes in storage order."""
+    return int.from_bytes(block, ev.target.byte_order)
+
+
+def pointed_to(ev: Evaluation, pointer: ImplicitPointer) -> Location:
+    """The location that an implicit pointer points to (A.2.5.4.4.5 (3)), in the context of whoever uses it."""
+    unit = pointer.unit if pointer.unit is not None else ev.need("unit")
+    die = unit.die(pointer.die)
+    if die.location is not None:
+        found = evaluate_location(ev, die)
+    elif die.const_value is not None:
+        found = locations.at(Implicit(block_stream(ev, die.const_value), 8 * len(die.const_value)))
+    else:
+        raise pointer_misuse(f"the entry {pointer.die} has neither a location nor a constant value")
+    return moved(ev, found, pointer.byte_offset * 8)
+
+
+def evaluate_location(ev: Evaluation, die: Any) -> Location:
+    """DW_AT_location of an entry, evaluated on its own: one expression, or the union of the matching ones (A.2.5.5)."""
+    expressions = die.location if isinstance(die.location, tuple) else (die.location,)
+    if not expressions:
+        return UNDEFINED
+    return locations.union(
+        ev.evaluate(expression, unit=die.unit, object=None, initial_stack=(), result_kind="location")
+        for expression in expressions
+    )
+
+
+def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
+    """A location moved by a signed number of bits, under the rules in force."""
+    return locations.moved(location, displacement, undefined_moves=ev.rules.undefined_has_size, spec=spec)
+
+
+def finish(ev: Evaluation) -> Value | Location | ImplicitPointerValue:
+    """The result of an evaluation: the top of its stack as the kind that is wanted (A.2.5.4)."""
+    wanted = ev.context.result_kind
+    if not ev.stack:
+        if wanted == "value":
+            message = "a value is wanted, but the stack is empty"
+            raise IllFormed("bad_result_kind", message, spec="A.2.5.4")
+        return UNDEFINED
+    top = ev.stack[-1]
+    if type(top) is IncompleteComposite:
+        top = completed(ev, top)
+    if wanted is None:
+        return top
+    found = to_location(ev, top) if wanted == "location" else to_value(ev, top)
+    if found is None:
+        message = f"a {wanted} is wanted, but the result is {describe(top)}"
+        hint = "DW_OP_stack_value makes an implicit location of a value" if wanted == "location" else None
+        raise IllFormed("bad_result_kind", message, spec="A.2.5.4", hint=hint)
+    return found
+
+
+def completed(ev: Evaluation, incomplete: IncompleteComposite) -> Location:
+    """A composite that no piece will be added to."""
+    return locations.at(composite(ev, incomplete.parts))
+
+
+def composite(ev: Evaluation, parts: tuple[locations.Part, ...]) -> Composite:
+    """A complete composite storage, within the limits of the evaluation."""
+    limits = ev.context.limits
+    if sum(part.count for part in parts) > limits.composite_parts:
+        message = f"a composite has more than {limits.composite_parts} parts"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_parts`")
+    return locations.composite(parts, max_bits=ev.target.max_storage_bits(), max_depth=limits.composite_depth)
+
+
+def describe(entry: Entry) -> str:
+    """What an entry is, for a message."""
+    if isinstance(entry, Value):
+        number = entry.number()
+        return f"value {number if isinstance(number, (int, float)) else 'by lane'} ({entry.type})"
+    if isinstance(entry, ImplicitPointerValue):
+        return "an implicit pointer value"
+    if isinstance(entry, IncompleteComposite):
+        return "an incomplete composite"
+    if len(entry.places) != 1:
+        return f"a location of {len(entry.places)} places"
+    names = {Undefined: "an undefined", Implicit: "an implicit", Composite: "a composite", Memory: "a memory"}
+    names[ImplicitPointer] = "an implicit pointer"
+    return f"{names.get(type(entry.places[0].storage), 'a register')} location"
+
+
+def pointer_misuse(why: str) -> EvaluationError:
+    return EvaluationError("implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)")
+
+
+def _wrong_kind(ev: Evaluation, entry: Entry, needed: str, spec: str) -> DwarfGpuError:  # noqa: ARG001
+    return IllFormed("wrong_kind", f"{needed} is needed, found {describe(entry)}", spec=spec)
+
+
+def never(message: str) -> NoReturn:
+    raise AssertionError(message)

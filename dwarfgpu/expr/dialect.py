@@ -1,0 +1,116 @@
+"""Dialects: which bytes are which operation (A.7.7.1, DWARF 5 section 7.7.1).
+
+An encoding is a *path*: one byte, and for an extension opcode the ULEB128 sub-opcodes behind it, such as
+``(0xE9, 0x02)``. A dialect maps paths to the names of operations. It is chosen by whoever knows where the bytes come
+from, and never guessed from them: 0xE9 alone means three different things in the wild.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from dwarfgpu.encoding import leb128
+from dwarfgpu.errors import DialectConflict
+from dwarfgpu.expr import table
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Path: TypeAlias = tuple[int, ...]
+
+
+@record
+class Encoding:
+    """How one operation is written: its path, and the kind of each operand."""
+
+    path: Path
+    name: str
+    kinds: tuple[str, ...] | None = None
+    """None where the operands are encoded as the row of the operation says."""
+
+    @property
+    def operand_kinds(self) -> tuple[str, ...]:
+        if self.kinds is not None:
+            return self.kinds
+        row = table.find(self.name)
+        if row is None:
+            message = f"{self.name} has an encoding but no row"
+            raise AssertionError(message)
+        return tuple(operand.kind for operand in row.operands)
+
+    @property
+    def opcode(self) -> bytes:
+        return bytes([self.path[0]]) + b"".join(leb128.encode_unsigned(number) for number in self.path[1:])
+
+
+class Dialect:
+    """A set of encodings, in which every path has one meaning."""
+
+    __slots__ = ("by_name", "by_path", "name", "prefixes", "source")
+
+    def __init__(
+        self, name: str, encodings: Iterable[Encoding], source: str, *, extends: Dialect | None = None
+    ) -> None:
+        self.name = name
+        self.source = source
+        """The document that the numbers come from."""
+        self.by_path: dict[Path, Encoding] = dict(extends.by_path) if extends is not None else {}
+        for encoding in encodings:
+            known = self.by_path.get(encoding.path)
+            if known is not None and known.name != encoding.name:
+                raise _conflict(name, encoding, known)
+            self.by_path[encoding.path] = encoding
+        self.by_name: dict[str, Encoding] = {}
+        for encoding in self.by_path.values():  # the first encoding of an operation is the one the assembler uses
+            self.by_name.setdefault(encoding.name, encoding)
+        self.prefixes = frozenset(path[:n] for path in self.by_path for n in range(1, len(path)))
+        for path in self.by_path:
+            if path in self.prefixes:
+                message = f"dialect {name}: {format_path(path)} is both an operation and a prefix"
+                raise DialectConflict(message)
+
+    def bind(self, numbers: Mapping[str, int | Path]) -> Dialect:
+        """This dialect with numbers for operations that have none yet; DWARF 6 has many such."""
+        paths = {name: (path,) if isinstance(path, int) else path for name, path in numbers.items()}
+        encodings = [Encoding(path, name) for name, path in paths.items()]
+        return Dialect(self.name, encodings, self.source, extends=self)
+
+    def encoding_of(self, row: table.Operation) -> Encoding | None:
+        """How an operation, which may be known under several names, is written."""
+        for name in (row.name, *row.aliases):
+            if name in self.by_name:
+                return self.by_name[name]
+        return None
+
+    def __repr__(self) -> str:
+        return f"Dialect({self.name})"
+
+
+def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dialect:
+    """One dialect that knows all operations of some others.
+
+    A path that means two things is refused, unless ``override`` names it: then the later dialect wins.
+    """
+    merged: dict[Path, Encoding] = {}
+    allowed = frozenset(override)
+    for dialect in dialects:
+        for path, encoding in dialect.by_path.items():
+            known = merged.get(path)
+            if known is not None and known.name != encoding.name and path not in allowed:
+                raise _conflict(name, encoding, known)
+            merged[path] = encoding
+    prefixes = {path[:1] for path in merged if len(path) > 1}
+    kept = [e for path, e in merged.items() if not (path in prefixes and path in allowed)]
+    return Dialect(name, kept, "; ".join(dialect.source for dialect in dialects))
+
+
+def format_path(path: Path) -> str:
+    return " ".join(f"{number:#04x}" for number in path)
+
+
+def _conflict(name: str, encoding: Encoding, known: Encoding) -> DialectConflict:
+    return DialectConflict(
+        f"dialect {name}: {format_path(encoding.path)} is both {known.name} and {encoding.name}",
+        hint="name the path in `override` to let the later one win",
+    )

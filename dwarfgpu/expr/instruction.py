@@ -1,0 +1,179 @@
+"""Decoded expressions: a list of instructions, and the code that the evaluator runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
+from dwarfgpu.expr import table
+from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.values import Value
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.table import Operation
+
+
+@record
+class Instruction:
+    """One operation of an expression, with its operands."""
+
+    operation: Operation
+    name: str
+    """The name in the dialect: an operation may have several."""
+    operands: tuple[Any, ...]
+    offset: int
+    """Where it starts, in bytes from the start of the expression."""
+    end: int
+    """Where the next one starts."""
+
+    @property
+    def target(self) -> int | None:
+        """Where a branch goes, in bytes from the start of the expression."""
+        for operand, value in zip(self.operation.operands, self.operands, strict=True):
+            if operand.kind == "branch":
+                return self.end + int(value)
+        return None
+
+
+_FITS: dict[str, type | None] = {"value": Value, "integral": None, "location": Location, "any": None}
+
+
+class Step:
+    """What the evaluator runs: a function, what it pops and what it needs, ready to use."""
+
+    __slots__ = ("arity", "fits", "instruction", "kinds", "needs", "operands", "operation", "outputs", "run", "target")
+
+    def __init__(self, operation: Operation, operands: tuple[Any, ...], instruction: Instruction) -> None:
+        self.operation = operation
+        self.run: Callable[..., Any] = operation.run  # type: ignore[assignment]
+        self.operands = (*operation.fixed, *operands)
+        self.instruction = instruction
+        self.kinds = operation.inputs
+        self.fits = tuple([_FITS[kind] for kind in self.kinds])
+        """The class of the entries that need no conversion, for each; the others are looked at by `coerce`."""
+        self.arity = -1 if operation.is_raw else len(self.kinds)
+        self.outputs = len(operation.outputs)
+        self.needs = operation.needs
+        self.target: int | DwarfGpuError | None = None
+        """Index of the step a branch goes to, or the error of a branch that goes nowhere."""
+
+
+class Expression:
+    """A decoded operation expression.
+
+    Decoding never fails: what cannot be decoded becomes the ``fault``, which stands after the last instruction that
+    could, so a listing shows everything up to it and evaluation ends there if it gets so far.
+    """
+
+    __slots__ = ("_code", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
+
+    def __init__(  # noqa: PLR0913 (what a decoded expression is)
+        self,
+        data: bytes,
+        instructions: tuple[Instruction, ...],
+        form: Format,
+        dialect: Dialect,
+        *,
+        fault: DwarfGpuError | None = None,
+        tail: int | None = None,
+        section: str | None = None,
+        offset: int = 0,
+    ) -> None:
+        self.data = data
+        self.instructions = instructions
+        self.form = form
+        self.dialect = dialect
+        self.fault = fault
+        self.tail = tail
+        """Offset of the bytes that were not decoded, if there are any."""
+        self.section = section
+        self.offset = offset
+        """Where it starts in the section; errors add it to the offset in the expression."""
+        self._code: list[Step] | None = None
+
+    @property
+    def end(self) -> int:
+        """The position one past the last instruction."""
+        return self.instructions[-1].end if self.instructions else 0
+
+    @property
+    def code(self) -> list[Step]:
+        """The steps to run, with equivalences expanded and branches resolved; made once."""
+        if self._code is None:
+            self._code = self._link()
+        return self._code
+
+    def _link(self) -> list[Step]:
+        code: list[Step] = []
+        index_at: dict[int, int] = {}
+        for instruction in self.instructions:
+            index_at[instruction.offset] = len(code)
+            code.extend(steps_of(instruction))
+        index_at.setdefault(self.end, len(code))
+        code.append(Step(_END if self.fault is None else _faulty(self.fault), (), _end_instruction(self)))
+        for step in code:
+            target = step.instruction.target if step.operation.run is not None else None
+            if target is not None:
+                step.target = index_at.get(target)
+                if step.target is None:
+                    step.target = self._bad_branch(target)
+        return code
+
+    def _bad_branch(self, target: int) -> DwarfGpuError:
+        if self.tail is not None and target >= self.end:
+            return self.fault or Unsupported("opaque", "the branch goes into bytes that cannot be decoded")
+        inside = 0 <= target < self.end
+        message = f"the branch goes to {target:#x}, which is " + (
+            "not the start of an operation" if inside else f"outside the expression of {self.end:#x} bytes"
+        )
+        return IllFormed("bad_branch", message, spec="A.2.5.4.2 (3)")
+
+
+def steps_of(instruction: Instruction) -> list[Step]:
+    """The steps of an instruction: one, or those of the operations it is equivalent to."""
+    operation = instruction.operation
+    if operation.to is None:
+        return [Step(operation, instruction.operands, instruction)]
+    values = {operand.name: value for operand, value in zip(operation.operands, instruction.operands, strict=True)}
+    steps: list[Step] = []
+    for item in operation.to.split(";"):
+        name, *arguments = item.split()
+        row = table.find(name)
+        if row is None:
+            message = f"{operation.name} is equivalent to {name}, which has no row"
+            raise AssertionError(message)
+        operands = tuple(_argument(argument, values) for argument in arguments)
+        if row.to is None:
+            steps.append(Step(row, operands, instruction))
+        else:
+            steps.extend(steps_of(Instruction(row, name, operands, instruction.offset, instruction.end)))
+    return steps
+
+
+def _argument(text: str, values: dict[str, Any]) -> Any:
+    if text == "*":  # an operand that only repeats what another one says
+        return None
+    return values[text[1:-1]] if text.startswith("{") else int(text, 0)
+
+
+def _return(ev: Any) -> None:
+    ev.return_from_call()
+
+
+def _faulty(fault: DwarfGpuError) -> Operation:
+    def fail(_ev: Any) -> None:
+        raise fault
+
+    return table.Operation("(undecoded)", fail, "*", "A.2.5.4")
+
+
+_END = table.Operation("(end)", _return, "*", "A.2.5.4")
+
+
+def _end_instruction(expression: Expression) -> Instruction:
+    return Instruction(_END, _END.name, (), expression.end, expression.end)

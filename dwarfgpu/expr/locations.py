@@ -1,0 +1,161 @@
+"""Location descriptions (A.2.5.3): one or more places, each a position in a storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Undefined
+from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.lanes import refuse
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.expr.storages import Storage
+
+
+@record
+class SingleLocation:
+    """A position in a storage."""
+
+    storage: Storage
+    bit_offset: Bits = 0
+
+    def select(self, positions: Positions) -> SingleLocation:
+        return SingleLocation(self.storage.select(positions), b.select(self.bit_offset, positions))
+
+
+@record
+class Location:
+    """Where an object lives: in one place, or in several at once that all hold the same value."""
+
+    places: tuple[SingleLocation, ...]
+
+    @property
+    def single(self) -> SingleLocation | None:
+        """The only place, if there is only one."""
+        return self.places[0] if len(self.places) == 1 else None
+
+    def select(self, positions: Positions) -> Location:
+        return Location(tuple([place.select(positions) for place in self.places]))
+
+
+@record
+class IncompleteComposite:
+    """A composite under construction (A.2.5.4.4.6): only the piece operations accept it."""
+
+    parts: tuple[Part, ...]
+
+    def select(self, positions: Positions) -> IncompleteComposite:
+        return IncompleteComposite(tuple(part.select(positions) for part in self.parts))
+
+
+Entry: TypeAlias = Value | ImplicitPointerValue | Location | IncompleteComposite
+"""What a stack entry can be."""
+
+UNDEFINED_BITS = 8 << 64
+"""Size of the undefined storage where it has one: the largest address space of any target (DWARF 6 draft, 3.13)."""
+
+
+def at(storage: Storage, bit_offset: Bits = 0) -> Location:
+    """A location with one place."""
+    return Location((SingleLocation(storage, bit_offset),))
+
+
+UNDEFINED = at(Undefined(UNDEFINED_BITS))
+
+
+def is_undefined(location: Location) -> bool:
+    """Whether nothing of the location has a value: "optimized out"."""
+    return all(type(place.storage) is Undefined for place in location.places)
+
+
+def moved(location: Location, displacement: Any, *, undefined_moves: bool, spec: str) -> Location:
+    """Move every place by a signed number of bits (A.2.5.4.4.1 (1) and (3))."""
+    return Location(
+        tuple([_moved_place(place, displacement, undefined_moves, spec) for place in location.places])
+    )
+
+
+def _moved_place(
+    place: SingleLocation,
+    displacement: Any,
+    undefined_moves: bool,  # noqa: FBT001 (internal)
+    spec: str,
+) -> SingleLocation:
+    storage = place.storage
+    if type(storage) is Undefined and not undefined_moves:
+        return place
+    offset = b.moved(place.bit_offset, displacement)
+    size = storage.bit_size
+    if type(offset) is int:
+        if not 0 <= offset < size:
+            raise _outside(offset, size, spec)
+        return SingleLocation(storage, offset)
+    refuse(b.either(offset < 0, offset >= size), lambda i: _outside(int(offset[i]), size, spec))
+    return SingleLocation(storage, b.settled(offset))
+
+
+def _outside(offset: int, size: int, spec: str) -> EvaluationError:
+    message = f"the bit offset {offset} is outside the storage of {size} bits"
+    return EvaluationError("offset_out_of_storage", message, spec=spec)
+
+
+def remaining(place: SingleLocation) -> Any:
+    """How many bits of the storage there are from the position on."""
+    return place.storage.bit_size - place.bit_offset
+
+
+def union(locations: Iterable[Location]) -> Location:
+    """All places of some locations (A.2.5.5)."""
+    places: list[SingleLocation] = []
+    for location in locations:
+        places.extend(place for place in location.places if place not in places)
+    return Location(tuple(places))
+
+
+def composite(parts: tuple[Part, ...], *, max_bits: int, max_depth: int) -> Composite:
+    """A complete composite storage; refuse one that is larger than any storage may be."""
+    size = sum(part.total for part in parts)
+    if size > max_bits:
+        message = f"a composite of {size} bits is larger than the largest address space, {max_bits} bits"
+        raise IllFormed("bad_piece", message, spec="A.2.5.4.4.6")
+    depth = 1
+    has_pointer = False
+    for part in parts:
+        for place in part.location.places:
+            storage = place.storage
+            if type(storage) is Composite:
+                depth = max(depth, storage.depth + 1)
+                has_pointer = has_pointer or storage.has_pointer
+            elif type(storage) is ImplicitPointer:
+                has_pointer = True
+    if depth > max_depth:
+        message = f"composites are nested {depth} deep, the limit is {max_depth}"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_depth`")
+    return Composite(parts, size, depth, has_pointer)
+
+
+__all__ = [
+    "UNDEFINED",
+    "Composite",
+    "Entry",
+    "Implicit",
+    "ImplicitPointer",
+    "IncompleteComposite",
+    "Location",
+    "Memory",
+    "Part",
+    "SingleLocation",
+    "Undefined",
+    "at",
+    "composite",
+    "is_undefined",
+    "moved",
+    "remaining",
+    "union",
+]

@@ -1,0 +1,346 @@
+"""Composite location description operations (A.2.5.4.4.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.expr import convert, locations
+from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
+from dwarfgpu.expr.table import operation
+from dwarfgpu.expr.values import Value
+from dwarfgpu.lanes import refuse, uniform
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.machine import Evaluation
+
+_SPEC = "A.2.5.4.4.6"
+
+
+# --- Parts --------------------------------------------------------------------------------------------------------
+
+
+def _check_fits(location: Location, size: int, spec: str) -> None:
+    """All bits of a part must be within the storage of each of its places."""
+    for place in location.places:
+        if type(place.storage) is Undefined:
+            continue
+        left = remaining(place)
+        refuse(left < size, lambda i, left=left: _too_large(size, left, i, spec))  # type: ignore[misc]
+
+
+def _too_large(size: int, left: Any, position: int, spec: str) -> IllFormed:
+    available = left if type(left) is int else int(left[position])
+    message = f"a part of {size} bits is larger than the {available} bits that its storage has left"
+    return IllFormed("bad_piece", message, spec=spec)
+
+
+def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
+    """The part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
+    if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
+        location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
+    elif bit_offset:
+        location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
+    if ev.rules.part_beyond_storage == "undefined":
+        available = min(_available(place, size) for place in location.places)
+        if available < size:
+            return (Part(location, available), Part(UNDEFINED, size - available))
+    _check_fits(location, size, _SPEC)
+    return (Part(location, size),)
+
+
+def _available(place: SingleLocation, size: int) -> int:
+    if type(place.storage) is Undefined:
+        return size
+    return max(0, min(size, uniform(remaining(place))))
+
+
+def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -> SingleLocation:
+    """The place of bits that are counted from the least significant end of a register or an implicit value.
+
+    On a big-endian target that is the end of the storage (DWARF 5, 2.6.1.2).
+    """
+    storage = place.storage
+    if type(storage) not in (Register, Implicit):
+        return SingleLocation(storage, place.bit_offset + bit_offset)
+    end = storage.bit_size - bit_offset
+    if end <= 0:
+        message = f"the bit offset {bit_offset} is outside the storage of {storage.bit_size} bits"
+        raise EvaluationError("offset_out_of_storage", message, spec="DWARF 5, 2.6.1.2 (2)")
+    return SingleLocation(storage, max(0, end - size))
+
+
+def _bounded(ev: Evaluation, size: int) -> None:
+    if size > ev.target.max_storage_bits():
+        message = f"a part of {size} bits is larger than the largest address space"
+        raise IllFormed("bad_piece", message, spec=_SPEC)
+
+
+# --- Pieces -------------------------------------------------------------------------------------------------------
+
+
+def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
+    """The action of DW_OP_piece and DW_OP_bit_piece: it depends on what is on the stack."""
+    _bounded(ev, size)
+    if not ev.rules.incomplete_composites:
+        _add_piece_dwarf6(ev, size, bit_offset)
+        return
+    stack = ev.stack
+    if not stack or type(stack[-1]) is IncompleteComposite:
+        new: tuple[Part, ...] = (Part(UNDEFINED, size),)
+        consumed = 0
+    else:
+        new = _parts(ev, _part_location(ev), size, bit_offset)
+        consumed = 1
+    below = stack[-1 - consumed] if len(stack) > consumed else None
+    if type(below) is IncompleteComposite:
+        consumed += 1
+        new = below.parts + new
+    _check_size(ev, new)
+    _replace_top(ev, consumed, IncompleteComposite(new))
+
+
+def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
+    """Pieces of the DWARF 6 draft: a composite and a location on the stack, or what DWARF 5 had (230524.1, 3.12)."""
+    stack = ev.stack
+    below = stack[-2] if len(stack) > 1 else None
+    base = _composite_of(below)
+    if base is not None:
+        parts = base.parts + _parts(ev, _part_location(ev), size, bit_offset)
+    elif len(stack) > 1:
+        message = "a piece needs a composite below its operand, or nothing"
+        raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
+    elif not stack:
+        parts = (Part(UNDEFINED, size),)
+    else:
+        top = _composite_of(stack[-1])
+        if top is not None:
+            parts = (*top.parts, Part(UNDEFINED, size))
+        else:
+            parts = _parts(ev, _part_location(ev), size, bit_offset)
+    _replace_top(ev, len(stack) if base is None else 2, locations.at(convert.composite(ev, parts)))
+
+
+def _composite_of(entry: Any) -> Composite | None:
+    """The storage of an entry that is the start of a composite."""
+    if type(entry) is not Location or len(entry.places) != 1:
+        return None
+    place = entry.places[0]
+    return place.storage if type(place.storage) is Composite and place.bit_offset == 0 else None  # type: ignore[return-value]
+
+
+def _part_location(ev: Evaluation) -> Location:
+    top = ev.stack[-1]
+    found = convert.to_location(ev, top)
+    if found is None:
+        message = f"a piece is part of a location description, found {convert.describe(top)}"
+        hint = "DW_OP_stack_value makes an implicit location of a value" if type(top) is Value else None
+        raise IllFormed("wrong_kind", message, spec="A.2.5.4.4.6 (1)", hint=hint)
+    return found
+
+
+def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:
+    if count:
+        del ev.stack[-count:]
+    ev.stack.append(entry)
+
+
+def _check_size(ev: Evaluation, parts: tuple[Part, ...]) -> None:
+    """The limits of a complete composite hold for one under construction."""
+    convert.composite(ev, parts)
+
+
+@operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb")
+def piece(ev: Evaluation, byte_size: int) -> None:
+    """Add a part of S bytes to the composite under construction, or start one."""
+    _add_piece(ev, byte_size * 8, 0)
+
+
+@operation("DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3")
+def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
+    """Add a part of S bits, B bits into the location, to the composite under construction, or start one."""
+    _add_piece(ev, bit_size, bit_offset)
+
+
+@operation("DW_OP_LLVM_piece_end", "*", "A.2.5.4.4.6 (3)", since="LLVM")
+def piece_end(ev: Evaluation) -> None:
+    """Complete the composite under construction."""
+    top = ev.stack[-1] if ev.stack else None
+    if type(top) is not IncompleteComposite:
+        if top is not None and not ev.rules.incomplete_composites and _composite_of(top) is not None:
+            return  # in DWARF 6 every composite is complete
+        message = "there is no composite under construction on top of the stack"
+        kind = "stack_underflow" if top is None else "wrong_kind"
+        raise IllFormed(kind, message, spec="A.2.5.4.4.6 (3)")
+    ev.stack[-1] = convert.completed(ev, top)
+
+
+@operation("DW_OP_composite", "-- L:location", "DWARF 6 (230524.1), 3.12 (1)", since="6")
+def composite(_ev: Evaluation) -> Location:
+    """Push an empty composite, to which pieces can be added."""
+    return locations.at(Composite((), 0, 1, has_pointer=False))
+
+
+# --- Vectors ------------------------------------------------------------------------------------------------------
+
+
+def _check_vector(size: int, count: int, spec: str) -> None:
+    if size == 0 or count == 0:
+        message = f"the element size ({size} bits) and the count ({count}) must not be 0"
+        raise IllFormed("bad_operand", message, spec=spec)
+
+
+@operation(
+    "DW_OP_LLVM_extend",
+    "L:location -- L:location",
+    "A.2.5.4.4.6 (4)",
+    operands="S:uleb C:uleb",
+    since="LLVM",
+    aliases=("DW_OP_extend",),
+)
+def extend(ev: Evaluation, location: Location, size: int, count: int) -> Location:
+    """Push a composite of C parts of S bits that are all at L."""
+    _check_vector(size, count, "A.2.5.4.4.6 (4)")
+    _check_fits(location, size, _SPEC)
+    return locations.at(convert.composite(ev, (Part(location, size, count),)))
+
+
+@operation(
+    "DW_OP_LLVM_select_bit_piece",
+    "L0:location L1:location M:integral -- L:location",
+    "A.2.5.4.4.6 (5)",
+    operands="S:uleb C:uleb",
+    since="LLVM",
+    aliases=("DW_OP_select_bit_piece",),
+)
+def select_bit_piece(  # noqa: PLR0913 (three entries and two operands)
+    ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int
+) -> Location:
+    """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
+    spec = "A.2.5.4.4.6 (5)"
+    _check_vector(size, count, spec)
+    if mask.type.bit_size < count:
+        message = f"the mask has {mask.type.bit_size} bits, which is less than the count {count}"
+        raise IllFormed("bad_size", message, spec=spec)
+    chosen = uniform(mask.bits)
+    parts = []
+    start = 0
+    while start < count:  # one run of parts for each run of equal bits
+        bit = chosen >> start & 1
+        stop = start + 1
+        while stop < count and chosen >> stop & 1 == bit:
+            stop += 1
+        source = one if bit else zero
+        first = convert.moved(ev, source, start * size, spec) if start else source
+        convert.moved(ev, source, (stop - 1) * size, spec)  # each part must begin within the storage ...
+        _check_fits(first, (stop - start) * size, spec)  # ... and end there
+        parts.append(Part(first, size, stop - start, size))
+        start = stop
+    return locations.at(convert.composite(ev, tuple(parts)))
+
+
+# --- Overlays -----------------------------------------------------------------------------------------------------
+
+
+@operation(
+    "DW_OP_LLVM_overlay",
+    "BL:location OL:location O:integral S:integral -- L:location",
+    "A.2.5.4.4.6 (6)",
+    since="LLVM",
+    aliases=("DW_OP_overlay",),
+)
+def overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
+    """Push BL with S bytes, beginning O bytes into it, replaced by those at OL."""
+    return _overlay(ev, base, top, offset, size, 8)
+
+
+@operation(
+    "DW_OP_LLVM_bit_overlay",
+    "BL:location OL:location BO:integral BS:integral -- L:location",
+    "A.2.5.4.4.6 (7)",
+    since="LLVM",
+    aliases=("DW_OP_bit_overlay",),
+)
+def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
+    """Push BL with BS bits, beginning BO bits into it, replaced by those at OL."""
+    return _overlay(ev, base, top, offset, size, 1)
+
+
+def _overlay(  # noqa: PLR0913 (four entries and their unit)
+    ev: Evaluation, base: Location, top: Location, offset: Value, size: Value, unit: int
+) -> Location:
+    bit_offset = _signed(offset) * unit
+    if ev.rules.overlay == "dwarf6":
+        return _overlay_dwarf6(ev, base, top, bit_offset, uniform(size.bits) * unit)
+    bit_size = _signed(size) * unit
+    spec = "A.2.5.4.4.6 (7)"
+    if bit_offset < 0 or bit_size < 0:
+        message = f"the overlay offset ({bit_offset} bits) and size ({bit_size} bits) must not be negative"
+        raise IllFormed("bad_operand", message, spec=spec)
+    rest = min(_remaining(place) for place in base.places)
+    if rest < bit_offset + bit_size:
+        message = f"an overlay of {bit_size} bits at {bit_offset} reaches past the {rest} bits that the base has left"
+        raise IllFormed("bad_piece", message, spec=spec)
+    if bit_size == 0:
+        return base
+    if bit_offset == 0 and bit_size == rest:
+        return top
+    parts: tuple[Part, ...] = ()
+    if bit_offset:
+        parts += _plain_part(ev, base, bit_offset, 0)
+    parts += _plain_part(ev, top, bit_size, 0)
+    if rest > bit_offset + bit_size:
+        parts += _plain_part(ev, base, rest - bit_offset - bit_size, bit_offset + bit_size)
+    return locations.at(convert.composite(ev, parts))
+
+
+def _signed(value: Value) -> int:
+    """The number of a value whose slots agree, read as signed unless its type is unsigned."""
+    bits = uniform(value.bits)
+    kind = value.type
+    return int(b.signed(bits, kind.bit_size)) if kind.is_signed or kind.is_generic else bits
+
+
+def _remaining(place: SingleLocation) -> int:
+    return uniform(remaining(place))
+
+
+def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
+    """What DW_OP_bit_piece makes of a location, without its compatibility rules."""
+    if bit_offset:
+        location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (7)")
+    _check_fits(location, size, _SPEC)
+    return (Part(location, size),)
+
+
+def _overlay_dwarf6(ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int) -> Location:
+    """The overlay of the DWARF 6 proposal (251120.1): the whole base storage stays, and grows where it must."""
+    spec = "DWARF 6 (251120.1)"
+    _check_fits(top, bit_size, spec)
+    return Location(tuple(_overlaid(ev, place, top, bit_offset, bit_size, spec) for place in base.places))
+
+
+def _overlaid(  # noqa: PLR0913 (a place, and what goes where)
+    ev: Evaluation, place: SingleLocation, top: Location, bit_offset: int, bit_size: int, spec: str
+) -> SingleLocation:
+    storage = place.storage
+    position = uniform(place.bit_offset)
+    start = position + bit_offset
+    stop = start + bit_size
+    if start < 0:
+        message = f"the overlay begins {-start} bits before the base storage"
+        raise IllFormed("bad_operand", message, spec=spec)
+    if bit_size == 0 and start <= storage.bit_size:
+        return place
+    parts = []
+    if start:
+        parts.append(Part(locations.at(storage), min(start, storage.bit_size)))
+    if start > storage.bit_size:
+        parts.append(Part(UNDEFINED, start - storage.bit_size))
+    parts.append(Part(top, bit_size))
+    if stop < storage.bit_size:
+        parts.append(Part(locations.at(storage, stop), storage.bit_size - stop))
+    kept = tuple(part for part in parts if part.total)
+    return SingleLocation(convert.composite(ev, kept), position)

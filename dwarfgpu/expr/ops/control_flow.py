@@ -1,0 +1,124 @@
+"""Vendor extension prefix and control flow operations (A.2.5.4.0, A.2.5.4.2; DWARF 5 section 2.5.1.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import Unsupported
+from dwarfgpu.expr import convert, locations
+from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.machine import TAKEN
+from dwarfgpu.expr.ops.arithmetic import computable
+from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.table import operation
+from dwarfgpu.expr.values import Value
+from dwarfgpu.lanes import uniform_flag
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Flags
+    from dwarfgpu.expr.machine import Evaluation
+
+
+@operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", operands="T:tail", since="NVIDIA")
+def nvidia_mux(_ev: Evaluation, _tail: bytes) -> None:
+    """A prefix whose operands are not documented; the rest of the expression cannot be decoded."""
+    message = "the operands of DW_OP_LLVM_NVIDIA_mux are not documented"
+    raise Unsupported("DW_OP_LLVM_NVIDIA_mux", message, spec="LLVM Dwarf.def")
+
+
+@operation("DW_OP_nop", "--", "A.2.5.4.2 (1)", since="3", aliases=("DW_OP_LLVM_nop",))
+def nop(_ev: Evaluation) -> None:
+    """Do nothing."""
+
+
+def _truth(ev: Evaluation, flags: Flags) -> Value:
+    return Value(ev.generic, b.of_flags(flags))
+
+
+@operation("DW_OP_le", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def le(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A <= B, else 0; the generic type is compared as signed."""
+    numbers = computable(left, right)
+    return _truth(ev, b.either(numbers.less(left.bits, right.bits), numbers.equal(left.bits, right.bits)))
+
+
+@operation("DW_OP_ge", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def ge(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A >= B, else 0; the generic type is compared as signed."""
+    numbers = computable(left, right)
+    return _truth(ev, b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits)))
+
+
+@operation("DW_OP_eq", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def eq(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A = B, else 0."""
+    return _truth(ev, computable(left, right).equal(left.bits, right.bits))
+
+
+@operation("DW_OP_lt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def lt(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A < B, else 0; the generic type is compared as signed."""
+    return _truth(ev, computable(left, right).less(left.bits, right.bits))
+
+
+@operation("DW_OP_gt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def gt(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A > B, else 0; the generic type is compared as signed."""
+    return _truth(ev, computable(left, right).less(right.bits, left.bits))
+
+
+@operation("DW_OP_ne", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+def ne(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push 1 if A differs from B, else 0."""
+    return Value(ev.generic, 1 ^ b.of_flags(computable(left, right).equal(left.bits, right.bits)))
+
+
+@operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", operands="D:branch")
+def skip(_ev: Evaluation, _displacement: int) -> object:
+    """Go D bytes forward or backward, counted from the next operation."""
+    return TAKEN
+
+
+@operation("DW_OP_bra", "A:value --", "A.2.5.4.2 (4)", operands="D:branch")
+def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
+    """Go D bytes forward or backward, counted from the next operation, if A is not 0."""
+    return TAKEN if uniform_flag(computable(condition, condition).is_true(condition.bits)) else None
+
+
+def _call(ev: Evaluation, reference: DieReference) -> None:
+    die = ev.need("unit").die(reference)
+    location = die.location
+    if isinstance(location, tuple):
+        if ev.rules.call_of_list == "fresh_stack":
+            ev.stack.append(convert.evaluate_location(ev, die))
+            return
+        location = location[0] if location else None
+        if location is None:
+            ev.stack.append(locations.UNDEFINED)
+            return
+    if location is not None:
+        ev.call(location, die.unit)
+    elif die.const_value is not None:
+        stream = convert.block_stream(ev, die.const_value)
+        ev.stack.append(locations.at(Implicit(stream, 8 * len(die.const_value))))
+
+
+@operation("DW_OP_call2", "*", "A.2.5.4.2 (5)", operands="DR:u2", since="3", needs=("unit",))
+def call2(ev: Evaluation, offset: int) -> None:
+    """Call the expression of the entry at DR in the current unit, on the same stack."""
+    _call(ev, DieReference("unit", offset))
+
+
+@operation("DW_OP_call4", "*", "A.2.5.4.2 (5)", operands="DR:u4", since="3", needs=("unit",))
+def call4(ev: Evaluation, offset: int) -> None:
+    """Call the expression of the entry at DR in the current unit, on the same stack."""
+    _call(ev, DieReference("unit", offset))
+
+
+@operation("DW_OP_call_ref", "*", "A.2.5.4.2 (5)", operands="DR:ref", since="3", needs=("unit",))
+def call_ref(ev: Evaluation, offset: int) -> None:
+    """Call the expression of the entry at DR in .debug_info, on the same stack."""
+    _call(ev, DieReference("info", offset))
+
+

@@ -1,0 +1,224 @@
+"""Memory location description operations (A.2.5.4.4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import IllFormed, MissingContext, Unsupported
+from dwarfgpu.expr import locations, types
+from dwarfgpu.expr.convert import memory, moved
+from dwarfgpu.expr.instruction import Expression
+from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.ops.special_values import dereference
+from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.table import equivalent, operation
+from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.lanes import uniform
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.targets.target import AddressSpace
+
+
+@operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", operands="A:address")
+def addr(ev: Evaluation, address: int) -> Location:
+    """Push the memory at address A of the default address space, relocated to where the code object is loaded."""
+    if ev.unit is not None:
+        address = ev.unit.relocated(address)
+    return memory(ev, address & ev.generic.mask)
+
+
+@operation(
+    "DW_OP_addrx",
+    "-- L:location",
+    "A.2.5.4.4.3 (2)",
+    operands="I:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_addr_index",),
+)
+def addrx(ev: Evaluation, index: int) -> Location:
+    """Push the memory at the address that entry I of .debug_addr holds."""
+    return memory(ev, ev.need("unit").address(index) & ev.generic.mask)
+
+
+def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
+    """The address space that a value names; slots that name different ones part."""
+    number = uniform(identifier.bits)
+    space = ev.target.space(number)
+    if space is None:
+        message = f"{number} is not an address space of {ev.target.name}"
+        raise IllFormed("bad_address_space", message, spec=spec)
+    return space
+
+
+def storage_of(ev: Evaluation, space: AddressSpace) -> Memory:
+    """The memory of an address space that belongs to the current context (A.2.5.4.4.3 (3)).
+
+    Whoever accesses it later accesses that of the thread and lane it was made for.
+    """
+    wave = lane = None
+    if space.scope not in (Scope.PROCESS, Scope.AGENT):
+        wave = ev.need("thread")
+    if space.scope == Scope.LANE:
+        if ev.lanes.lane is None:
+            message = f"the address space {space.name} belongs to a lane, and there is no current lane"
+            raise MissingContext("lane", message, spec="A.2.5.4.4.3 (3)")
+        lane = ev.lanes.lane
+    elif space.scope == Scope.DEPENDS:
+        lane = ev.lanes.lane  # such an address may turn out to be one of a lane when it is accessed
+    return Memory(space, wave, lane)
+
+
+def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
+    """The memory at an address, of which the bits that the address space has are used."""
+    address = b.resized(address, space.address_bits)
+    return locations.at(storage_of(ev, space), b.settled(b.scaled(address, 8)))
+
+
+@operation(
+    "DW_OP_LLVM_form_aspace_address",
+    "A:any AS:integral -- L:location",
+    "A.2.5.4.4.3 (3)",
+    since="LLVM",
+)
+def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Location:
+    """Push the memory at address A of the address space AS."""
+    from dwarfgpu.expr import convert
+
+    space = space_of(ev, identifier, "A.2.5.4.4.3 (3)")
+    if type(entry) is ImplicitPointerValue:
+        if entry.pointer.space.number != space.number:
+            pointee = entry.pointer.space.name
+            raise convert.pointer_misuse(f"it points into {pointee}, not into {space.name}")
+        return convert.pointed_to(ev, entry.pointer)
+    address = convert.to_value(ev, entry)
+    if address is None or not address.type.is_integral:
+        kind = "wrong_kind" if address is None else "integral_type_required"
+        message = f"an address is an integral value, found {convert.describe(entry)}"
+        raise IllFormed(kind, message, spec="A.2.5.4.4.3 (3)")
+    return at_address(ev, space, address.bits)
+
+
+# DWARF 6 proposal 013 has the address on top, as DW_OP_xderef has.
+equivalent(
+    "DW_OP_mem",
+    "DW_OP_swap; DW_OP_LLVM_form_aspace_address",
+    "AS:integral A:any -- L:location",
+    "DWARF 6 proposal 013",
+    since="6",
+)
+
+
+@operation(
+    "DW_OP_form_tls_address",
+    "TA:integral -- L:location",
+    "A.2.5.4.4.3 (4)",
+    since="3",
+    needs=("thread", "frame"),
+    aliases=("DW_OP_form_tls_location", "DW_OP_GNU_push_tls_address"),
+)
+def form_tls_address(ev: Evaluation, offset: Value) -> Location:
+    """Push the location of the thread-local storage address TA of the current thread."""
+    return ev.frame.thread_local(uniform(offset.bits))
+
+
+@operation(
+    "DW_OP_call_frame_cfa",
+    "-- L:location",
+    "A.2.5.4.4.3 (5)",
+    since="3",
+    needs=("frame",),
+    circular=True,
+)
+def call_frame_cfa(ev: Evaluation) -> Location:
+    """Push the location of the Canonical Frame Address."""
+    return ev.frame.cfa()
+
+
+@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame", "unit"))
+def fbreg(ev: Evaluation, displacement: int) -> Location:
+    """Push the location B bytes from the frame base of the subprogram."""
+    return moved(ev, frame_base(ev), displacement * 8, "A.2.5.4.4.3 (6)")
+
+
+def frame_base(ev: Evaluation) -> Location:
+    """DW_AT_frame_base (A.3.3.5): one memory location; a register stands for the address in it."""
+    base = ev.frame.frame_base()
+    if isinstance(base, Expression):
+        if any(instruction.operation.name == "DW_OP_fbreg" for instruction in base.instructions):
+            message = "DW_AT_frame_base must not use DW_OP_fbreg"
+            raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
+        base = ev.evaluate(base, object=None, initial_stack=(), result_kind="location")
+    place = base.single
+    if place is not None and type(place.storage) is Register and place.bit_offset == 0:
+        return memory(ev, ev.read(base, ev.generic.bit_size))
+    if place is None or type(place.storage) is not Memory:
+        message = "DW_AT_frame_base must be one memory location or one register"
+        raise IllFormed("wrong_kind", message, spec="A.3.3.5 (2)")
+    return base  # type: ignore[no-any-return]
+
+
+def _register_plus(ev: Evaluation, number: int, displacement: int, space: AddressSpace) -> Location:
+    """The memory at the contents of a register plus a displacement."""
+    size = space.address_bits
+    value = dereference(ev, ev.frame.register(number), types.unsigned(size))
+    if type(value) is ImplicitPointerValue:
+        from dwarfgpu.expr import convert
+
+        raise convert.pointer_misuse("it has no address to add to")
+    mask = (1 << size) - 1
+    return at_address(ev, space, b.add(value.bits, displacement & mask, mask))  # type: ignore[union-attr]
+
+
+@operation(
+    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("frame",), family=range(32)
+)
+def breg(ev: Evaluation, number: int, displacement: int) -> Location:
+    """Push the memory at the contents of the register plus B, in the default address space."""
+    return _register_plus(ev, number, displacement, ev.target.default_space)
+
+
+operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("frame",))(breg)
+
+
+@operation(
+    "DW_OP_LLVM_aspace_bregx",
+    "AS:integral -- L:location",
+    "A.2.5.4.4.3 (9)",
+    operands="R:uleb B:sleb",
+    since="LLVM",
+    needs=("frame",),
+    aliases=("DW_OP_aspace_bregx",),
+)
+def aspace_bregx(ev: Evaluation, identifier: Value, number: int, displacement: int) -> Location:
+    """Push the memory at the contents of register R plus B, in the address space AS."""
+    return _register_plus(ev, number, displacement, space_of(ev, identifier, "A.2.5.4.4.3 (9)"))
+
+
+_INDIRECT = 0x80
+_APPLICATIONS = {0x10: "pc-relative", 0x20: "text-relative", 0x30: "data-relative", 0x40: "function-relative"}
+
+
+@operation(
+    "DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded", since="GNU"
+)
+def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
+    """Push the memory at a pointer in the encoding of exception tables."""
+    encoding, number = pointer
+    application = encoding & 0x70
+    if application:
+        name = _APPLICATIONS.get(application, f"application {application:#x}")
+        message = f"a {name} pointer needs an address that an expression does not have"
+        raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
+    location = addr(ev, number & ev.generic.mask)
+    if encoding & _INDIRECT:
+        value = dereference(ev, location, ev.generic)
+        return memory(ev, value.bits)  # type: ignore[union-attr]
+    return location
+
+

@@ -1,0 +1,193 @@
+"""Special value operations (A.2.5.4.3.4): values read from registers and memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.expr import types
+from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.convert import describe, pointer_misuse
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.table import equivalent, operation
+from dwarfgpu.expr.values import ImplicitPointerValue, Value
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.targets.target import Register as TargetRegister
+
+equivalent(
+    "DW_OP_regval_type",
+    "DW_OP_regx {R}; DW_OP_deref_type * {DR}",
+    "-- V:value",
+    "A.2.5.4.3.4 (1)",
+    operands="R:uleb DR:uleb",
+    since="5",
+    needs=("frame", "unit"),
+    aliases=("DW_OP_GNU_regval_type",),
+)
+
+
+def dereference(ev: Evaluation, location: Location, kind: BaseType) -> Value | ImplicitPointerValue:
+    """The value of a type that stands at a location."""
+    pointer = ev.accessor.pointer_at(location, kind.bit_size)
+    if pointer is not None:
+        if ev.rules.implicit_pointer == "eager":
+            raise pointer_misuse("it cannot be dereferenced")
+        default = pointer.space.number == ev.target.default_space.number
+        return ImplicitPointerValue(ev.generic if default else types.unsigned(pointer.bit_size), pointer)
+    bits = ev.read(location, kind.bit_size)
+    if kind.byte_order is not None and kind.byte_order != ev.target.byte_order:
+        bits = b.byte_swapped(bits, kind.byte_size)
+    return Value(kind, bits)
+
+
+@operation("DW_OP_deref", "L:location -- V:value", "A.2.5.4.3.4 (2)")
+def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
+    """Push the value of the generic type that stands at L."""
+    return dereference(ev, location, ev.generic)
+
+
+@operation("DW_OP_deref_size", "L:location -- V:value", "A.2.5.4.3.4 (3)", operands="S:u1")
+def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
+    """Push the S bytes that stand at L, zero-extended to the generic type."""
+    width = size * 8
+    if width >= ev.generic.bit_size:
+        if width > ev.generic.bit_size and ev.rules.wide_dereference == "ill_formed":
+            message = f"the size {size} is larger than the generic type of {ev.generic.byte_size} bytes"
+            raise IllFormed("bad_size", message, spec="DWARF 5, 2.5.1.3 (8)")
+        return dereference(ev, location, ev.generic)
+    if size == 0:
+        message = "a value of 0 bytes has no type"
+        raise IllFormed("bad_size", message, spec="A.2.5.4.3.4 (3)")
+    value = dereference(ev, location, types.unsigned(width))
+    return value if type(value) is ImplicitPointerValue else Value(ev.generic, value.bits)  # type: ignore[union-attr]
+
+
+@operation(
+    "DW_OP_deref_type",
+    "L:location -- V:value",
+    "A.2.5.4.3.4 (4)",
+    operands="S:u1 DR:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_deref_type",),
+)
+def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int) -> Value | ImplicitPointerValue:
+    """Push the value of the base type at DR, of S bytes, that stands at L."""
+    kind = ev.base_type(offset)
+    if size is not None and size != kind.byte_size:
+        message = f"the size {size} is not that of the type {kind}, {kind.byte_size} bytes"
+        raise IllFormed("bad_size", message, spec="A.2.5.4.3.4 (4)")
+    return dereference(ev, location, kind)
+
+
+_XDEREF = "DW_OP_swap; DW_OP_LLVM_form_aspace_address; "
+
+equivalent(
+    "DW_OP_xderef",
+    _XDEREF + "DW_OP_deref",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (5)",
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref",),
+)
+equivalent(
+    "DW_OP_xderef_size",
+    _XDEREF + "DW_OP_deref_size {S}",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (6)",
+    operands="S:u1",
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref_size",),
+)
+equivalent(
+    "DW_OP_xderef_type",
+    _XDEREF + "DW_OP_deref_type {S} {DR}",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (7)",
+    operands="S:u1 DR:uleb",
+    since="5",
+    needs=("unit",),
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref_type",),
+)
+
+
+@operation(
+    "DW_OP_entry_value",
+    "-- V:value",
+    "A.2.5.4.3.4 (8)",
+    operands="E:expression",
+    since="5",
+    needs=("frame",),
+    circular=True,
+    deprecated=True,
+    aliases=("DW_OP_GNU_entry_value",),
+)
+def entry_value(ev: Evaluation, block: bytes) -> Value:
+    """Push the value that the expression E had on entry to the subprogram, in the calling frame."""
+    frame = ev.frame
+    known = frame.entry_value(block)
+    if known is not None:
+        return known
+    expression = decode(block, ev.expression.dialect, ev.expression.form, section=ev.expression.section)
+    caller = frame.caller()
+    changes = {"frame": caller, "object": None, "initial_stack": (), "result_kind": None}
+    result = ev.evaluate(expression, pc=getattr(caller, "pc", None), **changes)
+    if type(result) is Value:
+        return result
+    last = expression.instructions[-1].operation.name if expression.instructions else ""
+    if type(result) is Location and last.startswith("DW_OP_reg") and last != "DW_OP_regval_type":
+        register = _register_of(ev, expression.code[-2].operands[-1])
+        return Value(register, ev.read(result, register.bit_size))
+    message = f"the expression of an entry value must give a value or name a register, it gives {describe(result)}"
+    raise IllFormed("bad_result_kind", message, spec="A.2.5.4.3.4 (8)")
+
+
+def _register_of(ev: Evaluation, number: int) -> BaseType:
+    """The base type of a register: the generic type if it fits, else unsigned, with lanes a vector of them."""
+    register: TargetRegister | None = ev.target.register(number)
+    if register is None or register.bit_size == ev.generic.bit_size:
+        return ev.generic
+    if register.lane_bits:
+        return types.BaseType("unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits)
+    return types.unsigned(register.bit_size)
+
+
+@operation(
+    "DW_OP_GNU_parameter_ref",
+    "-- V:value",
+    "GCC, DW_OP_GNU_parameter_ref",
+    operands="DR:u4",
+    since="GNU",
+    needs=("frame", "unit"),
+    circular=True,
+)
+def parameter_ref(ev: Evaluation, offset: int) -> Value:
+    """Push the value that the formal parameter at DR had on entry, as the call site describes it."""
+    return ev.frame.entry_parameter(DieReference("unit", offset))
+
+
+@operation(
+    "DW_OP_GNU_variable_value",
+    "-- V:value",
+    "GCC, DW_OP_GNU_variable_value",
+    operands="DR:ref",
+    since="GNU",
+    needs=("unit",),
+)
+def variable_value(ev: Evaluation, offset: int) -> Value | ImplicitPointerValue:
+    """Push the value of the variable at DR in .debug_info, with the generic type."""
+    from dwarfgpu.expr import convert
+
+    die = ev.need("unit").die(DieReference("info", offset))
+    if die.location is not None:
+        return dereference(ev, convert.evaluate_location(ev, die), ev.generic)
+    if die.const_value is not None:
+        return Value(ev.generic, convert.block_stream(ev, die.const_value) & ev.generic.mask)
+    message = "the variable has neither a location nor a constant value"
+    raise IllFormed("bad_operand", message, spec="GCC, DW_OP_GNU_variable_value")

@@ -1,0 +1,144 @@
+"""Rule sets: where the texts disagree about what an operation means.
+
+The three axes are independent: a *dialect* says which bytes are an operation, the operation says what it does, and a
+rule set decides the points on which DWARF 5, the heterogeneous extension ("AMD", clauses A.*) and the drafts of
+DWARF 6 differ. Operations ask ``rules.<field>`` and never whose rules they are.
+
+Each field cites the sides; ``tests/spec/test_rules.py`` has one test of each field for each preset. The DWARF 6 side
+is cited by the number of the accepted or proposed change (dwarfstd.org).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+
+@record
+class Rules:
+    """One answer to each question that the texts answer differently."""
+
+    name: str
+
+    location_ends_expression: bool
+    """Whether after a register, implicit value or implicit pointer location only a piece may follow.
+
+    DWARF 5, 2.6.1.1.3 and 2.6.1.1.4: such an operation is a whole location description. AMD A.2.5.4.4.5 (2) and
+    DWARF 6 (230524.1): it pushes a location, and evaluation continues.
+    """
+
+    incomplete_composites: bool
+    """Whether a composite under construction is closed to all operations but pieces.
+
+    AMD A.2.5.4.4.6: using it before DW_OP_LLVM_piece_end is ill-formed. DWARF 6 (230524.1) has no such state: every
+    piece leaves a composite that any operation may use. DWARF 5, 2.6.1.2 only knows an expression of pieces.
+    """
+
+    entries_below_piece: bool
+    """Whether a piece may stand on a stack that holds more than its own operand.
+
+    AMD A.2.5.4.4.6 (1): what is below stays there. DWARF 5 is silent and debuggers ignore it. DWARF 6 (230524.1): the
+    compatibility rule of pieces holds only if the operand is the only stack element.
+    """
+
+    part_beyond_storage: Literal["ill_formed", "undefined"]
+    """What a piece larger than what is left of its storage is.
+
+    AMD A.2.5.4.4.6 and the reference implementation of DWARF 6: ill-formed. DWARF 5 is silent; debuggers show the
+    missing bits as unavailable.
+    """
+
+    piece_of_value_bits: Literal["storage", "least_significant"]
+    """From which end DW_OP_piece and DW_OP_bit_piece take the bits of registers and implicit storages.
+
+    AMD A.2.5.4.4.6 (2): as DW_OP_LLVM_bit_offset does, in storage order. DWARF 5, 2.6.1.2 and DWARF 6: from the least
+    significant bit. The two differ on big-endian targets only.
+    """
+
+    undefined_has_size: bool
+    """Whether an offset from an undefined location is tracked and checked.
+
+    AMD A.2.5.4.4.2: no size, no offset; offset operations leave it unchanged. DWARF 6 (230524.1): its size is that of
+    the largest storage.
+    """
+
+    overlay: Literal["amd", "dwarf6"]
+    """AMD A.2.5.4.4.6 (6): the overlay lies within what remains of the base, and the result begins at the base's
+    position. DWARF 6 (251120.1): the whole base storage stays visible, the result keeps the base's offset, the offset
+    may be negative and the overlay may end, or even begin, beyond the base; a gap is undefined.
+    """
+
+    value_as_location: Literal["generic", "integral"]
+    """Which values are implicitly converted to a memory location.
+
+    AMD A.2.5.4.4.3: those of the generic type. DWARF 6 (230524.1) says "value", and debuggers convert any integer.
+    """
+
+    wide_dereference: Literal["truncate", "ill_formed"]
+    """DW_OP_deref_size of more than the generic type: AMD A.2.5.4.3.4 (3) truncates; DWARF 5, 2.5.1.3 forbids it."""
+
+    implicit_pointer: Literal["lazy", "eager"]
+    """When the object an implicit pointer points to is evaluated.
+
+    AMD A.2.5.4.4.5 (3): in the context that uses the pointer, and dereferencing it gives an implicit pointer value.
+    DWARF 6 (230524.1, 3.11): when the pointer is made.
+    OPEN: the draft contradicts itself about DW_OP_deref of one; it is an evaluation error there, as in its reference.
+    """
+
+    call_of_list: Literal["fresh_stack", "same_stack"]
+    """How DW_OP_call* evaluates a location list.
+
+    AMD A.2.5.4.2 (5): on a fresh stack, and the union of all matches is pushed. DWARF 5, 2.5.1.5: "control is
+    transferred" to the expression; with several matches debuggers take the first.
+    OPEN: the drafts of DWARF 6 list several answers without choosing; the fresh stack holds here.
+    """
+
+
+DWARF5 = Rules(
+    name="dwarf5",
+    location_ends_expression=True,
+    incomplete_composites=True,
+    entries_below_piece=True,
+    part_beyond_storage="undefined",
+    piece_of_value_bits="least_significant",
+    undefined_has_size=False,
+    overlay="amd",
+    value_as_location="integral",
+    wide_dereference="ill_formed",
+    implicit_pointer="lazy",
+    call_of_list="same_stack",
+)
+
+AMD = Rules(
+    name="amd",
+    location_ends_expression=False,
+    incomplete_composites=True,
+    entries_below_piece=True,
+    part_beyond_storage="ill_formed",
+    piece_of_value_bits="storage",
+    undefined_has_size=False,
+    overlay="amd",
+    value_as_location="generic",
+    wide_dereference="truncate",
+    implicit_pointer="lazy",
+    call_of_list="fresh_stack",
+)
+
+DWARF6 = replace(
+    AMD,
+    name="dwarf6",
+    incomplete_composites=False,
+    entries_below_piece=False,
+    piece_of_value_bits="least_significant",
+    undefined_has_size=True,
+    overlay="dwarf6",
+    value_as_location="integral",
+    wide_dereference="ill_formed",
+    implicit_pointer="eager",
+)
+
+PRESETS = {rules.name: rules for rules in (DWARF5, AMD, DWARF6)}

@@ -1,0 +1,137 @@
+"""Location storages (A.2.5.3): linear streams of bits that can hold values.
+
+Bit 0 of a storage is the least significant bit of its first byte on little-endian targets, the most significant one
+on big-endian targets: the direction in which the target numbers the bits of memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import bits as b
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.expr.context import DieReference, UnitInfo
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.targets.target import AddressSpace
+    from dwarfgpu.targets.target import Register as TargetRegister
+
+
+@record
+class Memory:
+    """An address space, and the wave and lane it belongs to where there is one of it for each (A.2.5.4.4.3)."""
+
+    space: AddressSpace
+    wave: Bits | None = None
+    lane: Bits | None = None
+
+    @property
+    def bit_size(self) -> int:
+        return 8 << self.space.address_bits
+
+    def select(self, positions: Positions) -> Memory:
+        if self.wave is None and self.lane is None:
+            return self
+        return Memory(self.space, _select(self.wave, positions), _select(self.lane, positions))
+
+
+@record
+class Register:
+    """A register of a thread (A.2.5.4.4.4); ``lane`` where a described machine has one for each lane."""
+
+    register: TargetRegister
+    wave: Bits = 0
+    lane: Bits | None = None
+
+    @property
+    def bit_size(self) -> int:
+        return self.register.bit_size
+
+    def select(self, positions: Positions) -> Register:
+        return Register(self.register, b.select(self.wave, positions), _select(self.lane, positions))
+
+
+@record
+class Implicit:
+    """A fixed value (A.2.5.4.4.5): the stream of its bits, as a number."""
+
+    data: Bits
+    bit_size: int
+
+    def select(self, positions: Positions) -> Implicit:
+        return self if type(self.data) is int else Implicit(b.select(self.data, positions), self.bit_size)
+
+
+@record
+class ImplicitPointer:
+    """A pointer that was optimised away, to an object that can be described (A.2.5.4.4.5 (3))."""
+
+    die: DieReference
+    byte_offset: int
+    space: AddressSpace
+    unit: UnitInfo | None
+    """The unit of the operation, in which the reference is looked up."""
+    bit_size: int
+
+    def select(self, _positions: Positions) -> ImplicitPointer:
+        return self
+
+
+@record
+class Undefined:
+    """No value is available (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
+
+    bit_size: int
+
+    def select(self, _positions: Positions) -> Undefined:
+        return self
+
+
+@record
+class Part:
+    """``count`` neighbouring parts of ``bit_size`` bits each; number i is ``i * stride`` bits into ``location``.
+
+    Operations that make hundreds of parts (DW_OP_LLVM_select_bit_piece of a wavefront) make them as a few runs.
+    """
+
+    location: Location
+    bit_size: int
+    count: int = 1
+    stride: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.bit_size * self.count
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the run is one stretch of its location, readable at once."""
+        return self.count == 1 or self.stride == self.bit_size
+
+    def select(self, positions: Positions) -> Part:
+        return Part(self.location.select(positions), self.bit_size, self.count, self.stride)
+
+
+@record
+class Composite:
+    """Bits that come from other storages, part by part without gaps (A.2.5.4.4.6)."""
+
+    parts: tuple[Part, ...]
+    bit_size: int
+    depth: int
+    """How deep composites are nested in it, at least 1."""
+    has_pointer: bool
+    """Whether an implicit pointer is somewhere in it."""
+
+    def select(self, positions: Positions) -> Composite:
+        parts = tuple(part.select(positions) for part in self.parts)
+        return Composite(parts, self.bit_size, self.depth, self.has_pointer)
+
+
+Storage: TypeAlias = "Memory | Register | Implicit | ImplicitPointer | Undefined | Composite"
+
+
+def _select(bits: Any, positions: Positions) -> Any:
+    return None if bits is None else b.select(bits, positions)

@@ -1,0 +1,204 @@
+"""The operation table: one row for each operation, holding all there is to say about it but its encoding.
+
+A row is declared by decorating the function that is its meaning, or by `equivalent`, which states the meaning in terms
+of other rows. Everything else is derived from rows: popping and the kinds of the operands, missing context, what call
+frame information forbids, static checking, assembly, listings and the reference in docs/operations.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+KINDS = frozenset(("any", "value", "integral", "location"))
+"""What an effect may ask of an entry: anything but an incomplete composite, a location description, any value, a value
+of an integral type. The two implicit conversions (A.2.5.4.4.3) are applied where they lead to the kind asked for."""
+
+NEEDS = frozenset(("thread", "lane", "iteration", "frame", "unit", "object"))
+"""Elements of the context that an operation can require (A.2.5.1)."""
+
+_CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
+"""Elements that no call frame instruction has: an operation that needs one is forbidden there (A.6.4.2)."""
+
+
+@record
+class Operand:
+    """An operand of an operation: its letter in the text, and how it is encoded unless a dialect says otherwise."""
+
+    name: str
+    kind: str
+
+
+@record
+class Operation:
+    """A row of the table."""
+
+    name: str
+    run: Callable[..., Any] | None
+    """What it does: called with the evaluation, the popped entries bottom first, then the operands."""
+    effect: str
+    """``inputs -- outputs``, bottom to top, each ``letter:kind``; ``*`` where the function looks at the raw stack."""
+    spec: str
+    """The clause of the text."""
+    operands: tuple[Operand, ...] = ()
+    since: str = "2"
+    """The DWARF version or the vendor that introduced it."""
+    needs: frozenset[str] = frozenset()
+    circular: bool = False
+    """Whether using it to find call frame information would be circular."""
+    ends_location: bool = False
+    """Whether in DWARF 5 it is a whole location description, which only a piece may follow."""
+    deprecated: bool = False
+    to: str | None = None
+    """The operations it is equivalent to, in text; operands are named in braces."""
+    aliases: tuple[str, ...] = ()
+    fixed: tuple[int, ...] = ()
+    """Operands that the name implies: 5 for DW_OP_lit5."""
+    meaning: str = ""
+
+    @property
+    def is_raw(self) -> bool:
+        return self.effect == "*"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The kinds of the entries it pops, bottom first."""
+        return _kinds(self.effect.split("--")[0]) if not self.is_raw else ()
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return _kinds(self.effect.split("--")[1]) if not self.is_raw else ()
+
+    @property
+    def cfi_obstacle(self) -> str | None:
+        """Why call frame information may not use it (A.6.4.2), if so."""
+        if self.circular:
+            return "its use would be circular"
+        missing = sorted(self.needs & _CFI_NEEDS)
+        return f"there is no {' or '.join(missing)} in call frame information" if missing else None
+
+
+def _kinds(side: str) -> tuple[str, ...]:
+    return tuple(item.rpartition(":")[2] for item in side.split())
+
+
+_ROWS: dict[str, Operation] = {}
+_LOADED: list[bool] = []
+
+
+def _add(row: Operation) -> None:
+    for name in (row.name, *row.aliases):
+        if name in _ROWS:
+            message = f"{name} has two rows"
+            raise AssertionError(message)
+        _ROWS[name] = row
+
+
+def _operands(text: str) -> tuple[Operand, ...]:
+    return tuple(Operand(*item.split(":")) for item in text.split())
+
+
+def operation(  # noqa: PLR0913 (the columns of the table)
+    name: str,
+    effect: str,
+    spec: str,
+    *,
+    operands: str = "",
+    since: str = "2",
+    needs: Iterable[str] = (),
+    circular: bool = False,
+    ends_location: bool = False,
+    deprecated: bool = False,
+    aliases: tuple[str, ...] = (),
+    family: Iterable[int] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        for number in (None,) if family is None else family:
+            _add(
+                Operation(
+                    name if number is None else name.replace("{N}", str(number)),
+                    function,
+                    effect,
+                    spec,
+                    _operands(operands),
+                    since,
+                    frozenset(needs),
+                    circular,
+                    ends_location,
+                    deprecated,
+                    None,
+                    aliases,
+                    () if number is None else (number,),
+                    (function.__doc__ or "").strip(),
+                )
+            )
+        return function
+
+    return declare
+
+
+def equivalent(  # noqa: PLR0913 (the columns of the table)
+    name: str,
+    to: str,
+    effect: str,
+    spec: str,
+    *,
+    operands: str = "",
+    since: str = "2",
+    needs: Iterable[str] = (),
+    ends_location: bool = False,
+    deprecated: bool = False,
+    aliases: tuple[str, ...] = (),
+    family: Iterable[int] | None = None,
+) -> None:
+    """Declare a row that the text defines as other operations; ``{R}`` in ``to`` stands for the operand R."""
+    for number in (None,) if family is None else family:
+        expansion = to if number is None else to.replace("{N}", str(number))
+        _add(
+            Operation(
+                name if number is None else name.replace("{N}", str(number)),
+                None,
+                effect,
+                spec,
+                _operands(operands),
+                since,
+                frozenset(needs),
+                False,  # noqa: FBT003
+                ends_location,
+                deprecated,
+                expansion,
+                aliases,
+                (),
+                f"Performs {expansion}.",
+            )
+        )
+
+
+def _load() -> dict[str, Operation]:
+    if not _LOADED:
+        _LOADED.append(True)
+        from dwarfgpu.expr import ops
+
+        ops.load()
+    return _ROWS
+
+
+def find(name: str) -> Operation | None:
+    """The row of a name or an alias."""
+    return _load().get(name)
+
+
+def rows() -> list[Operation]:
+    """All rows, in the order of the text."""
+    return [row for name, row in _load().items() if name == row.name]
+
+
+def names() -> list[str]:
+    """All names and aliases."""
+    return list(_load())

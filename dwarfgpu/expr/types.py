@@ -1,0 +1,153 @@
+"""Base types of values (A.2.5.2, DWARF 5 section 5.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.expr.arithmetic import Floats, Integers
+from dwarfgpu.expr.floats import FORMATS
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.expr.arithmetic import Arithmetic
+
+ENCODINGS = {
+    "address": 0x01,
+    "boolean": 0x02,
+    "complex_float": 0x03,
+    "float": 0x04,
+    "signed": 0x05,
+    "signed_char": 0x06,
+    "unsigned": 0x07,
+    "unsigned_char": 0x08,
+    "imaginary_float": 0x09,
+    "packed_decimal": 0x0A,
+    "numeric_string": 0x0B,
+    "edited": 0x0C,
+    "signed_fixed": 0x0D,
+    "unsigned_fixed": 0x0E,
+    "decimal_float": 0x0F,
+    "UTF": 0x10,
+    "UCS": 0x11,
+    "ASCII": 0x12,
+    "lo_user": 0x80,
+    "bfloat16": None,
+}
+"""DW_ATE names and numbers (DWARF 5, table 7.11). ``bfloat16`` is a DW_ATE_float that its name tells apart."""
+
+INTEGRAL = frozenset(("signed", "signed_char", "unsigned", "unsigned_char", "boolean"))
+"""The integral encodings of A.2.5.2.
+
+OPEN: the text's note leaves open whether DW_ATE_address is integral; the list of the text, which lacks it, holds here.
+"""
+
+SIGNED = frozenset(("signed", "signed_char"))
+UNSIGNED = frozenset(("unsigned", "unsigned_char", "boolean", "address", "UTF", "UCS", "ASCII"))
+
+MAX_BIT_SIZE = 1 << 20
+"""Wider base types are refused: a limit against hostile input, far above every register there is."""
+
+
+class BaseType:
+    """A base type: size, encoding and endianity. Two that agree in these are the same type.
+
+    The generic type (A.2.5.2) is integral, has the size of an address in the default address space, and unspecified
+    signedness: each operation says how it reads it.
+    """
+
+    __slots__ = (
+        "arithmetic",
+        "bit_size",
+        "byte_order",
+        "byte_size",
+        "encoding",
+        "is_generic",
+        "is_integral",
+        "is_signed",
+        "key",
+        "mask",
+        "vector_size",
+    )
+
+    def __init__(  # noqa: PLR0913 (the attributes of DW_TAG_base_type)
+        self,
+        encoding: str,
+        bit_size: int,
+        *,
+        vector_size: int | None = None,
+        byte_order: ByteOrder | None = None,
+        is_generic: bool = False,
+    ) -> None:
+        self.encoding = encoding
+        self.vector_size = vector_size
+        self.bit_size = bit_size * (vector_size or 1)
+        """All bits: of a vector, those of all its elements (A.5.1)."""
+        self.byte_size = -(-self.bit_size // 8)
+        """Whole bytes: what the size operand of DW_OP_deref_type and DW_OP_const_type must be."""
+        self.byte_order = byte_order
+        """DW_AT_endianity; None is the order of the target."""
+        self.is_generic = is_generic
+        self.is_integral = vector_size is None and (is_generic or encoding in INTEGRAL)
+        self.is_signed = encoding in SIGNED
+        self.mask = (1 << self.bit_size) - 1 if 0 <= self.bit_size <= MAX_BIT_SIZE else 0
+        self.key = (encoding, bit_size, vector_size, byte_order, is_generic)
+        self.arithmetic = self._arithmetic(bit_size)
+        """What computes with patterns of this type; None for types DWARF gives no arithmetic."""
+        self._check()
+
+    def _check(self) -> None:
+        if self.vector_size is not None and self.vector_size <= 0:
+            raise IllFormed("bad_type", f"the vector size {self.vector_size} is not greater than 0", spec="A.5.1 (1)")
+        if not 0 < self.bit_size <= MAX_BIT_SIZE:
+            message = f"a base type of {self.bit_size} bits is outside 1 to {MAX_BIT_SIZE}"
+            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
+
+    def _arithmetic(self, bit_size: int) -> Arithmetic | None:
+        if self.vector_size is not None or bit_size <= 0:
+            return None
+        if self.is_generic or self.encoding in SIGNED or self.encoding in UNSIGNED:
+            return Integers(bit_size, is_signed=self.is_signed, is_generic=self.is_generic)
+        if self.encoding in ("float", "bfloat16"):
+            name = "bfloat16" if self.encoding == "bfloat16" else f"float{bit_size}"
+            layout = FORMATS.get(name)
+            return Floats(layout) if layout is not None and layout.bit_size == bit_size else None
+        return None
+
+    @property
+    def element(self) -> BaseType:
+        """The type of one element of a vector (A.5.1); of any other type the type itself."""
+        if self.vector_size is None:
+            return self
+        return BaseType(self.encoding, self.bit_size // self.vector_size, byte_order=self.byte_order)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, BaseType) and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        if self.is_generic:
+            return "generic"
+        if self.vector_size is not None:
+            return f"{self.element} x {self.vector_size}"
+        return self.encoding if self.encoding == "bfloat16" else f"{self.encoding}{self.bit_size}"
+
+    def __repr__(self) -> str:
+        return f"BaseType({self})"
+
+
+_GENERIC: dict[int, BaseType] = {}
+
+
+def generic(address_size: int) -> BaseType:
+    """The generic type for addresses of some bytes."""
+    found = _GENERIC.get(address_size)
+    if found is None:
+        found = _GENERIC[address_size] = BaseType("unsigned", address_size * 8, is_generic=True)
+    return found
+
+
+def unsigned(bit_size: int) -> BaseType:
+    return BaseType("unsigned", bit_size)

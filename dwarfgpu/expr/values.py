@@ -1,0 +1,57 @@
+"""Values on the stack (A.2.5.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.expr.storages import ImplicitPointer
+    from dwarfgpu.expr.types import BaseType
+
+
+@record
+class Value:
+    """A literal value of a base type: its pattern, as an unsigned number."""
+
+    type: BaseType
+    bits: Bits
+
+    def signed(self) -> Any:
+        """The number, where the generic type and unsigned types are read as signed too."""
+        return b.signed(self.bits, self.type.bit_size)
+
+    def number(self) -> Any:
+        """The number as its type has it: of a generic value unsigned, of a float a float, of a vector a list."""
+        kind = self.type
+        if kind.vector_size is not None:
+            element = kind.element
+            mask = element.mask
+            shifts = range(0, kind.bit_size, element.bit_size)
+            return [Value(element, (self.bits >> shift) & mask).number() for shift in shifts]
+        if kind.encoding in ("float", "bfloat16") and kind.arithmetic is not None:
+            return kind.arithmetic.layout.decode(self.bits)  # type: ignore[union-attr]
+        return b.signed(self.bits, kind.bit_size) if kind.is_signed else self.bits
+
+    def select(self, positions: Positions) -> Value:
+        """The value in some of the slots."""
+        if type(self.bits) is int:
+            return self
+        return Value(self.type, b.select(self.bits, positions))
+
+
+@record
+class ImplicitPointerValue:
+    """What dereferencing a whole implicit pointer storage gives (A.2.5.4.4.5 (3), "IPV").
+
+    It can become the location it points to, or an implicit pointer location again, and nothing else.
+    """
+
+    type: BaseType
+    pointer: ImplicitPointer
+
+    def select(self, _positions: Positions) -> ImplicitPointerValue:
+        return self

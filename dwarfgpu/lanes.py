@@ -1,0 +1,168 @@
+"""Sets of slots, how they split, and results that differ from slot to slot.
+
+A slot is a (wave, lane) pair: one program thread of the source language. An evaluation runs over a set of slots; one
+lane is a set of one. While all slots do the same, there is one state for all of them. When an operation needs one
+answer but the slots differ, it raises `Diverge`, and the evaluator runs that operation again in each part. When it
+has no answer in some slots it raises `LaneFault`, and only those slots end with the error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dwarfgpu.bits import Array, Bits, Flags, Positions
+
+T = TypeVar("T")
+
+
+@record
+class LaneSet:
+    """The slots an evaluation runs over: the wave and the lane of each."""
+
+    count: int
+    wave: Bits = 0
+    """Index of the wave in the machine."""
+    lane: Bits | None = None
+    """Lane number, or None when there is no current lane."""
+
+    @staticmethod
+    def one(lane: int | None = None, wave: int = 0) -> LaneSet:
+        return LaneSet(1, wave, lane)
+
+    @staticmethod
+    def of(lanes: Sequence[int], wave: int = 0) -> LaneSet:
+        """Some lanes of one wave, in the order given."""
+        if len(lanes) == 1:
+            return LaneSet(1, wave, lanes[0])
+        return LaneSet(len(lanes), wave, b.array(lanes, 64))
+
+    @staticmethod
+    def grid(wave_count: int, lane_count: int) -> LaneSet:
+        """Every lane of waves 0 to ``wave_count - 1``, wave by wave."""
+        if wave_count * lane_count == 1:
+            return LaneSet(1, 0, 0)
+        import numpy as np
+
+        wave = np.repeat(np.arange(wave_count, dtype=np.uint64), lane_count)
+        lane = np.tile(np.arange(lane_count, dtype=np.uint64), wave_count)
+        return LaneSet(wave_count * lane_count, wave if wave_count > 1 else 0, lane if lane_count > 1 else 0)
+
+    def select(self, positions: Positions) -> LaneSet:
+        """The set that holds some of the slots."""
+        count = 1 if type(positions) is int else len(positions)  # type: ignore[arg-type]
+        lane = self.lane if self.lane is None else b.select(self.lane, positions)
+        wave = b.select(self.wave, positions)
+        if count == 1 and type(positions) is not int:  # a set of one holds plain ints
+            wave = b.select(wave, 0)
+            lane = lane if lane is None else b.select(lane, 0)
+        return LaneSet(count, wave, lane)
+
+
+class Diverge(Exception):  # noqa: N818 (a signal to the evaluator, not an error)
+    """An operation needs one answer for all slots, but they differ: run it again in each part."""
+
+    def __init__(self, parts: list[Array]) -> None:
+        Exception.__init__(self)
+        self.parts = parts
+
+
+class LaneFault(Exception):  # noqa: N818 (a signal to the evaluator, not an error)
+    """The operation has no answer in some slots: they end with an error, the others run it again."""
+
+    def __init__(self, positions: Array, error_at: Callable[[int], DwarfGpuError]) -> None:
+        Exception.__init__(self)
+        self.positions = positions
+        self.error_at = error_at
+        """The error of the slot at a position, made when somebody asks."""
+
+
+def uniform(bits: Bits) -> int:
+    """The one pattern of all slots; raise `Diverge` when there are several."""
+    if type(bits) is int:
+        return bits
+    first = int(bits[0])  # type: ignore[index]
+    if b.all_of(bits == first):
+        return first
+    raise Diverge(b.groups(bits))  # type: ignore[arg-type]
+
+
+def uniform_flag(flags: Flags) -> bool:
+    """The one answer of all slots to a condition; raise `Diverge` when there are both."""
+    if isinstance(flags, bool):
+        return flags
+    if flags.all():
+        return True
+    if not flags.any():
+        return False
+    raise Diverge([b.positions_of(flags), b.positions_of(~flags)])
+
+
+def refuse(bad: Flags, error_at: Callable[[int], DwarfGpuError]) -> None:
+    """End the slots in which ``bad`` holds with an error; ``error_at(position)`` makes the one of a slot."""
+    if isinstance(bad, bool):
+        if bad:
+            raise error_at(0)
+    elif bad.any():
+        raise LaneFault(b.positions_of(bad), error_at)
+
+
+class Group(Generic[T]):
+    """Slots that ended the same way: with one result (whose parts may be arrays over the slots), or with errors."""
+
+    __slots__ = ("_error_at", "positions", "result")
+
+    def __init__(
+        self, positions: Array | None, result: T | None, error_at: Callable[[int], DwarfGpuError] | None
+    ) -> None:
+        self.positions = positions
+        """Positions in the set that was evaluated, ascending; None when the group is the whole set."""
+        self.result = result
+        self._error_at = error_at
+
+    @property
+    def failed(self) -> bool:
+        return self._error_at is not None
+
+    def outcome(self, index: int) -> T | DwarfGpuError:
+        """The result or the error of the slot that is number ``index`` of this group."""
+        if self._error_at is not None:
+            return self._error_at(index)
+        result: Any = self.result
+        return result.select(index)  # type: ignore[no-any-return]
+
+
+class LaneResults(Generic[T]):
+    """What an evaluation gave, slot by slot, kept as a few groups."""
+
+    __slots__ = ("count", "groups")
+
+    def __init__(self, count: int, groups: list[Group[T]]) -> None:
+        self.count = count
+        self.groups = groups
+
+    def of(self, position: int) -> T | DwarfGpuError:
+        """The result or the error of one slot."""
+        for group in self.groups:
+            if group.positions is None:
+                return group.outcome(position)
+            index = int(group.positions.searchsorted(position))
+            if index < len(group.positions) and group.positions[index] == position:
+                return group.outcome(index)
+        raise IndexError(position)
+
+    def __iter__(self) -> Iterator[T | DwarfGpuError]:
+        return (self.of(position) for position in range(self.count))
+
+    def one(self) -> T:
+        """The result of a set of one slot; its error is raised."""
+        outcome = self.of(0)
+        if isinstance(outcome, DwarfGpuError):
+            raise outcome
+        return outcome

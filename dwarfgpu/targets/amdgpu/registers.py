@@ -1,0 +1,89 @@
+"""The registers of AMDGPU and what a callee preserves.
+
+AMDGPU usage, table "AMDGPU DWARF Register Mapping" and section "Non-Kernel Functions". The names are the assembler's;
+the table's own (``VGPR5``, ``SGPR32``, ``PC_64``, ``EXEC_MASK_32``, ``VCC_64``) are understood too.
+"""
+
+from __future__ import annotations
+
+from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets.amdgpu.processors import Processor
+from dwarfgpu.targets.target import RegisterFamily
+
+LANE_BITS = 32
+"""A vector register has consecutive dwords, one a lane, lane 0 at the least significant bit."""
+
+
+def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]:
+    """The registers in waves of one size.
+
+    "The register definitions corresponding to the wave mode of the generated code will be used": the numbers of the
+    other size do not exist.
+    """
+    is_32 = wave_size == 32
+    vector = wave_size * LANE_BITS
+    rows = [
+        RegisterFamily(numbers.PC_64, 1, "pc", 64, index=None, other="pc_64"),
+        # The numbers s102 to s105 exist on every processor ("All AMDGPU targets use the same mapping"), although up to
+        # GFX9 the instructions reach at most s103.
+        RegisterFamily(numbers.SGPR_0, 64, "s", 32, other="sgpr"),
+        RegisterFamily(numbers.STATUS, 1, "status", 32, index=None),  # not in the edition of 2020
+        RegisterFamily(numbers.SGPR_64, 42, "s", 32, index=64, other="sgpr"),
+        _vector("v", numbers.VGPR_32 if is_32 else numbers.VGPR_64, min(processor.vgpr_count, 512), vector),
+    ]
+    # vcc is not in the edition of 2020. There are no numbers for vcc_lo, vcc_hi, exec_lo, exec_hi, s106, s107 and m0.
+    if is_32:
+        rows.append(RegisterFamily(numbers.EXEC_32, 1, "exec", 32, index=None, other="exec_mask_32"))
+        rows.append(RegisterFamily(numbers.VCC_32, 1, "vcc", 32, index=None, other="vcc_32"))
+        if processor.vgpr_count > 512:
+            rows.append(_vector("v", numbers.VGPR_32_512, processor.vgpr_count - 512, vector, index=512))
+    else:
+        rows.append(RegisterFamily(numbers.EXEC_64, 1, "exec", 64, index=None, other="exec_mask_64"))
+        rows.append(RegisterFamily(numbers.VCC_64, 1, "vcc", 64, index=None, other="vcc_64"))
+    if processor.has("agprs"):
+        rows.append(_vector("a", numbers.AGPR_32 if is_32 else numbers.AGPR_64, 256, vector))
+    return tuple(sorted(rows, key=lambda family: family.first))
+
+
+def _vector(prefix: str, first: int, count: int, bit_size: int, index: int = 0) -> RegisterFamily:
+    return RegisterFamily(first, count, prefix, bit_size, LANE_BITS, index, other=f"{prefix}gpr")
+
+
+STACK_POINTER = numbers.sgpr(32)
+"""s32 holds the stack pointer."""
+
+
+def stack_scale(processor: Processor, wave_size: int) -> int:
+    """What the address of the CFA, which compilers give in the private_wave space, is divided by to have s32.
+
+    With buffer scratch s32 is a private_wave address itself; with architected flat scratch it is an address of one
+    lane, and a dword-aligned one is the private_wave address divided by the wave size ("Address Space Identifier").
+    """
+    return wave_size if processor.has("flat-architected") else 1
+
+
+# What a callee preserves has changed: AMDGPU usage of 2020 names all but s4-s31 and v0-v31; LLVM 16 added s30-s31 and
+# took out v48-v55, v64-v71, ...; LLVM 22 also took out s40-s47, s56-s63, ... Code of every age occurs. A register is
+# same value below if some edition preserves it: the compilers that emit call frame information name each register that
+# a function clobbers, so one without a rule was either preserved or not touched.
+# OPEN: by that argument v0-v31 and s4-s29 without a rule were not touched either, and are same value too (it is what
+# ROCgdb takes); the text's default is kept for them, because every ABI lets a callee change them.
+
+
+def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
+    """First and last number of the registers that a callee preserves, without the stack pointer."""
+    is_32 = wave_size == 32
+    vgpr = numbers.VGPR_32 if is_32 else numbers.VGPR_64
+    agpr = numbers.AGPR_32 if is_32 else numbers.AGPR_64
+    exec_mask = numbers.EXEC_32 if is_32 else numbers.EXEC_64
+    ranges = [
+        (exec_mask, exec_mask),
+        (numbers.sgpr(30), numbers.sgpr(63)),
+        (numbers.sgpr(64), numbers.sgpr(105)),
+        (vgpr + 32, vgpr + 255),
+    ]
+    if not processor.has("flat-architected"):
+        ranges.append((numbers.sgpr(0), numbers.sgpr(3)))  # the scratch buffer descriptor
+    if processor.has("agprs-saved"):
+        ranges.append((agpr + 32, agpr + 255))
+    return tuple(sorted(ranges))

@@ -1,0 +1,24 @@
+"""The target without a machine: for expressions by themselves, and for files of targets that have no table."""
+
+from __future__ import annotations
+
+from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
+
+ADDRESS_SIZES = range(1, 9)
+BYTE_ORDERS = ("little", "big")
+
+
+def generic(byte_order: str = "little", address_size: int = 8) -> Target:
+    """The generic target: one address space, and every number is a register ``r<number>`` of the address size."""
+    bits = 8 * address_size
+    return Target(
+        name="generic",
+        byte_order=byte_order,
+        address_size=address_size,
+        lane_count=1,
+        default_dialect="gnu",
+        default_rules="dwarf5",
+        families=(RegisterFamily(0, 1 << 64, "r", bits),),
+        # No ABI says which address is null, and A.6.4.1's default rule holds for every register.
+        address_spaces=(AddressSpace(0, "default", bits, None, Scope.PROCESS),),
+    )

@@ -1,0 +1,219 @@
+"""Finding a target: by the name a user gives, by a target ID, or by an ELF header."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UnknownTarget, UsageError
+from dwarfgpu.targets.target import Target
+
+if TYPE_CHECKING:
+    from dwarfgpu.targets.amdgpu.processors import Processor
+
+EM_X86_64 = 62
+EM_AMDGPU = 224
+
+# The kinds that stand before the triple in a bundle entry ID (Clang Offload Bundler).
+_OFFLOAD_KINDS = ("hip-", "hipv4-", "openmp-")
+_VENDORS = ("amd", "mesa3d", "unknown", "")
+_SYSTEMS = ("amdhsa", "amdpal", "mesa3d", "unknown", "")
+_WAVE_SUFFIXES = (("-wave32", 32), ("-wave64", 64))
+_ID_FEATURES = ("sramecc", "xnack")
+
+_by_name: dict[str, Target] = {}
+"""The targets by every name that was resolved. Byte order and address size are not in it."""
+_by_key: dict[tuple[object, ...], Target] = {}
+"""One object for each target, whatever it was called."""
+
+
+def resolve(name: str, *, byte_order: str | None = None, address_size: int | None = None) -> Target:
+    """The target with a name.
+
+    Accepted are ``generic``; ``x86_64`` and its triples; ``amdgcn-<processor>``, ``<processor>``, both with ``-wave32``
+    or ``-wave64``; and AMDGPU target IDs, ``amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+``, with features in any order.
+
+    Byte order and address size (1 to 8) choose the ``generic`` target; another target has its own, and naming a
+    different one is an error.
+    """
+    text = name.strip().lower()
+    if text == "generic":
+        return _generic(
+            "little" if byte_order is None else byte_order, 8 if address_size is None else address_size
+        )
+    target = _by_name.get(text)
+    if target is None:
+        target = _by_name[text] = _named(name, text)
+    if byte_order not in (None, target.byte_order) or address_size not in (None, target.address_size):
+        message = f"{target.name} is {target.byte_order}-endian with {target.address_size}-byte addresses"
+        raise UsageError(message, hint="byte order and address size can be chosen for the generic target")
+    return target
+
+
+def resolve_elf(
+    machine: int,
+    flags: int,
+    wave64: bool | None = None,  # noqa: FBT001 (the third of three numbers that describe a file)
+    *,
+    abi_version: int | None = None,
+) -> Target:
+    """The target of an ELF file.
+
+    ``machine`` and ``flags`` are ``e_machine`` and ``e_flags``. The rest is for AMDGPU: ``wave64``, which only a kernel
+    descriptor or a note can tell, says whether the code runs in waves of 64 lanes; None takes the processor's default.
+    ``abi_version`` is ``e_ident[EI_ABIVERSION]``; None reads the flags as those of code object version 4 and later.
+    """
+    if machine == EM_X86_64:
+        return _x86_64()
+    if machine == EM_AMDGPU:
+        return _amdgpu_elf(flags, None if wave64 is None else 64 if wave64 else 32, abi_version)
+    message = f"there is no target for e_machine {machine}"
+    raise UnknownTarget(message, hint="name a target, for example generic")
+
+
+# --- The three families -------------------------------------------------------------------------------------------
+
+
+def _generic(byte_order: str, address_size: int) -> Target:
+    from dwarfgpu.targets.generic import ADDRESS_SIZES, BYTE_ORDERS, generic
+
+    if byte_order not in BYTE_ORDERS:
+        raise UsageError(f"byte order {byte_order!r} is neither little nor big")
+    if address_size not in ADDRESS_SIZES:
+        raise UsageError(f"addresses of {address_size} bytes are not supported", hint="1 to 8 bytes are")
+    key = ("generic", byte_order, address_size)
+    if key not in _by_key:
+        _by_key[key] = generic(byte_order, address_size)
+    return _by_key[key]
+
+
+def _x86_64() -> Target:
+    from dwarfgpu.targets.x86_64 import X86_64
+
+    return X86_64
+
+
+def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ...]) -> Target:
+    """The target of a processor in one of its wave sizes; None: its default."""
+    from dwarfgpu.targets.amdgpu.target import amdgpu_target
+
+    if wave_size is None:
+        wave_size = processor.default_wave_size
+    if wave_size not in processor.wave_sizes:
+        sizes = " or ".join(map(str, processor.wave_sizes))
+        message = f"{processor.name} has no waves of {wave_size} lanes"
+        raise UsageError(message, hint=f"its waves have {sizes} lanes")
+    key = (processor.name, wave_size, features)
+    if key not in _by_key:
+        _by_key[key] = amdgpu_target(processor, wave_size, features)
+    return _by_key[key]
+
+
+# --- Names --------------------------------------------------------------------------------------------------------
+
+
+def _named(name: str, text: str) -> Target:
+    """The target with a name other than generic, given as it was written and in lower case."""
+    if text in ("x86-64", "amd64") or text.partition("-")[0] == "x86_64":
+        return _x86_64()
+    return _amdgpu_named(name, text)
+
+
+def _amdgpu_named(name: str, text: str) -> Target:
+    from dwarfgpu.targets.amdgpu.processors import processor_named
+
+    text, *features = text.split(":")
+    text, *old_features = text.split("+")  # "Code Object V2 to V3": <processor> ( "+" <target-feature> )*
+    features += [f"{feature.replace('sram-ecc', 'sramecc')}+" for feature in old_features]
+    wave_size = None
+    for suffix, size in _WAVE_SUFFIXES:
+        if text.endswith(suffix):
+            text, wave_size = text.removesuffix(suffix), size
+            break
+    processor = processor_named(_without_triple(text))
+    if processor is None:
+        raise _unknown(name, text)
+    return _amdgpu(processor, wave_size, _settings(features, processor))
+
+
+def _without_triple(text: str) -> str:
+    """The processor of a name: what is left without an architecture or a whole triple before it."""
+    for kind in _OFFLOAD_KINDS:
+        if text.startswith(f"{kind}amdgcn-"):
+            text = text.removeprefix(kind)
+    if not text.startswith("amdgcn-"):
+        return text
+    rest = text.removeprefix("amdgcn-")
+    parts = rest.split("-", 3)  # vendor, system, environment, processor: which has hyphens of its own
+    if len(parts) == 4 and parts[0] in _VENDORS and parts[1] in _SYSTEMS and parts[2] in ("", "unknown"):
+        return parts[3]
+    return rest
+
+
+def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
+    """The features of a target ID, checked, in canonical (alphabetical) order."""
+    supported = tuple(name for name in _ID_FEATURES if processor.has(name))
+    settings: dict[str, str] = {}
+    for feature in features:
+        name, sign = feature[:-1], feature[-1:]
+        if sign not in ("+", "-"):
+            raise UsageError(f"target feature {feature!r} has no sign", hint="write xnack+ or xnack-")
+        if name not in supported:
+            hint = f"it has {' and '.join(supported)}" if supported else "it has none"
+            raise UsageError(f"{processor.name} has no target feature {name!r}", hint=hint)
+        if name in settings:  # "Each target feature must appear at most once in a target ID"
+            raise UsageError(f"the target feature {name} is given twice")
+        settings[name] = sign
+    return tuple(f"{name}{settings[name]}" for name in sorted(settings))
+
+
+def target_names() -> list[str]:
+    """The canonical names of all targets."""
+    from dwarfgpu.targets.amdgpu.processors import processors
+    from dwarfgpu.targets.amdgpu.target import target_name
+
+    amdgpu = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
+    return ["generic", "x86_64", *amdgpu]
+
+
+def _unknown(name: str, text: str) -> UnknownTarget:
+    import difflib
+
+    from dwarfgpu.targets.amdgpu.processors import processors
+
+    names = {"generic": "generic", "x86_64": "x86_64"}
+    names.update((processor.name, f"amdgcn-{processor.name}") for processor in processors())
+    wanted = _without_triple(text)
+    close = difflib.get_close_matches(wanted, names, n=len(names))
+    # gfx1105 is nearer to gfx1100 than to gfx705
+    close.sort(key=lambda match: (-_common_prefix(wanted, match), match))
+    known = ", ".join(names[match] for match in close[:8]) if close else "generic, x86_64, amdgcn-<processor>"
+    return UnknownTarget(f"there is no target {name!r}", hint=f"names that are known: {known}")
+
+
+def _common_prefix(left: str, right: str) -> int:
+    """How many letters two names begin with alike."""
+    length = 0
+    while length < min(len(left), len(right)) and left[length] == right[length]:
+        length += 1
+    return length
+
+
+# --- AMDGPU files -------------------------------------------------------------------------------------------------
+
+
+def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> Target:
+    from dwarfgpu.targets.amdgpu.elf import LAST_R600_MACH, decode_flags
+    from dwarfgpu.targets.amdgpu.processors import processor_of_mach
+
+    decoded = decode_flags(flags, abi_version)
+    processor = processor_of_mach(decoded.mach)
+    if processor is None:
+        if decoded.mach == 0:
+            message = "the ELF header does not say which AMDGPU processor the code is for"
+        elif decoded.mach <= LAST_R600_MACH:
+            message = f"EF_AMDGPU_MACH {decoded.mach:#x} is an r600 processor; only amdgcn ones are supported"
+        else:
+            message = f"no AMDGPU processor is known for EF_AMDGPU_MACH {decoded.mach:#x}"
+        raise UnknownTarget(message, hint="name the target, for example amdgcn-gfx90a")
+    settings = tuple(feature for feature in decoded.features if processor.has(feature[:-1]))
+    return _amdgpu(processor, wave_size, settings)

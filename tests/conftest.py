@@ -1,0 +1,52 @@
+"""What all tests share: the environment, the hypothesis profiles, and the rule for missing tools."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+# Records then refuse assignments at run time. This stands before the first import of dwarfgpu, which reads it once.
+os.environ["DWARFGPU_FREEZE"] = "1"
+
+import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Derandomised: a run depends on the code alone, so a failure is met by the change that caused it.
+hypothesis.settings.register_profile("dev", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=200, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def require_tool() -> Callable[..., str]:
+    """``require_tool("gdb")`` gives the tool's path; of several names the first that is there.
+
+    Without the tool the test is skipped, but fails with ``DWARFGPU_REQUIRE_TOOLS=1``.
+    """
+
+    def require(*names: str) -> str:
+        for name in names:
+            path = shutil.which(name)
+            if path is not None:
+                return path
+        reason = f"{' or '.join(names)} is not installed"
+        if os.environ.get("DWARFGPU_REQUIRE_TOOLS") == "1":
+            pytest.fail(f"{reason}, and DWARFGPU_REQUIRE_TOOLS=1", pytrace=False)
+        pytest.skip(reason)
+
+    return require
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's caches, history and terminal settings out of the tests, and the tests out of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        for name in ("NO_COLOR", "FORCE_COLOR", "PAGER"):
+            patch.delenv(name, raising=False)
+        yield

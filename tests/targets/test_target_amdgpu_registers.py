@@ -1,0 +1,206 @@
+"""The AMDGPU registers against the table "AMDGPU DWARF Register Mapping"."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets.amdgpu.processors import processors
+from dwarfgpu.targets.resolve import resolve
+from dwarfgpu.targets.target import Register, Unspecified
+
+# First and last number, first name, bits. Of the edition of LLVM 22; 1792 up to 2047 and 3584 to 4095 are used only by
+# processors with 1024 vector registers, AGPRs only by those that have them.
+BOTH = [
+    (16, 16, "pc", 64),
+    (32, 95, "s0", 32),
+    (128, 128, "status", 32),
+    (1088, 1129, "s64", 32),
+]
+WAVE_32 = [
+    (1, 1, "exec", 32),
+    (512, 512, "vcc", 32),
+    (1536, 1791, "v0", 32 * 32),
+]
+WAVE_64 = [
+    (17, 17, "exec", 64),
+    (768, 768, "vcc", 64),
+    (2560, 2815, "v0", 64 * 32),
+]
+AGPR_64 = (3072, 3327, "a0", 64 * 32)
+HIGH_32 = [(1792, 2047, "v256", 32 * 32), (3584, 4095, "v512", 32 * 32)]
+
+
+def expanded(rows):
+    """Every register of the rows, as (number, name, bits)."""
+    result = []
+    for first, last, name, bits in rows:
+        letters = name.rstrip("0123456789")
+        index = int(name[len(letters) :]) if letters != name else None
+        for number in range(first, last + 1):
+            numbered = letters if index is None else f"{letters}{index + number - first}"
+            result.append((number, numbered, bits))
+    return sorted(result)
+
+
+@pytest.mark.parametrize(
+    "name, rows",
+    [
+        ("gfx803", [*BOTH, *WAVE_64]),
+        ("gfx900", [*BOTH, *WAVE_64]),
+        ("gfx906", [*BOTH, *WAVE_64]),
+        ("gfx908", [*BOTH, *WAVE_64, AGPR_64]),
+        ("gfx90a", [*BOTH, *WAVE_64, AGPR_64]),
+        ("gfx942", [*BOTH, *WAVE_64, AGPR_64]),
+        ("gfx950", [*BOTH, *WAVE_64, AGPR_64]),
+        ("gfx1030-wave32", [*BOTH, *WAVE_32]),
+        ("gfx1100-wave32", [*BOTH, *WAVE_32]),
+        ("gfx1100-wave64", [*BOTH, *WAVE_64]),
+        ("gfx1201-wave64", [*BOTH, *WAVE_64]),
+        ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]),
+    ],
+)
+def test_a_target_has_the_registers_of_the_table(name, rows):
+    registers = [(r.number, r.name, r.bit_size) for r in resolve(name).registers()]
+
+    assert registers == expanded(rows)
+
+
+def test_accumulation_registers_are_where_the_matrix_instructions_are():
+    having = {p.name for p in processors() if resolve(p.name).register_named("a0") is not None}
+
+    assert having == {"gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"}
+
+
+@pytest.mark.parametrize(
+    "target, name, register",
+    [
+        ("gfx90a", "v40", Register(2600, "v40", 2048, 32)),
+        ("gfx1100-wave32", "v40", Register(1576, "v40", 1024, 32)),
+        ("gfx90a", "s30", Register(62, "s30", 32, 0)),
+        ("gfx90a", "s31", Register(63, "s31", 32, 0)),
+        ("gfx90a", "s32", Register(64, "s32", 32, 0)),
+        ("gfx90a", "s33", Register(65, "s33", 32, 0)),
+        ("gfx90a", "s63", Register(95, "s63", 32, 0)),
+        ("gfx90a", "s64", Register(1088, "s64", 32, 0)),
+        ("gfx90a", "s105", Register(1129, "s105", 32, 0)),
+        ("gfx90a", "a32", Register(3104, "a32", 2048, 32)),
+        ("gfx1250", "v1023", Register(4095, "v1023", 1024, 32)),
+        # the spelling of the document
+        ("gfx90a", "VGPR255", Register(2815, "v255", 2048, 32)),
+        ("gfx90a", "AGPR1", Register(3073, "a1", 2048, 32)),
+        ("gfx90a", "SGPR70", Register(1094, "s70", 32, 0)),
+        ("gfx90a", "PC_64", Register(16, "pc", 64, 0)),
+        ("gfx90a", "EXEC_MASK_64", Register(17, "exec", 64, 0)),
+        ("gfx1100-wave32", "EXEC_MASK_32", Register(1, "exec", 32, 0)),
+        ("gfx1100-wave32", "VCC_32", Register(512, "vcc", 32, 0)),
+    ],
+)
+def test_registers_by_name(target, name, register):
+    assert resolve(target).register_named(name) == register
+    assert resolve(target).register(register.number) == register
+
+
+@pytest.mark.parametrize(
+    "target, name",
+    [
+        ("gfx90a", "v256"),
+        ("gfx90a", "s106"),
+        ("gfx90a", "a256"),
+        ("gfx900", "a0"),
+        ("gfx1250", "v1024"),
+        ("gfx90a", "vcc_lo"),
+        ("gfx90a", "exec_hi"),
+        ("gfx90a", "exec_mask_32"),
+        ("gfx1100-wave32", "vcc_64"),
+        ("gfx90a", "m0"),
+        ("gfx90a", "v1.0"),
+    ],
+)
+def test_names_without_a_number(target, name):
+    assert resolve(target).register_named(name) is None
+
+
+@pytest.mark.parametrize(
+    "number", [0, 2, 15, 18, 31, 96, 127, 129, 511, 1024, 1087, 1130, 1535, 3328, 3583, 4096]
+)
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1250"])
+def test_reserved_numbers_are_no_registers(target, number):
+    assert resolve(target).register(number) is None
+
+
+def test_the_numbers_of_the_other_wave_size_are_no_registers():
+    wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
+
+    shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
+
+    assert shared == {number for number, _name, _bits in expanded(BOTH)}
+
+
+@pytest.mark.parametrize(
+    "target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)]
+)
+def test_the_registers_with_a_part_to_play(target, mask, bits):
+    target = resolve(target)
+
+    assert target.program_counter == 16
+    assert target.execution_mask == mask
+    assert target.register(mask).bit_size == bits == target.lane_count
+    assert target.register(target.stack_pointer).name == "s32"
+
+
+def test_the_number_of_a_scalar_register():
+    assert [numbers.sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
+
+
+# --- Registers without a rule in the call frame information --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"]
+)
+def test_what_a_callee_preserves(target):
+    target = resolve(target)
+
+    def rules(prefix, indices):
+        return {target.unspecified_rule(target.register_named(f"{prefix}{i}").number) for i in indices}
+
+    assert rules("v", range(32)) == {Unspecified.UNDEFINED}
+    assert rules("v", range(32, 256)) == {Unspecified.SAME_VALUE}
+    assert rules("s", range(4, 30)) == {Unspecified.UNDEFINED}
+    assert rules("s", [30, 31, *range(33, 106)]) == {Unspecified.SAME_VALUE}
+    assert rules("s", [32]) == {Unspecified.CFA}
+    assert target.unspecified_rule(target.execution_mask) == Unspecified.SAME_VALUE
+    for name in ("pc", "vcc", "status"):  # the kernel's return address is undefined: the outermost frame
+        assert target.unspecified_rule(target.register_named(name).number) == Unspecified.UNDEFINED
+
+
+@pytest.mark.parametrize(
+    "target, rule",
+    [("gfx900", "same_value"), ("gfx90a", "same_value"), ("gfx942", "undefined"), ("gfx1100", "undefined")],
+)
+def test_s0_to_s3_are_the_scratch_descriptor_unless_flat_scratch_is_architected(target, rule):
+    assert {resolve(target).unspecified_rule(32 + i) for i in range(4)} == {rule}
+
+
+@pytest.mark.parametrize(
+    "target, rule", [("gfx908", "undefined"), ("gfx90a", "same_value"), ("gfx950", "same_value")]
+)
+def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule):
+    target = resolve(target)
+
+    assert {target.unspecified_rule(3072 + i) for i in range(32)} == {"undefined"}
+    assert {target.unspecified_rule(3072 + i) for i in range(32, 256)} == {rule}
+
+
+@pytest.mark.parametrize(
+    "target, scale",
+    [("gfx900", 1), ("gfx90a", 1), ("gfx1030", 1), ("gfx942", 64), ("gfx1100", 32), ("gfx1100-wave64", 64)],
+)
+def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
+    assert resolve(target).stack_scale == scale
+
+
+def test_numbers_that_are_no_registers_have_the_default_rule():
+    assert resolve("gfx90a").unspecified_rule(1536 + 40) == Unspecified.UNDEFINED
+    assert resolve("gfx90a").unspecified_rule(1 << 70) == Unspecified.UNDEFINED

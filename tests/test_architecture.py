@@ -1,0 +1,355 @@
+"""The layers of dwarfgpu, checked: who may import whom, who may print, how long a module may be.
+
+docs/architecture.md draws the picture; the tables below are what holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PROJECT = "dwarfgpu"
+PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
+
+# --- The tables ---------------------------------------------------------------------------------------------------
+# A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
+# other modules of backends/ are the unit `backends`.
+
+GROUND = {"errors", "records"}
+TOOLBOX = {"bits", "lanes", "encoding", "targets"}
+EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
+LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    # the ground: nothing of the project
+    "errors": set(),
+    "records": set(),
+    # the toolbox
+    "bits": GROUND | TOOLBOX,
+    "lanes": GROUND | TOOLBOX,
+    "encoding": GROUND | TOOLBOX,
+    "targets": GROUND | TOOLBOX,
+    # the machine behind an evaluation
+    "backends.protocol": GROUND | {"lanes", "bits", "targets"},
+    "backends": GROUND | {"lanes", "bits", "targets", "backends.protocol"},
+    # the evaluator: of a backend it knows the protocol alone
+    "expr": EVALUATOR,
+    "dialects": EVALUATOR,
+    "cfi": EVALUATOR | {"dialects"},
+    # the reader, which knows no evaluator
+    "objfile": GROUND | {"encoding"},
+    # what a user asks about, and how an answer looks
+    "program": LIBRARY,
+    "render": EVALUATOR | {"program"},
+    # the faces
+    "cli": GROUND | {"program", "render", "repl"},
+    "repl": GROUND | {"program", "render"},
+    "gdbplugin": GROUND | {"program", "render"},
+    "__main__": {"cli"},
+    # the public names, re-exported
+    "": LIBRARY | {"render"},
+}
+
+ONLY_IN: dict[str, set[str]] = {
+    "elftools": {"objfile"},
+    "gdb": {"backends.gdb", "gdbplugin"},
+    "numpy": {"bits", "lanes", "backends", "expr.access"},
+    "prompt_toolkit": {"repl", "cli"},
+    "pygments": {"repl", "cli"},
+}
+"""Foreign packages, and the only places that may import them."""
+
+FREE_FOR_TYPES = {"numpy"}
+"""Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
+
+LATE_FOR_START_UP = {"numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "zstandard"}
+"""Foreign packages that starting the command line must not load."""
+
+IMPORTERS = {"import_module", "__import__"}
+MAY_PRINT = {"cli", "repl"}
+NO_INPUT_OUTPUT = {"render"}
+LONGEST_MODULE = 500
+
+
+# --- Reading the source -------------------------------------------------------------------------------------------
+
+
+class Import(NamedTuple):
+    """One import of a module."""
+
+    line: int
+    target: str
+    """The full name of the module; for ``from package import module``, that of the inner module."""
+    for_types: bool
+    """Whether it stands under ``if TYPE_CHECKING:``."""
+
+
+class Module(NamedTuple):
+    """A module of the project."""
+
+    name: str
+    """Its full name; a package has that of its folder."""
+    path: Path
+    is_package: bool
+    source: str
+
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source, self.path)
+
+    def at(self, line: int) -> str:
+        return f"{self.path}:{line}"
+
+
+def modules_below(package: Path) -> list[Module]:
+    """All modules of a package."""
+    result = []
+    for path in sorted(package.rglob("*.py")):
+        parts = [package.name, *path.relative_to(package).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        result.append(Module(name, path.relative_to(package.parent), is_package, path.read_text("utf-8")))
+    return result
+
+
+def is_in(name: str, places: set[str]) -> bool:
+    """Whether a module of the project, without the project's name, is one of some places or lies below one."""
+    return any(name == place or name.startswith(f"{place}.") for place in places)
+
+
+def within(name: str) -> str:
+    """The name of a module inside the project."""
+    return name.removeprefix(PROJECT).removeprefix(".")
+
+
+def unit_of(name: str) -> str | None:
+    """The unit that a module of the project belongs to; None when the table does not know it."""
+    inner = within(name)
+    candidates = [unit for unit in MAY_IMPORT if unit and is_in(inner, {unit})]
+    return max(candidates, key=len, default=None) if inner else ""
+
+
+def imports_of(module: Module, known: set[str]) -> list[Import]:
+    """All imports of a module wherever they stand, also in functions and with a constant name for importlib."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, *, for_types: bool) -> None:
+        found.extend(Import(node.lineno, target, for_types) for target in targets_of(node, module, known))
+        if isinstance(node, ast.If) and is_type_checking(node.test):
+            for child in node.body:
+                visit(child, for_types=True)
+            for child in node.orelse:
+                visit(child, for_types=for_types)
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child, for_types=for_types)
+
+    visit(module.tree(), for_types=False)
+    return found
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+
+
+def targets_of(node: ast.AST, module: Module, known: set[str]) -> list[str]:
+    """The modules that one node imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.name if module.is_package else module.name.rpartition(".")[0]
+            parents = package.split(".")
+            base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
+        return [imported_from(base, alias.name, known) for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in IMPORTERS:
+        return [a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return []
+
+
+def imported_from(base: str, name: str, known: set[str]) -> str:
+    """The module that ``from base import name`` needs."""
+    inner = f"{base}.{name}"
+    return inner if inner in known or (base == PROJECT and not is_dunder(name)) else base
+
+
+def is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def import_breaches(modules: list[Module]) -> list[str]:
+    """Every import that the tables do not allow."""
+    known = {module.name for module in modules}
+    breaches = []
+    for module in modules:
+        unit = unit_of(module.name)
+        if unit is None:
+            breaches.append(f"{module.path}: `{module.name}` is in no unit: give it a row in MAY_IMPORT")
+            continue
+        for item in imports_of(module, known):
+            breach = breach_of(module, unit, item)
+            if breach:
+                breaches.append(f"{module.at(item.line)}: {breach}")
+    return breaches
+
+
+def breach_of(module: Module, unit: str, item: Import) -> str | None:
+    """What is wrong with one import, if anything."""
+    top = item.target.partition(".")[0]
+    if top in ONLY_IN and not (item.for_types and top in FREE_FOR_TYPES):
+        places = ONLY_IN[top]
+        if not is_in(within(module.name), places):
+            return f"{top} may be imported only in {', '.join(sorted(places))}"
+    if top != PROJECT or item.target == PROJECT:  # the root by itself: its version; see imported_from
+        return None
+    target = unit_of(item.target)
+    if target is None:
+        return f"{item.target} is in no unit: is it a public name? Import it from where it is defined"
+    if target not in {unit, *MAY_IMPORT[unit]}:
+        allowed = ", ".join(sorted(MAY_IMPORT[unit])) or "nothing of the project"
+        return f"`{unit}` may not import `{target}`; it may import {allowed}"
+    return None
+
+
+def call_breaches(modules: list[Module]) -> list[str]:
+    """Printing where nothing may print, and any input or output where there may be none."""
+    breaches = []
+    for module in modules:
+        inner = within(module.name)
+        refused = set() if is_in(inner, MAY_PRINT) else {"print"}
+        if is_in(inner, NO_INPUT_OUTPUT):
+            refused |= {"open", "input", "sys.stdout", "sys.stderr", "sys.stdin"}
+        names = [n for n in ast.walk(module.tree()) if isinstance(n, ast.Name | ast.Attribute)]
+        found = [(n.lineno, ast.unparse(n)) for n in names if ast.unparse(n) in refused]
+        breaches.extend(f"{module.at(line)}: no {name} here" for line, name in found)
+    return breaches
+
+
+# --- The tests ----------------------------------------------------------------------------------------------------
+
+MODULES = modules_below(PACKAGE)
+
+
+def report(breaches: list[str]) -> str:
+    return "\n".join(["", *breaches])
+
+
+def test_imports_follow_the_table():
+    breaches = import_breaches(MODULES)
+    assert not breaches, report(breaches)
+
+
+def test_only_the_faces_print():
+    breaches = call_breaches(MODULES)
+    assert not breaches, report(breaches)
+
+
+def test_modules_are_short():
+    lengths = [(module.path, len(module.source.splitlines())) for module in MODULES]
+    breaches = [f"{path}: {n} lines: split it" for path, n in lengths if n > LONGEST_MODULE]
+    assert not breaches, report(breaches)
+
+
+def test_the_command_line_starts_without_heavy_packages():
+    if not any(module.name == f"{PROJECT}.cli" for module in MODULES):
+        pytest.skip("there is no command line yet")
+    program = f"import sys, {PROJECT}.cli; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split()) & LATE_FOR_START_UP
+    assert not loaded, f"importing {PROJECT}.cli loads {', '.join(sorted(loaded))}"
+
+
+def test_the_table_names_only_its_own_units():
+    units = set(MAY_IMPORT)
+    assert all(allowed <= units for allowed in MAY_IMPORT.values())
+
+
+# --- Tests of the test: what it must find, and what it must let pass -----------------------------------------------
+
+
+def module(name: str, source: str, *, is_package: bool = False) -> Module:
+    path = Path(*name.split("."), "__init__.py") if is_package else Path(*name.split(".")).with_suffix(".py")
+    return Module(name, path, is_package, source)
+
+
+PARTS = [
+    module("dwarfgpu", "", is_package=True),
+    module("dwarfgpu.backends", "", is_package=True),
+    module("dwarfgpu.backends.protocol", ""),
+]
+
+
+@pytest.mark.parametrize(
+    "name, source",
+    [
+        ("dwarfgpu.errors", "from dwarfgpu.records import record"),
+        ("dwarfgpu.bits", "from dwarfgpu.expr.values import Value"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.cli import main"),
+        ("dwarfgpu.expr.machine", "from ..program import Program"),
+        ("dwarfgpu.expr.ops.stack", "from ...objfile import image"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu import program"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu import Program"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.backends.wave import Wave"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.backends import Backend"),
+        ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    from dwarfgpu.program import Program"),
+        ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.gnu"),
+        ("dwarfgpu.expr.machine", "importlib.import_module('dwarfgpu.dialects')"),
+        ("dwarfgpu.objfile.dies", "from dwarfgpu.expr.table import operation"),
+        ("dwarfgpu.program.frame", "from dwarfgpu.render import text"),
+        ("dwarfgpu.repl.loop", "from dwarfgpu.cli import main"),
+        ("dwarfgpu.gdbplugin.commands", "from dwarfgpu.expr import machine"),
+        ("dwarfgpu.newcomer", ""),
+        ("dwarfgpu.expr.machine", "import numpy as np"),
+        ("dwarfgpu.expr.ops.stack", "def f():\n    import numpy as np"),
+        ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    pass\nelse:\n    import numpy"),
+        ("dwarfgpu.program.types", "from elftools.elf.elffile import ELFFile"),
+        ("dwarfgpu.program.types", "if TYPE_CHECKING:\n    from elftools.elf.elffile import ELFFile"),
+        ("dwarfgpu.backends.wave", "import gdb"),
+        ("dwarfgpu.render.text", "from pygments import highlight"),
+        ("dwarfgpu.gdbplugin.commands", "import prompt_toolkit.shortcuts"),
+    ],
+)
+def test_a_forbidden_import_is_found(name, source):
+    assert len(import_breaches([*PARTS, module(name, source)])) == 1
+
+
+@pytest.mark.parametrize(
+    "name, source",
+    [
+        ("dwarfgpu.records", "import os"),
+        ("dwarfgpu.lanes", "from .bits import Bits"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.backends import protocol"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.backends.protocol import Backend"),
+        ("dwarfgpu.expr.machine", "from . import values"),
+        ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    import numpy as np"),
+        ("dwarfgpu.expr.access", "import numpy as np"),
+        ("dwarfgpu.cfi.unwind", "from dwarfgpu.dialects import gnu"),
+        ("dwarfgpu.backends.gdb", "import gdb"),
+        ("dwarfgpu.objfile.image", "from elftools.elf.elffile import ELFFile"),
+        ("dwarfgpu.cli.main", "from dwarfgpu import __version__\nfrom dwarfgpu.repl import start"),
+        ("dwarfgpu.render.text", "from dwarfgpu.program import Program\nfrom dwarfgpu.expr import values"),
+        ("dwarfgpu.__main__", "from dwarfgpu.cli import main"),
+    ],
+)
+def test_an_allowed_import_passes(name, source):
+    assert import_breaches([*PARTS, module(name, source)]) == []
+
+
+@pytest.mark.parametrize(
+    "name, source, count",
+    [
+        ("dwarfgpu.program.frame", "print(1)", 1),
+        ("dwarfgpu.cli.main", "print(1, file=sys.stderr)", 0),
+        ("dwarfgpu.repl.loop", "print(1)", 0),
+        ("dwarfgpu.render.text", "open('x')\nsys.stdout.write('x')", 2),
+        ("dwarfgpu.objfile.image", "open('x')", 0),
+        ("dwarfgpu.program.frame", "# print(1)\nblueprint(1)\nself.print(1)", 0),
+    ],
+)
+def test_forbidden_calls_are_found(name, source, count):
+    assert len(call_breaches([module(name, source)])) == count
