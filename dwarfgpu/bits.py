@@ -37,9 +37,10 @@ def is_uniform(bits: Bits) -> bool:
 
 def select(bits: Bits, positions: Positions) -> Bits:
     """The patterns of some slots; of one slot an int."""
-    if type(bits) is int:
+    if isinstance(bits, int):
         return bits
-    return int(bits[positions]) if type(positions) is int else bits[positions]
+    chosen = bits[positions]
+    return int(chosen) if isinstance(positions, int) else chosen
 
 
 def array(values: Sequence[int], width: int) -> Array:
@@ -51,7 +52,7 @@ def array(values: Sequence[int], width: int) -> Array:
 
 def of_flags(flags: Flags) -> Bits:
     """1 where a condition holds, else 0."""
-    return int(flags) if type(flags) is bool else flags.astype("u8")  # type: ignore[union-attr]
+    return int(flags) if isinstance(flags, bool) else flags.astype("u8")
 
 
 # --- Modular integer arithmetic -----------------------------------------------------------------------------------
@@ -64,29 +65,31 @@ def _reduced(result: Any, mask: int) -> Bits:
     return result  # type: ignore[no-any-return]
 
 
-def add(left: Bits, right: Bits, mask: int) -> Bits:
-    result = left + right
-    if type(result) is int:
+def add(left: Any, right: Any, mask: int) -> Bits:
+    """The sum, modulo ``2**width``."""
+    result: Any = left + right
+    if type(result) is int:  # spelled out, as it is the operation that is used most
         return result & mask
-    return result if mask == MASK64 else result & mask
+    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
 
 
-def sub(left: Bits, right: Bits, mask: int) -> Bits:
-    result = left - right
-    if type(result) is int:
-        return result & mask
-    return result if mask == MASK64 else result & mask
+def sub(left: Any, right: Any, mask: int) -> Bits:
+    """The difference, modulo ``2**width``."""
+    return _reduced(left - right, mask)
 
 
 def mul(left: Bits, right: Bits, mask: int) -> Bits:
+    """The product, modulo ``2**width``."""
     return _reduced(left * right, mask)
 
 
 def neg(bits: Bits, mask: int) -> Bits:
+    """The two's complement."""
     return _reduced(0 - bits, mask)
 
 
 def invert(bits: Bits, mask: int) -> Bits:
+    """The one's complement."""
     return bits ^ mask
 
 
@@ -94,24 +97,25 @@ def shl(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift left; a count of ``width`` or more leaves nothing."""
     if type(count) is int:
         return _reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
-    return _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1) * (count < width)
+    shifted = _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
+    return choose(count < width, shifted, 0)
 
 
 def shr(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift right, filling with zeros; a count of ``width`` or more leaves nothing."""
     if type(count) is int:
         return bits >> count if count < width else bits & 0
-    return (_shiftable(bits, width) >> _capped(count, width)) * (count < width)
+    return choose(count < width, _shiftable(bits, width) >> _capped(count, width), 0)
 
 
 def sar(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift right, filling with the sign; a count of ``width`` or more leaves only the sign."""
     mask = (1 << width) - 1
-    sign = bits >> (width - 1)
-    fill = invert(shr(mask, _capped(count, width) if type(count) is not int else min(count, width), width), mask)
-    if type(count) is not int:
-        fill = fill | _reduced(mask * of_flags(count >= width), mask)
-    return shr(bits, count, width) | fill * sign
+    return choose(
+        is_negative(bits, width),
+        invert(shr(invert(bits, mask), count, width), mask),
+        shr(bits, count, width),
+    )
 
 
 def _shiftable(bits: Bits, width: int) -> Any:
@@ -144,7 +148,12 @@ def resized(bits: Bits, width: int) -> Bits:
     if width > 64:
         return bits.astype(object) & ((1 << width) - 1)  # type: ignore[union-attr]
     result = bits & ((1 << width) - 1)
-    return result.astype("u8") if result.dtype == object else result  # type: ignore[union-attr,return-value]
+    return result.astype("u8") if result.dtype == object else result  # type: ignore[union-attr]
+
+
+def widened(bits: Bits) -> Bits:
+    """The same patterns, in a form that computes with more than 64 bits."""
+    return bits if isinstance(bits, int) else bits.astype(object)
 
 
 def of_signed(numbers: Any, width: int) -> Bits:
@@ -155,6 +164,7 @@ def of_signed(numbers: Any, width: int) -> Bits:
 
 
 def is_negative(bits: Bits, width: int) -> Flags:
+    """Whether the sign bit is set."""
     flags = bits >> (width - 1)
     return flags == 1
 
@@ -180,6 +190,7 @@ def choose(flags: Flags, yes: Bits, no: Bits) -> Bits:
 
 
 def is_zero(bits: Bits) -> Flags:
+    """Whether no bit is set."""
     return bits == 0
 
 
@@ -213,14 +224,12 @@ def less(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Flags:
 
 
 def equal(left: Bits, right: Bits) -> Flags:
+    """Whether all bits agree."""
     return left == right
 
 
-def any_of(flags: Flags) -> bool:
-    return flags if isinstance(flags, bool) else bool(flags.any())
-
-
 def all_of(flags: Flags) -> bool:
+    """Whether a condition holds in every slot."""
     return flags if isinstance(flags, bool) else bool(flags.all())
 
 
@@ -255,9 +264,13 @@ def groups(bits: Array) -> list[Array]:
 def moved(offset: Bits, displacement: Any) -> Bits:
     """A bit offset moved by a signed displacement. The result may be negative or huge: the caller checks it."""
     if type(offset) is int and type(displacement) is int:
-        return offset + displacement
-    result = _exact(offset) + _exact(displacement)
-    return result
+        return offset + displacement  # type: ignore[no-any-return]
+    left, right = _exact(offset), _exact(displacement)
+    if type(left) is int and abs(left) >= 1 << 61:  # the sums may not fit 64 bits
+        right = right.astype(object)
+    elif type(right) is int and abs(right) >= 1 << 61:
+        left = left.astype(object)
+    return left + right  # type: ignore[no-any-return]
 
 
 def _exact(numbers: Any) -> Any:
@@ -306,6 +319,13 @@ def _loaded_numpy() -> Any:
 
 
 _NOTHING = contextlib.nullcontext()
+
+
+def is_nan(numbers: Any) -> Any:
+    """Whether each of some ``float64`` numbers is not a number."""
+    import numpy as np
+
+    return np.isnan(numbers)
 
 
 def each(numbers: Any, function: Any) -> Any:

@@ -1,7 +1,7 @@
 """The errors of the specification, in its own words (A.2.5: ill-formed, evaluation error, missing context).
 
-Raise the leaf, catch the branch. ``DwarfGpuError`` is all that dwarfgpu raises for any input; every other exception is
-a bug. The ``error_class`` names the branch and ``kind`` the leaf in machine-readable output, so neither is ever
+Raise the leaf, catch the branch. ``DwarfGpuError`` is all that dwarfgpu raises for any input; every other exception
+is a bug. The ``error_class`` names the branch and ``kind`` the leaf in machine-readable output, so neither is ever
 translated or reworded. A leaf that says nothing but its kind needs no class of its own: ``IllFormed("bad_piece", ...)``.
 """
 
@@ -48,7 +48,9 @@ class DwarfGpuError(Exception):
         self.hint = hint
         self.where = Where()
 
-    def at(self, *, section: str | None = None, offset: int | None = None, operation: str | None = None) -> Any:
+    def at(
+        self, *, section: str | None = None, offset: int | None = None, operation: str | None = None
+    ) -> Any:
         """Say where, unless something nearer to the cause has said so already. Returns the error itself."""
         if self.where.operation is None and self.where.offset is None:
             self.where.offset = offset

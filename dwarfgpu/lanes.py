@@ -27,8 +27,8 @@ class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each."""
 
     count: int
-    wave: Bits = 0
-    """Index of the wave in the machine."""
+    wave: Bits | None = 0
+    """Index of the wave in the machine, or None when there is no current thread."""
     lane: Bits | None = None
     """Lane number, or None when there is no current lane."""
 
@@ -57,15 +57,14 @@ class LaneSet:
     def select(self, positions: Positions) -> LaneSet:
         """The set that holds some of the slots."""
         count = 1 if type(positions) is int else len(positions)  # type: ignore[arg-type]
-        lane = self.lane if self.lane is None else b.select(self.lane, positions)
-        wave = b.select(self.wave, positions)
         if count == 1 and type(positions) is not int:  # a set of one holds plain ints
-            wave = b.select(wave, 0)
-            lane = lane if lane is None else b.select(lane, 0)
+            positions = int(positions[0])  # type: ignore[index]
+        wave = None if self.wave is None else b.select(self.wave, positions)
+        lane = None if self.lane is None else b.select(self.lane, positions)
         return LaneSet(count, wave, lane)
 
 
-class Diverge(Exception):  # noqa: N818 (a signal to the evaluator, not an error)
+class Diverge(Exception):
     """An operation needs one answer for all slots, but they differ: run it again in each part."""
 
     def __init__(self, parts: list[Array]) -> None:
@@ -73,7 +72,7 @@ class Diverge(Exception):  # noqa: N818 (a signal to the evaluator, not an error
         self.parts = parts
 
 
-class LaneFault(Exception):  # noqa: N818 (a signal to the evaluator, not an error)
+class LaneFault(Exception):
     """The operation has no answer in some slots: they end with an error, the others run it again."""
 
     def __init__(self, positions: Array, error_at: Callable[[int], DwarfGpuError]) -> None:

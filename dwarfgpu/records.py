@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_options: Any) -> Callable[[Any], Any]:
+        """Do nothing: only type checkers ask."""
         return lambda decorator: decorator
 
 
@@ -48,11 +49,11 @@ def _same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _eq(self: Any, other: object) -> bool:
+def _eq(self: Any, other: Any) -> bool:
     if self is other:
         return True
     if other.__class__ is not self.__class__:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     return all(_same(getattr(self, name), getattr(other, name)) for name in self.__fields__)
 
 
@@ -72,7 +73,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
     """Make ``cls`` a record: its annotated names, in order, are the fields; a class value is a field's default."""
-    fields = tuple(cls.__dict__.get("__annotations__", ()))
+    fields = tuple(cls.__dict__.get("__annotations__", ()))  # noqa: RUF063 (`inspect` would triple the start-up time)
     namespace = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     defaults = {name: namespace.pop(name) for name in fields if name in namespace}
     namespace.update(__slots__=fields, __fields__=fields, __init__=_make_init(cls.__name__, fields, defaults))
@@ -84,7 +85,8 @@ def record(cls: type[T]) -> type[T]:
     namespace.setdefault("__reduce__", _reduce)
     if FREEZE:
         namespace["__setattr__"] = namespace["__delattr__"] = _refuse
-    return type(cls)(cls.__name__, cls.__bases__, namespace)
+    made: type[T] = type(cls.__name__, cls.__bases__, namespace)
+    return made
 
 
 def _make_init(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 class Backend:
     """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
 
-    def lane_owned(self, register: Register) -> bool:  # noqa: ARG002 (a backend may decide by register)
+    def lane_owned(self, register: Register) -> bool:
         """Whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         raise memory_unavailable(space, address, size)
 
-    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+    def write_memory(
+        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
+    ) -> None:
         raise not_writable(f"memory at {space.name}#{address:#x}")
 
     def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
@@ -42,7 +44,7 @@ class Backend:
         """Replace the whole register."""
         raise not_writable(f"register {register.name}")
 
-    def gather_memory(  # noqa: PLR0913 (a gather is all of this)
+    def gather_memory(
         self,
         space: AddressSpace,
         addresses: Bits,
@@ -89,14 +91,17 @@ def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, 
 
 
 def memory_unavailable(space: AddressSpace, address: int, size: int) -> EvaluationError:
+    """The error of a backend that does not have some memory."""
     message = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
 def register_unavailable(register: Register) -> EvaluationError:
+    """The error of a backend that does not have a register."""
     message = f"the contents of register {register.name} are not available"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
 
 
 def not_writable(what: str) -> EvaluationError:
+    """The error of a storage or a backend that cannot be written."""
     return EvaluationError("not_writable", f"{what} cannot be written", spec="A.2.5.3")

@@ -36,7 +36,9 @@ def _make(name: str) -> Dialect:
         return DWARF6
     from dwarfgpu.dialects import llvm
 
-    return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[name]
+    return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[
+        name
+    ]
 
 
 def known_in(path: Path) -> list[str]:

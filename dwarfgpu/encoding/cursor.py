@@ -21,7 +21,7 @@ class Cursor:
 
     __slots__ = ("byte_order", "data", "end", "error", "position", "section")
 
-    def __init__(  # noqa: PLR0913 (what a cursor is over, and how it complains)
+    def __init__(
         self,
         data: bytes,
         position: int = 0,
@@ -68,7 +68,9 @@ class Cursor:
             return data[position]
         result, _ = self._leb(position)
         if result >> MAX_BITS:
-            raise self.fail("leb128_overflow", "an unsigned LEB128 number has more than 64 bits", "DWARF 5, 7.6", position)
+            raise self.fail(
+                "leb128_overflow", "an unsigned LEB128 number has more than 64 bits", "DWARF 5, 7.6", position
+            )
         return result
 
     def sleb(self) -> int:
@@ -77,7 +79,9 @@ class Cursor:
         if result >> (width - 1):
             result -= 1 << width
         if not -(1 << (MAX_BITS - 1)) <= result < 1 << (MAX_BITS - 1):
-            raise self.fail("leb128_overflow", "a signed LEB128 number has more than 64 bits", "DWARF 5, 7.6", start)
+            raise self.fail(
+                "leb128_overflow", "a signed LEB128 number has more than 64 bits", "DWARF 5, 7.6", start
+            )
         return result
 
     def _leb(self, start: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ MAX_BITS = 64
 
 
 def encode_unsigned(value: int) -> bytes:
+    """Encode an unsigned number in as few bytes as it needs."""
     if value < 0:
         raise IllFormed("bad_operand", f"an unsigned LEB128 number cannot be {value}", spec="DWARF 5, 7.6")
     out = bytearray()
@@ -20,6 +21,7 @@ def encode_unsigned(value: int) -> bytes:
 
 
 def encode_signed(value: int) -> bytes:
+    """Encode a signed number in as few bytes as it needs."""
     out = bytearray()
     while not -0x40 <= value < 0x40:
         out.append(value & 0x7F | 0x80)

@@ -62,7 +62,11 @@ def read(kind: str, cursor: Cursor, form: Format) -> Any:
         return _read_encoded(cursor, form)
     length = cursor.unsigned(1) if kind == "block1" else cursor.uleb()
     if length > cursor.remaining:
-        raise cursor.fail("truncated", f"a block of {length} bytes is longer than the {cursor.remaining} left", "DWARF 5, 7.7.1")
+        raise cursor.fail(
+            "truncated",
+            f"a block of {length} bytes is longer than the {cursor.remaining} left",
+            "DWARF 5, 7.7.1",
+        )
     return cursor.bytes(length)
 
 
@@ -94,7 +98,9 @@ def write(kind: str, value: Any, form: Format) -> bytes:
 
 
 def _out_of_range(kind: str, value: int) -> IllFormed:
-    return IllFormed("bad_operand", f"the operand {value} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1")
+    return IllFormed(
+        "bad_operand", f"the operand {value} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1"
+    )
 
 
 # The low four bits of a pointer encoding (DW_EH_PE, Linux Standard Base 10.5.1).
@@ -104,7 +110,9 @@ _POINTER_KINDS = {0: "address", 1: "uleb", 2: "u2", 3: "u4", 4: "u8", 9: "sleb",
 def _pointer_kind(encoding: int) -> str:
     kind = _POINTER_KINDS.get(encoding & 0x0F)
     if kind is None:
-        raise Unsupported("pointer_encoding", f"the pointer encoding {encoding:#x} is not defined", spec="LSB 5.0, 10.5.1")
+        raise Unsupported(
+            "pointer_encoding", f"the pointer encoding {encoding:#x} is not defined", spec="LSB 5.0, 10.5.1"
+        )
     return kind
 
 

@@ -15,7 +15,7 @@ from dwarfgpu.backends.protocol import memory_unavailable, not_writable, registe
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
-from dwarfgpu.lanes import LaneFault, refuse, uniform
+from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -56,12 +56,18 @@ class Accessor:
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
         result: Reading | None = None
-        problem: DwarfGpuError | None = None
+        problem: Exception | None = None
         for place in location.places:
             try:
                 reading = self._read_place(place, bit_size)
             except EvaluationError as error:
                 problem = problem or error
+                continue
+            except LaneFault as fault:
+                rest = b.complement(fault.positions, self.count)
+                if len(rest):  # some slots can use this place, the others look for another one
+                    raise Diverge([fault.positions, rest]) from None
+                problem = problem or fault
                 continue
             result = reading if result is None else _merged(result, reading, bit_size)
         if result is None:
@@ -88,26 +94,24 @@ class Accessor:
         """All bits must lie within the storage (A.2.5.4.3.4 (4))."""
         size = place.storage.bit_size
         offset = place.bit_offset
-        if type(offset) is int:
+        if isinstance(offset, int):
             if offset + bit_size > size:
                 raise _past_storage(offset, bit_size, size)
-        elif bit_size > size:
-            raise _past_storage(0, bit_size, size)
-        else:
-            refuse(offset > size - bit_size, lambda i: _past_storage(int(offset[i]), bit_size, size))
+            return
+        beyond = offset > size - bit_size
+        refuse(beyond, lambda slot: _past_storage(int(b.select(offset, slot)), bit_size, size))
 
     def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
         """``size`` bits of a stream from a bit offset on."""
         if type(offset) is int and size == stream_size:
             return stream
-        if stream_size > 64 and type(offset) is not int:  # the shifted number must not become an array of 64 bits
-            offset = offset.astype(object)  # type: ignore[union-attr]
+        if (
+            stream_size > 64 and type(offset) is not int
+        ):  # the shifted number must not become an array of 64 bits
+            offset = b.widened(offset)
             stream = b.array([stream] * self.count, stream_size) if type(stream) is int else stream
-        if self.byte_order == "little":
-            shifted = stream >> offset
-        else:
-            shifted = stream >> (stream_size - size - offset)
-        return b.resized(shifted, size)
+        count = offset if self.byte_order == "little" else stream_size - size - offset
+        return b.resized(stream >> count, size)
 
     def _read_memory(self, storage: Memory, offset: Bits, size: int) -> Bits:
         if type(offset) is int and self._single_owner(storage.wave, storage.lane):
@@ -116,7 +120,11 @@ class Accessor:
             lane: Any = storage.lane
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
-            return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
+            return (
+                stream
+                if size == (last - first) * 8
+                else self._slice(stream, (last - first) * 8, offset & 7, size)
+            )
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
@@ -136,8 +144,8 @@ class Accessor:
             wave: Any = storage.wave
             lane: Any = storage.lane
             data = self.backend.read_register(register, wave, lane)
-            if type(offset) is int or uniform_offset(offset) is not None:
-                start: Any = offset if type(offset) is int else uniform_offset(offset)
+            start = uniform_offset(offset)
+            if start is not None:
                 first, last = start >> 3, (start + size + 7) >> 3
                 stream = int.from_bytes(data[first:last], self.byte_order)
                 return self._slice(stream, (last - first) * 8, start & 7, size)
@@ -181,12 +189,10 @@ class Accessor:
         return (wave is None or type(wave) is int) and (lane is None or type(lane) is int)
 
     def _read_composite(self, storage: Composite, offset: Bits, size: int) -> Reading:
-        if type(offset) is int:
-            return self._concatenate(storage, offset, size)
         start = uniform_offset(offset)
         if start is not None:
             return self._concatenate(storage, start, size)
-        return self._read_by_run(storage, offset, size)
+        return self._read_by_run(storage, offset, size)  # type: ignore[arg-type]
 
     def _concatenate(self, storage: Composite, offset: int, size: int) -> Reading:
         """Read part after part from one offset."""
@@ -242,7 +248,7 @@ class Accessor:
         except LaneFault as fault:
             inner = fault.positions
             index = {int(positions[i]): int(i) for i in inner}
-            raise LaneFault(positions[inner], lambda i: fault.error_at(index[i])) from None
+            raise LaneFault(positions[inner], lambda i, cause=fault: cause.error_at(index[i])) from None  # type: ignore[misc]
         except DwarfGpuError as error:
             raise LaneFault(positions, lambda _i, error=error: error) from None  # type: ignore[misc]
 
@@ -280,17 +286,15 @@ class Accessor:
 
         All is checked before anything is written, so a write happens as a whole or not at all.
         """
-        targets = [
-            target
-            for place in location.places
-            for target in self._targets(place, bit_size, 0)
-        ]
+        targets = [target for place in location.places for target in self._targets(place, bit_size, 0)]
         for storage, offset, length, position in targets:
             self._store(storage, offset, length, self._slice(bits, bit_size, position, length), dry=True)
         for storage, offset, length, position in targets:
             self._store(storage, offset, length, self._slice(bits, bit_size, position, length), dry=False)
 
-    def _targets(self, place: SingleLocation, bit_size: int, position: int) -> list[tuple[Any, int, int, int]]:
+    def _targets(
+        self, place: SingleLocation, bit_size: int, position: int
+    ) -> list[tuple[Any, int, int, int]]:
         """What a write goes to: storage, bit offset in it, size, and position in the value."""
         storage = place.storage
         self._check_extent(place, bit_size)
@@ -334,8 +338,10 @@ class Accessor:
         return stream.to_bytes(len(old), self.byte_order)
 
 
-def uniform_offset(offset: Array) -> int | None:
+def uniform_offset(offset: Bits) -> int | None:
     """The one offset of all slots, if they agree."""
+    if isinstance(offset, int):
+        return offset
     first = offset[0]
     return int(first) if b.all_of(offset == first) else None
 
@@ -420,4 +426,6 @@ def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:
 
 
 def _pointer_misuse(why: str) -> EvaluationError:
-    return EvaluationError("implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)")
+    return EvaluationError(
+        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
+    )

@@ -156,13 +156,13 @@ def _ieee_divide(left: Any, right: Any) -> Any:
         return left / right  # arrays follow IEEE 754 by themselves
     if right != 0:
         return left / right
-    if left == 0 or left != left:
+    if left == 0 or math.isnan(left):
         return math.nan
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
 def _truncated(number: float, lowest: int, highest: int) -> int:
-    if number != number:
+    if math.isnan(number):
         return 0
     if math.isinf(number):
         return highest if number > 0 else lowest

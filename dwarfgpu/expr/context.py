@@ -65,18 +65,21 @@ class UnitInfo(Protocol):
 
 
 class FrameInfo(Protocol):
-    """What an expression can ask of its call frame. Registers of callers are locations, found by unwinding."""
+    """What an expression can ask of its call frame. Registers of callers are locations, found by unwinding.
 
-    def register(self, number: int) -> Location:
+    ``lanes`` are the slots that ask: a location that differs from slot to slot has one element for each of them.
+    """
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
         """Where the register is for this frame (A.2.5.4.4.4 (2))."""
 
-    def entry_register(self, number: int) -> Location:
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
         """Where the value is that the register had on entry (A.2.5.4.4.1 (5))."""
 
-    def cfa(self) -> Location:
+    def cfa(self, lanes: LaneSet) -> Location:
         """The Canonical Frame Address."""
 
-    def frame_base(self) -> Location | Expression:
+    def frame_base(self, lanes: LaneSet) -> Location | Expression:
         """DW_AT_frame_base of the subprogram, evaluated or to be evaluated in this frame."""
 
     def caller(self) -> FrameInfo:
@@ -88,7 +91,7 @@ class FrameInfo(Protocol):
     def entry_parameter(self, die: DieReference) -> Value:
         """The value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
 
-    def thread_local(self, offset: Bits) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
         """The location of a thread-local storage address (A.2.5.4.4.3 (4))."""
 
 
@@ -96,7 +99,7 @@ class FrameInfo(Protocol):
 class Limits:
     """Bounds on what an expression may use; each has its own error. All are on by default."""
 
-    steps: int = 100_000
+    steps: int = 10_000
     stack: int = 4_096
     nesting: int = 48
     composite_parts: int = 65_536

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
+from dwarfgpu.errors import EvaluationError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Undefined
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.machine import Evaluation, Result
 
 _CONVERSIONS = "A.2.5.4.4.3"
 
@@ -25,19 +25,23 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     """An entry as the kind that an operation needs, or the error that it cannot be that."""
     if type(entry) is IncompleteComposite:
         message = f"{step.instruction.name} cannot use a composite before it is complete"
-        raise IllFormed("incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end")
+        raise IllFormed(
+            "incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end"
+        )
     if kind == "any":
         return entry
     if kind == "location":
-        found = to_location(ev, entry)
-    else:
-        found = to_value(ev, entry)
-        if kind == "integral" and type(found) is Value and not found.type.is_integral:
-            message = f"a value of an integral type is needed, found {found.type}"
-            raise IllFormed("integral_type_required", message, spec=step.operation.spec)
-    if found is None:
-        raise _wrong_kind(ev, entry, "a location description" if kind == "location" else "a value", step.operation.spec)
-    return found
+        location = to_location(ev, entry)
+        if location is None:
+            raise _wrong_kind("a location description", entry, step)
+        return location
+    value = to_value(ev, entry)
+    if value is None:
+        raise _wrong_kind("a value", entry, step)
+    if kind == "integral" and not value.type.is_integral:
+        message = f"a value of an integral type is needed, found {value.type}"
+        raise IllFormed("integral_type_required", message, spec=step.operation.spec)
+    return value
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:
@@ -63,7 +67,9 @@ def to_location(ev: Evaluation, entry: Entry) -> Location | None:
         return entry
     if type(entry) is ImplicitPointerValue:
         if entry.pointer.space.number != ev.target.default_space.number:
-            raise pointer_misuse(f"it points into {entry.pointer.space.name}, not into the default address space")
+            raise pointer_misuse(
+                f"it points into {entry.pointer.space.name}, not into the default address space"
+            )
         return pointed_to(ev, entry.pointer)
     if type(entry) is not Value:
         return None
@@ -127,7 +133,7 @@ def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.
     return locations.moved(location, displacement, undefined_moves=ev.rules.undefined_has_size, spec=spec)
 
 
-def finish(ev: Evaluation) -> Value | Location | ImplicitPointerValue:
+def finish(ev: Evaluation) -> Result:
     """The result of an evaluation: the top of its stack as the kind that is wanted (A.2.5.4)."""
     wanted = ev.context.result_kind
     if not ev.stack:
@@ -136,7 +142,7 @@ def finish(ev: Evaluation) -> Value | Location | ImplicitPointerValue:
             raise IllFormed("bad_result_kind", message, spec="A.2.5.4")
         return UNDEFINED
     top = ev.stack[-1]
-    if type(top) is IncompleteComposite:
+    if isinstance(top, IncompleteComposite):
         top = completed(ev, top)
     if wanted is None:
         return top
@@ -179,12 +185,11 @@ def describe(entry: Entry) -> str:
 
 
 def pointer_misuse(why: str) -> EvaluationError:
-    return EvaluationError("implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)")
+    """The error of every other use of an implicit pointer than those the text allows."""
+    return EvaluationError(
+        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
+    )
 
 
-def _wrong_kind(ev: Evaluation, entry: Entry, needed: str, spec: str) -> DwarfGpuError:  # noqa: ARG001
-    return IllFormed("wrong_kind", f"{needed} is needed, found {describe(entry)}", spec=spec)
-
-
-def never(message: str) -> NoReturn:
-    raise AssertionError(message)
+def _wrong_kind(needed: str, entry: Entry, step: Step) -> IllFormed:
+    return IllFormed("wrong_kind", f"{needed} is needed, found {describe(entry)}", spec=step.operation.spec)

@@ -62,7 +62,9 @@ class Dialect:
                 raise _conflict(name, encoding, known)
             self.by_path[encoding.path] = encoding
         self.by_name: dict[str, Encoding] = {}
-        for encoding in self.by_path.values():  # the first encoding of an operation is the one the assembler uses
+        for (
+            encoding
+        ) in self.by_path.values():  # the first encoding of an operation is the one the assembler uses
             self.by_name.setdefault(encoding.name, encoding)
         self.prefixes = frozenset(path[:n] for path in self.by_path for n in range(1, len(path)))
         for path in self.by_path:
@@ -71,7 +73,7 @@ class Dialect:
                 raise DialectConflict(message)
 
     def bind(self, numbers: Mapping[str, int | Path]) -> Dialect:
-        """This dialect with numbers for operations that have none yet; DWARF 6 has many such."""
+        """A copy of the dialect with numbers for operations that have none yet; DWARF 6 has many such."""
         paths = {name: (path,) if isinstance(path, int) else path for name, path in numbers.items()}
         encodings = [Encoding(path, name) for name, path in paths.items()]
         return Dialect(self.name, encodings, self.source, extends=self)
@@ -106,6 +108,7 @@ def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dia
 
 
 def format_path(path: Path) -> str:
+    """A path as it is written in messages."""
     return " ".join(f"{number:#04x}" for number in path)
 
 

@@ -64,10 +64,10 @@ class FloatFormat:
         size = self.bit_size // 8
         with b.quiet():
             patterns = numbers.astype(f"f{size}").view(f"u{size}").astype("u8")
-        return b.choose(numbers != numbers, self.nan, patterns)
+        return b.choose(b.is_nan(numbers), self.nan, patterns)
 
     def _encode_one(self, number: float) -> int:
-        if number != number:
+        if math.isnan(number):
             return self.nan
         if self.name == "bfloat16":
             return self._round(number)
@@ -83,10 +83,14 @@ class FloatFormat:
             return sign | self.infinity
         if number == 0:
             return sign
-        fraction, exponent = math.frexp(abs(number))  # abs(number) == fraction * 2**exponent, 0.5 <= fraction < 1
+        fraction, exponent = math.frexp(
+            abs(number)
+        )  # abs(number) == fraction * 2**exponent, 0.5 <= fraction < 1
         bias = (1 << (self.bit_size - 2 - self.fraction_bits)) - 1
         biased = max(exponent + bias - 1, 1)  # 1 is also the exponent of subnormal numbers
-        steps = math.ldexp(fraction, exponent - biased + bias + self.fraction_bits)  # in units of the last place
+        steps = math.ldexp(
+            fraction, exponent - biased + bias + self.fraction_bits
+        )  # in units of the last place
         # round() is to nearest even; a carry out of the fraction moves into the exponent by itself
         return sign | min(round(steps) + ((biased - 1) << self.fraction_bits), self.infinity)
 

@@ -46,7 +46,19 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": None, "location": L
 class Step:
     """What the evaluator runs: a function, what it pops and what it needs, ready to use."""
 
-    __slots__ = ("arity", "fits", "instruction", "kinds", "needs", "operands", "operation", "outputs", "run", "target")
+    __slots__ = (
+        "arity",
+        "ends_location",
+        "fits",
+        "instruction",
+        "kinds",
+        "needs",
+        "operands",
+        "operation",
+        "outputs",
+        "run",
+        "target",
+    )
 
     def __init__(self, operation: Operation, operands: tuple[Any, ...], instruction: Instruction) -> None:
         self.operation = operation
@@ -59,6 +71,7 @@ class Step:
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
         self.needs = operation.needs
+        self.ends_location = instruction.operation.ends_location
         self.target: int | DwarfGpuError | None = None
         """Index of the step a branch goes to, or the error of a branch that goes nowhere."""
 
@@ -72,7 +85,7 @@ class Expression:
 
     __slots__ = ("_code", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
 
-    def __init__(  # noqa: PLR0913 (what a decoded expression is)
+    def __init__(
         self,
         data: bytes,
         instructions: tuple[Instruction, ...],
@@ -115,7 +128,7 @@ class Expression:
             index_at[instruction.offset] = len(code)
             code.extend(steps_of(instruction))
         index_at.setdefault(self.end, len(code))
-        code.append(Step(_END if self.fault is None else _faulty(self.fault), (), _end_instruction(self)))
+        code.append(Step(END if self.fault is None else _faulty(self.fault), (), _end_instruction(self)))
         for step in code:
             target = step.instruction.target if step.operation.run is not None else None
             if target is not None:
@@ -139,7 +152,9 @@ def steps_of(instruction: Instruction) -> list[Step]:
     operation = instruction.operation
     if operation.to is None:
         return [Step(operation, instruction.operands, instruction)]
-    values = {operand.name: value for operand, value in zip(operation.operands, instruction.operands, strict=True)}
+    values = {
+        operand.name: value for operand, value in zip(operation.operands, instruction.operands, strict=True)
+    }
     steps: list[Step] = []
     for item in operation.to.split(";"):
         name, *arguments = item.split()
@@ -172,8 +187,8 @@ def _faulty(fault: DwarfGpuError) -> Operation:
     return table.Operation("(undecoded)", fail, "*", "A.2.5.4")
 
 
-_END = table.Operation("(end)", _return, "*", "A.2.5.4")
+END = table.Operation("(end)", _return, "*", "A.2.5.4")
 
 
 def _end_instruction(expression: Expression) -> Instruction:
-    return Instruction(_END, _END.name, (), expression.end, expression.end)
+    return Instruction(END, END.name, (), expression.end, expression.end)

@@ -92,11 +92,13 @@ def _moved_place(
         return place
     offset = b.moved(place.bit_offset, displacement)
     size = storage.bit_size
-    if type(offset) is int:
+    if isinstance(offset, int):
         if not 0 <= offset < size:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(b.either(offset < 0, offset >= size), lambda i: _outside(int(offset[i]), size, spec))
+    refuse(
+        b.either(offset < 0, offset >= size), lambda slot: _outside(int(b.select(offset, slot)), size, spec)
+    )
     return SingleLocation(storage, b.settled(offset))
 
 
@@ -105,9 +107,9 @@ def _outside(offset: int, size: int, spec: str) -> EvaluationError:
     return EvaluationError("offset_out_of_storage", message, spec=spec)
 
 
-def remaining(place: SingleLocation) -> Any:
-    """How many bits of the storage there are from the position on."""
-    return place.storage.bit_size - place.bit_offset
+def remaining(place: SingleLocation, slot: int = 0) -> int:
+    """How many bits of the storage there are from the position of a slot on."""
+    return place.storage.bit_size - int(b.select(place.bit_offset, slot))
 
 
 def union(locations: Iterable[Location]) -> Location:

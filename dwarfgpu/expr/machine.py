@@ -7,13 +7,14 @@ is as it was before the operation, and each part of the slots can go on from the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import coerce, finish
+from dwarfgpu.expr.instruction import END
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneResults, LaneSet, refuse
 from dwarfgpu.records import record, replace
 
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
-    Trace = Callable[["Evaluation", Step, tuple[Entry, ...], tuple[Entry, ...]], None]
+    Result: TypeAlias = Value | Location | ImplicitPointerValue
+    """What an evaluation can give."""
+    Trace: TypeAlias = Callable[["Evaluation", Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
 TAKEN = object()
 """What a branch returns when it is taken."""
@@ -43,7 +46,7 @@ class Return:
     depth: int
 
 
-class Finished(Exception):  # noqa: N818 (a signal: the outermost expression has ended)
+class Finished(Exception):
     """The evaluation has reached the end of its expression."""
 
 
@@ -88,7 +91,7 @@ class Evaluation:
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
+    def run(self) -> None:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common arities spelled out for speed)
         """Run until the end of the expression; an exception leaves the state before the operation that raised it."""
         stack = self.stack
         code = self.expression.code
@@ -102,8 +105,8 @@ class Evaluation:
                 step = code[index]
                 arity = step.arity
                 budget -= 1
-                if budget < 0 and step.outputs >= 0:
-                    self._exhausted()
+                if budget < 0:
+                    self._exhausted(step)
                 if trace is not None:
                     before = tuple(stack)
                 if step.needs:
@@ -113,7 +116,7 @@ class Evaluation:
                         left = stack[-2]
                         right = stack[-1]
                     except IndexError:
-                        self._underflow(step)
+                        raise self._underflow(step) from None
                     fits_left, fits_right = step.fits
                     if left.__class__ is not fits_left:
                         left = coerce(self, left, step.kinds[0], step)
@@ -140,7 +143,7 @@ class Evaluation:
                         index += 1
                 elif arity == 1:
                     if not stack:
-                        self._underflow(step)
+                        raise self._underflow(step)
                     top = stack[-1]
                     if top.__class__ is not step.fits[0]:
                         top = coerce(self, top, step.kinds[0], step)
@@ -169,7 +172,7 @@ class Evaluation:
                     index = self._run_wide(step, index)
                 if trace is not None:
                     trace(self, step, before, tuple(stack))
-                if step.operation.ends_location and self.rules.location_ends_expression:
+                if step.ends_location and self.rules.location_ends_expression:
                     self._check_after_location(code[index])
         finally:
             self.index = index
@@ -180,7 +183,7 @@ class Evaluation:
         count = step.arity
         stack = self.stack
         if len(stack) < count:
-            self._underflow(step)
+            raise self._underflow(step)
         entries = [
             entry if entry.__class__ is fits else coerce(self, entry, kind, step)
             for entry, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
@@ -224,8 +227,12 @@ class Evaluation:
         else:
             found = getattr(self.context, element)
         if found is None:
-            name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(element, element)
-            raise MissingContext(element, f"the evaluation needs a current {name}, which the context does not have")
+            name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(
+                element, element
+            )
+            raise MissingContext(
+                element, f"the evaluation needs a current {name}, which the context does not have"
+            )
         return found
 
     @property
@@ -306,17 +313,21 @@ class Evaluation:
             spec="DWARF 5, 2.6.1",
             hint="locations on the stack need the rules `amd` or `dwarf6`",
         )
-        raise error.at(offset=self.expression.offset + following.instruction.offset, operation=following.instruction.name)
+        raise error.at(
+            offset=self.expression.offset + following.instruction.offset, operation=following.instruction.name
+        )
 
-    def _underflow(self, step: Step) -> None:
+    def _underflow(self, step: Step) -> IllFormed:
         message = f"the operation needs {step.arity} stack entries, there are {len(self.stack)}"
-        raise IllFormed("stack_underflow", message, spec=step.operation.spec)
+        return IllFormed("stack_underflow", message, spec=step.operation.spec)
 
     def _overflow(self, limit: int) -> None:
         message = f"the stack holds more than {limit} entries"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `stack`")
 
-    def _exhausted(self) -> None:
+    def _exhausted(self, step: Step) -> None:
+        if step.operation is END:  # reaching the end is not an operation
+            return
         limit = self.context.limits.steps
         message = f"more than {limit} operations were executed"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `steps`")
@@ -357,9 +368,9 @@ def _undefined_read(_position: int) -> EvaluationError:
     return EvaluationError("undefined_read", message, spec="A.2.5.4.3.4 (4)")
 
 
-def evaluate(expression: Expression, context: Context, trace: Trace | None = None) -> LaneResults[Value | Location]:
+def evaluate(expression: Expression, context: Context, trace: Trace | None = None) -> LaneResults[Result]:
     """Evaluate an expression in a context, for every slot of its lane set."""
-    groups: list[Group[Value | Location]] = []
+    groups: list[Group[Result]] = []
     work = [Evaluation(expression, context, trace)]
     states = 0
     while work:
@@ -407,7 +418,9 @@ def located(current: Evaluation, error: DwarfGpuError) -> DwarfGpuError:
     return _locate(error, current.expression, current.index, current.callers)
 
 
-def _locate(error: DwarfGpuError, expression: Expression, index: int, callers: Return | None) -> DwarfGpuError:
+def _locate(
+    error: DwarfGpuError, expression: Expression, index: int, callers: Return | None
+) -> DwarfGpuError:
     if error.where.operation is not None or error.where.offset is not None:
         return error
     instruction = expression.code[index].instruction

@@ -169,7 +169,7 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
                 _operands(operands),
                 since,
                 frozenset(needs),
-                False,  # noqa: FBT003
+                False,
                 ends_location,
                 deprecated,
                 expansion,

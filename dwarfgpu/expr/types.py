@@ -70,7 +70,7 @@ class BaseType:
         "vector_size",
     )
 
-    def __init__(  # noqa: PLR0913 (the attributes of DW_TAG_base_type)
+    def __init__(
         self,
         encoding: str,
         bit_size: int,
@@ -98,7 +98,9 @@ class BaseType:
 
     def _check(self) -> None:
         if self.vector_size is not None and self.vector_size <= 0:
-            raise IllFormed("bad_type", f"the vector size {self.vector_size} is not greater than 0", spec="A.5.1 (1)")
+            raise IllFormed(
+                "bad_type", f"the vector size {self.vector_size} is not greater than 0", spec="A.5.1 (1)"
+            )
         if not 0 < self.bit_size <= MAX_BIT_SIZE:
             message = f"a base type of {self.bit_size} bits is outside 1 to {MAX_BIT_SIZE}"
             raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
@@ -150,4 +152,5 @@ def generic(address_size: int) -> BaseType:
 
 
 def unsigned(bit_size: int) -> BaseType:
+    """An unsigned type of some bits."""
     return BaseType("unsigned", bit_size)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 ADDRESS_SIZES = range(1, 9)
 BYTE_ORDERS = ("little", "big")
 
 
-def generic(byte_order: str = "little", address_size: int = 8) -> Target:
+def generic(byte_order: Literal["little", "big"] = "little", address_size: int = 8) -> Target:
     """The generic target: one address space, and every number is a register ``r<number>`` of the address size."""
     bits = 8 * address_size
     return Target(

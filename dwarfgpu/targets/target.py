@@ -6,7 +6,7 @@ asked for, so a target with a thousand registers costs a dozen rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from dwarfgpu.records import record
 
@@ -147,8 +147,7 @@ class Target:
 
     name: str
     """Canonical: ``generic``, ``x86_64``, ``amdgcn-gfx90a``, ``amdgcn-gfx1100-wave32``."""
-    byte_order: str
-    """``little`` or ``big``."""
+    byte_order: Literal["little", "big"]
     address_size: int
     """Bytes of an address in the default address space; so is the size of the generic type (A.2.5.3)."""
     lane_count: int

@@ -27,20 +27,21 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
     for place in location.places:
         if type(place.storage) is Undefined:
             continue
-        left = remaining(place)
-        refuse(left < size, lambda i, left=left: _too_large(size, left, i, spec))  # type: ignore[misc]
+        beyond = place.bit_offset > place.storage.bit_size - size
+        refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
 
 
-def _too_large(size: int, left: Any, position: int, spec: str) -> IllFormed:
-    available = left if type(left) is int else int(left[position])
-    message = f"a part of {size} bits is larger than the {available} bits that its storage has left"
+def _too_large(size: int, left: int, spec: str) -> IllFormed:
+    message = f"a part of {size} bits is larger than the {left} bits that its storage has left"
     return IllFormed("bad_piece", message, spec=spec)
 
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """The part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
     if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
-        location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
+        location = Location(
+            tuple(_from_least_significant(place, size, bit_offset) for place in location.places)
+        )
     elif bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
     if ev.rules.part_beyond_storage == "undefined":
@@ -54,7 +55,7 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
 def _available(place: SingleLocation, size: int) -> int:
     if type(place.storage) is Undefined:
         return size
-    return max(0, min(size, uniform(remaining(place))))
+    return max(0, min(size, _remaining(place)))
 
 
 def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -> SingleLocation:
@@ -111,7 +112,9 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
         parts = base.parts + _parts(ev, _part_location(ev), size, bit_offset)
     elif len(stack) > 1:
         message = "a piece needs a composite below its operand, or nothing"
-        raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
+        raise IllFormed(
+            "bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite"
+        )
     elif not stack:
         parts = (Part(UNDEFINED, size),)
     else:
@@ -128,7 +131,7 @@ def _composite_of(entry: Any) -> Composite | None:
     if type(entry) is not Location or len(entry.places) != 1:
         return None
     place = entry.places[0]
-    return place.storage if type(place.storage) is Composite and place.bit_offset == 0 else None  # type: ignore[return-value]
+    return place.storage if type(place.storage) is Composite and place.bit_offset == 0 else None
 
 
 def _part_location(ev: Evaluation) -> Location:
@@ -215,7 +218,7 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
     since="LLVM",
     aliases=("DW_OP_select_bit_piece",),
 )
-def select_bit_piece(  # noqa: PLR0913 (three entries and two operands)
+def select_bit_piece(
     ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int
 ) -> Location:
     """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
@@ -268,7 +271,7 @@ def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, si
     return _overlay(ev, base, top, offset, size, 1)
 
 
-def _overlay(  # noqa: PLR0913 (four entries and their unit)
+def _overlay(
     ev: Evaluation, base: Location, top: Location, offset: Value, size: Value, unit: int
 ) -> Location:
     bit_offset = _signed(offset) * unit
@@ -304,7 +307,7 @@ def _signed(value: Value) -> int:
 
 
 def _remaining(place: SingleLocation) -> int:
-    return uniform(remaining(place))
+    return place.storage.bit_size - uniform(place.bit_offset)
 
 
 def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
@@ -315,14 +318,16 @@ def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) 
     return (Part(location, size),)
 
 
-def _overlay_dwarf6(ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int) -> Location:
+def _overlay_dwarf6(
+    ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int
+) -> Location:
     """The overlay of the DWARF 6 proposal (251120.1): the whole base storage stays, and grows where it must."""
     spec = "DWARF 6 (251120.1)"
     _check_fits(top, bit_size, spec)
     return Location(tuple(_overlaid(ev, place, top, bit_offset, bit_size, spec) for place in base.places))
 
 
-def _overlaid(  # noqa: PLR0913 (a place, and what goes where)
+def _overlaid(
     ev: Evaluation, place: SingleLocation, top: Location, bit_offset: int, bit_size: int, spec: str
 ) -> SingleLocation:
     storage = place.storage

@@ -120,5 +120,3 @@ def call4(ev: Evaluation, offset: int) -> None:
 def call_ref(ev: Evaluation, offset: int) -> None:
     """Call the expression of the entry at DR in .debug_info, on the same stack."""
     _call(ev, DieReference("info", offset))
-
-

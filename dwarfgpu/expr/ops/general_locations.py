@@ -74,4 +74,4 @@ def push_object_address(ev: Evaluation) -> Location:
 )
 def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
     """Push the location that holds the value register R had on entry to the subprogram."""
-    return ev.frame.entry_register(number)
+    return ev.frame.entry_register(number, ev.lanes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import bits as b
 from dwarfgpu.errors import IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.convert import memory, moved
+from dwarfgpu.expr.convert import describe, memory, moved, pointed_to, pointer_misuse, to_value
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.ops.special_values import dereference
@@ -88,18 +88,16 @@ def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
 )
 def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Location:
     """Push the memory at address A of the address space AS."""
-    from dwarfgpu.expr import convert
-
     space = space_of(ev, identifier, "A.2.5.4.4.3 (3)")
-    if type(entry) is ImplicitPointerValue:
+    if isinstance(entry, ImplicitPointerValue):
         if entry.pointer.space.number != space.number:
             pointee = entry.pointer.space.name
-            raise convert.pointer_misuse(f"it points into {pointee}, not into {space.name}")
-        return convert.pointed_to(ev, entry.pointer)
-    address = convert.to_value(ev, entry)
+            raise pointer_misuse(f"it points into {pointee}, not into {space.name}")
+        return pointed_to(ev, entry.pointer)
+    address = to_value(ev, entry)
     if address is None or not address.type.is_integral:
         kind = "wrong_kind" if address is None else "integral_type_required"
-        message = f"an address is an integral value, found {convert.describe(entry)}"
+        message = f"an address is an integral value, found {describe(entry)}"
         raise IllFormed(kind, message, spec="A.2.5.4.4.3 (3)")
     return at_address(ev, space, address.bits)
 
@@ -124,7 +122,7 @@ equivalent(
 )
 def form_tls_address(ev: Evaluation, offset: Value) -> Location:
     """Push the location of the thread-local storage address TA of the current thread."""
-    return ev.frame.thread_local(uniform(offset.bits))
+    return ev.frame.thread_local(uniform(offset.bits), ev.lanes)
 
 
 @operation(
@@ -137,7 +135,7 @@ def form_tls_address(ev: Evaluation, offset: Value) -> Location:
 )
 def call_frame_cfa(ev: Evaluation) -> Location:
     """Push the location of the Canonical Frame Address."""
-    return ev.frame.cfa()
+    return ev.frame.cfa(ev.lanes)
 
 
 @operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame", "unit"))
@@ -148,31 +146,30 @@ def fbreg(ev: Evaluation, displacement: int) -> Location:
 
 def frame_base(ev: Evaluation) -> Location:
     """DW_AT_frame_base (A.3.3.5): one memory location; a register stands for the address in it."""
-    base = ev.frame.frame_base()
+    base = ev.frame.frame_base(ev.lanes)
     if isinstance(base, Expression):
         if any(instruction.operation.name == "DW_OP_fbreg" for instruction in base.instructions):
             message = "DW_AT_frame_base must not use DW_OP_fbreg"
             raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
-        base = ev.evaluate(base, object=None, initial_stack=(), result_kind="location")
+        evaluated: Location = ev.evaluate(base, object=None, initial_stack=(), result_kind="location")
+        base = evaluated
     place = base.single
     if place is not None and type(place.storage) is Register and place.bit_offset == 0:
         return memory(ev, ev.read(base, ev.generic.bit_size))
     if place is None or type(place.storage) is not Memory:
         message = "DW_AT_frame_base must be one memory location or one register"
         raise IllFormed("wrong_kind", message, spec="A.3.3.5 (2)")
-    return base  # type: ignore[no-any-return]
+    return base
 
 
 def _register_plus(ev: Evaluation, number: int, displacement: int, space: AddressSpace) -> Location:
     """The memory at the contents of a register plus a displacement."""
     size = space.address_bits
-    value = dereference(ev, ev.frame.register(number), types.unsigned(size))
-    if type(value) is ImplicitPointerValue:
-        from dwarfgpu.expr import convert
-
-        raise convert.pointer_misuse("it has no address to add to")
+    value = dereference(ev, ev.frame.register(number, ev.lanes), types.unsigned(size))
+    if isinstance(value, ImplicitPointerValue):
+        raise pointer_misuse("it has no address to add to")
     mask = (1 << size) - 1
-    return at_address(ev, space, b.add(value.bits, displacement & mask, mask))  # type: ignore[union-attr]
+    return at_address(ev, space, b.add(value.bits, displacement & mask, mask))
 
 
 @operation(
@@ -205,7 +202,11 @@ _APPLICATIONS = {0x10: "pc-relative", 0x20: "text-relative", 0x30: "data-relativ
 
 
 @operation(
-    "DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded", since="GNU"
+    "DW_OP_GNU_encoded_addr",
+    "-- L:location",
+    "GCC, DW_OP_GNU_encoded_addr",
+    operands="P:encoded",
+    since="GNU",
 )
 def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     """Push the memory at a pointer in the encoding of exception tables."""
@@ -217,8 +218,5 @@ def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
         raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     location = addr(ev, number & ev.generic.mask)
     if encoding & _INDIRECT:
-        value = dereference(ev, location, ev.generic)
-        return memory(ev, value.bits)  # type: ignore[union-attr]
+        return memory(ev, ev.read(location, ev.generic.bit_size))
     return location
-
-

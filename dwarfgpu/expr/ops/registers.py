@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 def regx(ev: Evaluation, number: int) -> Location:
     """Push the location that holds register R in the current call frame."""
-    return ev.frame.register(number)
+    return ev.frame.register(number, ev.lanes)
 
 
 equivalent(

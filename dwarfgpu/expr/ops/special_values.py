@@ -8,7 +8,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import types
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.convert import describe, pointer_misuse
+from dwarfgpu.expr.convert import block_stream, describe, evaluate_location, pointer_misuse
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.table import equivalent, operation
@@ -76,7 +76,9 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
     needs=("unit",),
     aliases=("DW_OP_GNU_deref_type",),
 )
-def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int) -> Value | ImplicitPointerValue:
+def deref_type(
+    ev: Evaluation, location: Location, size: int | None, offset: int
+) -> Value | ImplicitPointerValue:
     """Push the value of the base type at DR, of S bytes, that stands at L."""
     kind = ev.base_type(offset)
     if size is not None and size != kind.byte_size:
@@ -144,7 +146,9 @@ def entry_value(ev: Evaluation, block: bytes) -> Value:
     if type(result) is Location and last.startswith("DW_OP_reg") and last != "DW_OP_regval_type":
         register = _register_of(ev, expression.code[-2].operands[-1])
         return Value(register, ev.read(result, register.bit_size))
-    message = f"the expression of an entry value must give a value or name a register, it gives {describe(result)}"
+    message = (
+        f"the expression of an entry value must give a value or name a register, it gives {describe(result)}"
+    )
     raise IllFormed("bad_result_kind", message, spec="A.2.5.4.3.4 (8)")
 
 
@@ -154,7 +158,9 @@ def _register_of(ev: Evaluation, number: int) -> BaseType:
     if register is None or register.bit_size == ev.generic.bit_size:
         return ev.generic
     if register.lane_bits:
-        return types.BaseType("unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits)
+        return types.BaseType(
+            "unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits
+        )
     return types.unsigned(register.bit_size)
 
 
@@ -182,12 +188,10 @@ def parameter_ref(ev: Evaluation, offset: int) -> Value:
 )
 def variable_value(ev: Evaluation, offset: int) -> Value | ImplicitPointerValue:
     """Push the value of the variable at DR in .debug_info, with the generic type."""
-    from dwarfgpu.expr import convert
-
     die = ev.need("unit").die(DieReference("info", offset))
     if die.location is not None:
-        return dereference(ev, convert.evaluate_location(ev, die), ev.generic)
+        return dereference(ev, evaluate_location(ev, die), ev.generic)
     if die.const_value is not None:
-        return Value(ev.generic, convert.block_stream(ev, die.const_value) & ev.generic.mask)
+        return Value(ev.generic, block_stream(ev, die.const_value) & ev.generic.mask)
     message = "the variable has neither a location nor a constant value"
     raise IllFormed("bad_operand", message, spec="GCC, DW_OP_GNU_variable_value")
