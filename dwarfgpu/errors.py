@@ -2,7 +2,7 @@
 
 Raise the leaf, catch the branch. ``DwarfGpuError`` is all that dwarfgpu raises for any input; every other exception
 is a bug. The ``error_class`` names the branch and ``kind`` the leaf in machine-readable output, so neither is ever
-translated or reworded. A leaf that says nothing but its kind needs no class of its own: ``IllFormed("bad_piece", ...)``.
+translated or reworded. A leaf that says nothing but its kind has no class of its own: ``IllFormed("bad_piece", ...)``.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.
     return locations.moved(location, displacement, undefined_moves=ev.rules.undefined_has_size, spec=spec)
 
 
-def finish(ev: Evaluation) -> Result:
+def result_of(ev: Evaluation) -> Result:
     """The result of an evaluation: the top of its stack as the kind that is wanted (A.2.5.4)."""
     wanted = ev.context.result_kind
     if not ev.stack:
@@ -144,6 +144,9 @@ def finish(ev: Evaluation) -> Result:
     top = ev.stack[-1]
     if isinstance(top, IncompleteComposite):
         top = completed(ev, top)
+    elif ev.rules.location_after_pieces == "ill_formed" and any(type(e) is IncompleteComposite for e in ev.stack):
+        message = "a location after pieces has no piece of its own"
+        raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
     if wanted is None:
         return top
     found = to_location(ev, top) if wanted == "location" else to_value(ev, top)

@@ -13,7 +13,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.convert import coerce, finish
+from dwarfgpu.expr.convert import coerce, result_of
 from dwarfgpu.expr.instruction import END
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneResults, LaneSet, refuse
 from dwarfgpu.records import record, replace
@@ -368,9 +368,18 @@ def _undefined_read(_position: int) -> EvaluationError:
     return EvaluationError("undefined_read", message, spec="A.2.5.4.3.4 (4)")
 
 
-def evaluate(expression: Expression, context: Context, trace: Trace | None = None) -> LaneResults[Result]:
-    """Evaluate an expression in a context, for every slot of its lane set."""
-    groups: list[Group[Result]] = []
+def evaluate(
+    expression: Expression,
+    context: Context,
+    trace: Trace | None = None,
+    finish: Callable[[Evaluation], Any] = result_of,
+) -> LaneResults[Any]:
+    """Evaluate an expression in a context, for every slot of its lane set.
+
+    ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
+    final state; whatever it gives has a method ``select``, as entries have.
+    """
+    groups: list[Group[Any]] = []
     work = [Evaluation(expression, context, trace)]
     states = 0
     while work:

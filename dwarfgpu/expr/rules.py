@@ -34,15 +34,17 @@ class Rules:
     incomplete_composites: bool
     """Whether a composite under construction is closed to all operations but pieces.
 
-    AMD A.2.5.4.4.6: using it before DW_OP_LLVM_piece_end is ill-formed. DWARF 6 (230524.1) has no such state: every
-    piece leaves a composite that any operation may use. DWARF 5, 2.6.1.2 only knows an expression of pieces.
+    AMD A.2.5.4.4.6: using it before DW_OP_LLVM_piece_end is ill-formed, and what is below it on the stack stays
+    there. DWARF 6 (230524.1) has no such state: a piece needs a composite below its operand and leaves one that any
+    operation may use; only if the operand is all there is on the stack does a piece start a composite by itself.
+    DWARF 5, 2.6.1.2 only knows an expression of pieces.
     """
 
-    entries_below_piece: bool
-    """Whether a piece may stand on a stack that holds more than its own operand.
+    location_after_pieces: Literal["result", "ill_formed"]
+    """What a location on top of a composite under construction is when the expression ends.
 
-    AMD A.2.5.4.4.6 (1): what is below stays there. DWARF 5 is silent and debuggers ignore it. DWARF 6 (230524.1): the
-    compatibility rule of pieces holds only if the operand is the only stack element.
+    DWARF 5, 2.6.1.2: every location of a composite is followed by its piece. AMD A.2.5.4: the top entry is the result
+    and what is below it is discarded; so in DWARF 6 (230524.1).
     """
 
     part_beyond_storage: Literal["ill_formed", "undefined"]
@@ -102,7 +104,7 @@ DWARF5 = Rules(
     name="dwarf5",
     location_ends_expression=True,
     incomplete_composites=True,
-    entries_below_piece=True,
+    location_after_pieces="ill_formed",
     part_beyond_storage="undefined",
     piece_of_value_bits="least_significant",
     undefined_has_size=False,
@@ -117,7 +119,7 @@ AMD = Rules(
     name="amd",
     location_ends_expression=False,
     incomplete_composites=True,
-    entries_below_piece=True,
+    location_after_pieces="result",
     part_beyond_storage="ill_formed",
     piece_of_value_bits="storage",
     undefined_has_size=False,
@@ -132,7 +134,6 @@ DWARF6 = replace(
     AMD,
     name="dwarf6",
     incomplete_composites=False,
-    entries_below_piece=False,
     piece_of_value_bits="least_significant",
     undefined_has_size=True,
     overlay="dwarf6",

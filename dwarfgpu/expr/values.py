@@ -20,9 +20,10 @@ class Value:
     type: BaseType
     bits: Bits
 
-    def signed(self) -> Any:
-        """The number, where the generic type and unsigned types are read as signed too."""
-        return b.signed(self.bits, self.type.bit_size)
+    def displacement(self) -> Any:
+        """The number, where the generic type is read as signed."""
+        kind = self.type
+        return b.signed(self.bits, kind.bit_size) if kind.is_signed or kind.is_generic else self.bits
 
     def number(self) -> Any:
         """The number as its type has it: of a generic value unsigned, of a float a float, of a vector a list."""
@@ -34,7 +35,7 @@ class Value:
             return [Value(element, (self.bits >> shift) & mask).number() for shift in shifts]
         if kind.encoding in ("float", "bfloat16") and kind.arithmetic is not None:
             return kind.arithmetic.layout.decode(self.bits)  # type: ignore[union-attr]
-        return b.signed(self.bits, kind.bit_size) if kind.is_signed else self.bits
+        return b.signed(self.bits, kind.bit_size) if kind.is_signed and not kind.is_generic else self.bits
 
     def select(self, positions: Positions) -> Value:
         """The value in some of the slots."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
@@ -274,10 +273,10 @@ def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, si
 def _overlay(
     ev: Evaluation, base: Location, top: Location, offset: Value, size: Value, unit: int
 ) -> Location:
-    bit_offset = _signed(offset) * unit
+    bit_offset = uniform_number(offset) * unit
     if ev.rules.overlay == "dwarf6":
         return _overlay_dwarf6(ev, base, top, bit_offset, uniform(size.bits) * unit)
-    bit_size = _signed(size) * unit
+    bit_size = uniform_number(size) * unit
     spec = "A.2.5.4.4.6 (7)"
     if bit_offset < 0 or bit_size < 0:
         message = f"the overlay offset ({bit_offset} bits) and size ({bit_size} bits) must not be negative"
@@ -299,11 +298,10 @@ def _overlay(
     return locations.at(convert.composite(ev, parts))
 
 
-def _signed(value: Value) -> int:
-    """The number of a value whose slots agree, read as signed unless its type is unsigned."""
-    bits = uniform(value.bits)
-    kind = value.type
-    return int(b.signed(bits, kind.bit_size)) if kind.is_signed or kind.is_generic else bits
+def uniform_number(value: Value) -> int:
+    """The number of a value, the same in all slots; the generic type is read as signed."""
+    uniform(value.bits)
+    return int(value.select(0).displacement())
 
 
 def _remaining(place: SingleLocation) -> int:

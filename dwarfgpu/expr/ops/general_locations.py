@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bytes."""
-    return moved(ev, location, b.scaled(displacement.signed(), 8))
+    return moved(ev, location, b.scaled(displacement.displacement(), 8))
 
 
 equivalent(
@@ -46,7 +46,7 @@ equivalent(
 )
 def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bits."""
-    return moved(ev, location, displacement.signed(), "A.2.5.4.4.1 (3)")
+    return moved(ev, location, displacement.displacement(), "A.2.5.4.4.1 (3)")
 
 
 @operation(

@@ -1,0 +1,22 @@
+"""The command line. `main` is the console script; the modules of the commands are imported when they run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words in (["--version"], ["-V"]):  # answered before anything else is imported
+        from dwarfgpu import __version__
+
+        sys.stdout.write(f"dwarfgpu {__version__}\n")
+        return 0
+    from dwarfgpu.cli.run import run
+
+    return run(words)

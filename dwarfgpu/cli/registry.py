@@ -1,0 +1,64 @@
+"""Commands, declared once: name, help and arguments. Parsing, help and documentation all read the declarations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.cli.session import Session
+
+
+@record
+class Argument:
+    """An argument of a command, as argparse takes it: flags (or one name) and options."""
+
+    flags: tuple[str, ...]
+    options: dict[str, Any]
+
+
+@record
+class Command:
+    """A command: ``run(session, arguments)`` prints its result and returns the exit status."""
+
+    name: str
+    help: str
+    description: str
+    arguments: tuple[Argument, ...]
+    run: Callable[[Session, Any], int]
+    examples: tuple[str, ...] = ()
+
+
+def argument(*flags: str, **options: Any) -> Argument:
+    """Declare an argument."""
+    return Argument(flags, options)
+
+
+MODULES = {
+    "eval": "evaluate",
+    "disasm": "listings",
+    "asm": "listings",
+    "verify": "listings",
+    "ops": "operations",
+}
+"""The module of each command: only that of the command that runs is imported."""
+
+SUMMARIES = {
+    "eval": "evaluate an expression against a described machine state",
+    "disasm": "list the operations of an expression",
+    "asm": "assemble an expression to bytes",
+    "verify": "check an expression without evaluating it",
+    "ops": "the reference of all operations",
+}
+
+
+def load(name: str) -> Command:
+    """Import the module of a command and return its declaration."""
+    from importlib import import_module
+
+    module = import_module(f"dwarfgpu.cli.{MODULES[name]}")
+    command: Command = module.COMMANDS[name]
+    return command

@@ -1,0 +1,119 @@
+"""From the words of a command line to a command that runs, and from what it raises to an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dwarfgpu.cli import registry
+from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Session
+from dwarfgpu.errors import DwarfGpuError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that raises our error instead of printing its own."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"`{self.prog} --help` shows the options")
+
+
+def run(words: Sequence[str]) -> int:
+    """Run a command line; return the exit status."""
+    debug = "--debug" in words
+    session = Session()
+    try:
+        options = _parse(list(words))
+        if options is None:
+            return OK
+        session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
+        status: int = options.command.run(session, options)
+        session.out.flush()
+    except DwarfGpuError as error:
+        if debug:
+            raise
+        return session.report(error)
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as stop:  # argparse has printed help
+        return stop.code if isinstance(stop.code, int) else USAGE
+    return status
+
+
+def _parse(words: list[str]) -> Any:
+    """The options of a command, or None when there is nothing to run."""
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is None or name not in registry.MODULES:
+        if name is None or any(word in ("-h", "--help") for word in words[: words.index(name)]):
+            sys.stdout.write(_overview())
+            return _only_help(words)
+        raise _unknown(name)
+    command = registry.load(name)
+    parser = _Parser(
+        prog=f"dwarfgpu {name}",
+        description=command.description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="examples:\n" + "\n".join(f"  {example}" for example in command.examples),
+        allow_abbrev=False,
+    )
+    for declared in command.arguments:
+        parser.add_argument(*declared.flags, **declared.options)
+    _add_common(parser)
+    words.remove(name)
+    options = parser.parse_args(words)
+    options.command = command
+    return options
+
+
+def _only_help(words: list[str]) -> None:
+    if words and not any(word in ("-h", "--help") for word in words):
+        message = f"unknown option {words[0]}"
+        raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    common = parser.add_argument_group("output")
+    form = common.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
+    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
+    common.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def _overview() -> str:
+    width = max(map(len, registry.SUMMARIES))
+    lines = [f"  {name:{width}}  {summary}" for name, summary in registry.SUMMARIES.items()]
+    return "\n".join(
+        [
+            "usage: dwarfgpu COMMAND [OPTION...]",
+            "       dwarfgpu --version",
+            "",
+            "Evaluate the DWARF that GPU compilers emit, without a GPU.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "`dwarfgpu COMMAND --help` shows the options of a command.",
+            "",
+        ]
+    )
+
+
+def _unknown(name: str) -> UsageError:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, registry.MODULES, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(registry.MODULES)}"
+    return UsageError(f"there is no command {name!r}", hint=hint)
+
+
+def _silence(stream: Any) -> None:
+    """Point a stream whose reader has gone at nothing, so that closing it at exit cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

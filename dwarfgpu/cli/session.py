@@ -1,0 +1,100 @@
+"""What every command keeps: where output goes, colour, errors and exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+OK = 0
+NO_ANSWER = 1
+USAGE = 2
+BAD_FILE = 3
+INTERRUPTED = 130
+
+_STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
+
+
+def exit_status(error: DwarfGpuError) -> int:
+    """The exit status that tells a branch of the errors."""
+    if isinstance(error, UsageError):
+        return USAGE
+    return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
+
+
+class Session:
+    """One run of the program: its streams and the options that all commands share."""
+
+    def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
+        self.out: TextIO = sys.stdout
+        self.err: TextIO = sys.stderr
+        self.as_json = as_json
+        self.as_lines = as_lines
+        self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
+
+    def print(self, text: str = "") -> None:
+        """Write a line of data."""
+        self.out.write(f"{text}\n")
+
+    def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
+        """Text in a style, where the stream shows colour."""
+        if not self._colors[stream or self.out]:
+            return text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+    def print_json(self, document: dict[str, Any]) -> None:
+        """Write one JSON document: over several lines for --json, on one for --jsonl."""
+        import json
+
+        indent = None if self.as_lines else 2
+        self.print(json.dumps({"schema": 1, **document}, indent=indent))
+
+    @property
+    def wants_json(self) -> bool:
+        return self.as_json or self.as_lines
+
+    def report(self, error: DwarfGpuError) -> int:
+        """Show an error on standard error; return the exit status for it."""
+        self.out.flush()
+        self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(str(error))}\n")
+        if error.hint:
+            self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(error.hint)}\n")
+        return exit_status(error)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _wants_color(choice: str, stream: TextIO) -> bool:
+    """Whether to colour: an explicit choice, else NO_COLOR and FORCE_COLOR, else whether it is a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def read_input(path: str) -> str:
+    """The text of a file, or of standard input for ``-``."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read().decode()
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        raise unreadable(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def unreadable(path: str, why: str) -> MalformedFile:
+    """The error of an input file that cannot be read."""
+    return MalformedFile("unreadable", f"{path}: {why}")
