@@ -264,7 +264,7 @@ def groups(bits: Array) -> list[Array]:
 def moved(offset: Bits, displacement: Any) -> Bits:
     """A bit offset moved by a signed displacement. The result may be negative or huge: the caller checks it."""
     if type(offset) is int and type(displacement) is int:
-        return offset + displacement  # type: ignore[no-any-return]
+        return offset + displacement
     left, right = _exact(offset), _exact(displacement)
     if type(left) is int and abs(left) >= 1 << 61:  # the sums may not fit 64 bits
         right = right.astype(object)

@@ -165,8 +165,8 @@ class Accessor:
         length = (skip + size + 7) >> 3
         import numpy as np
 
-        starts = (offset >> 3).astype(np.intp)
-        columns = starts[:, None] + np.arange(length)
+        starts: Any = offset >> 3
+        columns = starts.astype(np.intp)[:, None] + np.arange(length)
         picked = rows[np.arange(len(rows))[:, None], columns]
         return self._slice(self._stream(picked), length * 8, skip, size)
 

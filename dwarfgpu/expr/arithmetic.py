@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.bits import Bits, Flags
+    from dwarfgpu.expr.values import Value
 
 
 class Integers:
@@ -145,6 +146,18 @@ class Floats:
 
 if TYPE_CHECKING:
     Arithmetic: TypeAlias = Integers | Floats
+
+
+def computable(left: Value, right: Value) -> Any:
+    """The arithmetic of the common type of two operands."""
+    kind = left.type
+    if kind is not right.type and kind != right.type:
+        message = f"both operands must have the same type, found {kind} and {right.type}"
+        raise IllFormed("type_mismatch", message, spec="DWARF 5, 2.5.1.4")
+    if kind.arithmetic is None:
+        message = f"the standard defines no arithmetic for the type {kind}"
+        raise IllFormed("unsupported_type_operation", message, spec="DWARF 5, 2.5.1.4")
+    return kind.arithmetic
 
 
 def _division_by_zero(_position: int) -> EvaluationError:

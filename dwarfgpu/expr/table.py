@@ -7,7 +7,7 @@ frame information forbids, static checking, assembly, listings and the reference
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.records import record
 
@@ -23,6 +23,9 @@ NEEDS = frozenset(("thread", "lane", "iteration", "frame", "unit", "object"))
 
 _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 """Elements that no call frame instruction has: an operation that needs one is forbidden there (A.6.4.2)."""
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 @record
@@ -87,7 +90,7 @@ def _kinds(side: str) -> tuple[str, ...]:
 
 
 _ROWS: dict[str, Operation] = {}
-_LOADED: list[bool] = []
+_SECTIONS: list[tuple[str, tuple[str, ...]]] = []
 
 
 def _add(row: Operation) -> None:
@@ -115,10 +118,10 @@ def operation(  # noqa: PLR0913 (the columns of the table)
     deprecated: bool = False,
     aliases: tuple[str, ...] = (),
     family: Iterable[int] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[F], F]:
     """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand."""
 
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+    def declare(function: F) -> F:
         for number in (None,) if family is None else family:
             _add(
                 Operation(
@@ -181,11 +184,16 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
 
 
 def _load() -> dict[str, Operation]:
-    if not _LOADED:
-        _LOADED.append(True)
+    if not _SECTIONS:
+        from importlib import import_module
+
         from dwarfgpu.expr import ops
 
-        ops.load()
+        for name in ops.MODULES:
+            known = len(_ROWS)
+            module = import_module(f"{ops.__name__}.{name}")
+            title = (module.__doc__ or name).splitlines()[0]
+            _SECTIONS.append((title, tuple(_ROWS)[known:]))
     return _ROWS
 
 
@@ -197,6 +205,12 @@ def find(name: str) -> Operation | None:
 def rows() -> list[Operation]:
     """All rows, in the order of the text."""
     return [row for name, row in _load().items() if name == row.name]
+
+
+def sections() -> list[tuple[str, list[Operation]]]:
+    """The rows by section of the text: title, rows."""
+    _load()
+    return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS]
 
 
 def names() -> list[str]:

@@ -96,3 +96,46 @@ def _type(kind: Any) -> str:
     bits = kind.get("bit_size", 8 * kind["byte_size"])
     count = f"x{kind['vector_size']}" if kind.get("vector_size") else ""
     return f":{kind['encoding']}{bits}{count}"
+
+
+class Case:
+    """A row of a table of tests: a clause of the text, a program, and the result it must have.
+
+    ``expected`` is a result in the short notation, a list of the results in all lanes, or a tuple with the whole final
+    stack, bottom first.
+    """
+
+    def __init__(self, clause: str, ops: str, expected: Any, **case: Any) -> None:
+        self.clause = clause
+        self.ops = " ".join(ops.split())
+        self.expected = expected
+        self.case = case
+
+    def __repr__(self) -> str:
+        options = " ".join(f"{key}={value}" for key, value in self.case.items() if len(str(value)) < 24)
+        return f"{self.clause}: {self.ops} {options}".strip()
+
+    def check(self) -> None:
+        """Run the program and compare."""
+        __tracebackhide__ = True
+        case = dict(self.case)
+        if isinstance(self.expected, list):
+            assert run_lanes(self.ops, **case) == self.expected, self.ops
+        elif isinstance(self.expected, tuple):
+            one = answer(self.ops, stack=True, **case)
+            assert one["status"] == "ok", one
+            assert tuple(notation(entry) for entry in one["stack"]) == self.expected, self.ops
+        else:
+            one = answer(self.ops, **case)
+            assert short(one) == self.expected, (self.ops, one)
+
+
+def table(cases: list[Case]) -> Any:
+    """A test function that checks every row; assign it to a name that begins with ``test_``."""
+    import pytest
+
+    @pytest.mark.parametrize("case", cases, ids=repr)
+    def check(case: Case) -> None:
+        case.check()
+
+    return check

@@ -5,30 +5,15 @@ Both operands of an operation have the same type, and so has the result. `dwarfg
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import IllFormed
+from dwarfgpu.expr.arithmetic import computable
 from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.machine import Evaluation
-
-_SPEC = "DWARF 5, 2.5.1.4"
-
-
-def computable(left: Value, right: Value) -> Any:
-    """The arithmetic of the common type of two operands."""
-    kind = left.type
-    if kind is not right.type and kind != right.type:
-        message = f"both operands must have the same type, found {kind} and {right.type}"
-        raise IllFormed("type_mismatch", message, spec=_SPEC)
-    if kind.arithmetic is None:
-        message = f"the standard defines no arithmetic for the type {kind}"
-        raise IllFormed("unsupported_type_operation", message, spec=_SPEC)
-    return kind.arithmetic
-
 
 @operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")
 def abs_(_ev: Evaluation, value: Value) -> Value:

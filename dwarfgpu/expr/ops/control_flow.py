@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu import bits as b
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
+from dwarfgpu.expr.arithmetic import computable
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.machine import TAKEN
-from dwarfgpu.expr.ops.arithmetic import computable
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import Value

@@ -1,0 +1,362 @@
+"""A machine that somebody describes: the contents of some registers and of some memory of one wave.
+
+What is not described is not available. An address space that is only a view of others has no memory of its own here:
+what is described in one view is read back through every other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu.backends.protocol import Backend, register_unavailable
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.lanes import LaneFault
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.targets.target import AddressSpace, Piece, Register, Target
+
+    Contents = int | bytes | Sequence[int]
+    """What a register holds: a number, its bytes in memory order, or one number a lane."""
+
+MAX_REGISTER_BYTES = 1 << 16
+_PAGE = 256
+
+
+@record
+class Region:
+    """Bytes of memory in one address space."""
+
+    space: AddressSpace
+    address: int
+    data: bytes
+    lane: int | None = None
+    """The lane whose memory it is, in an address space of which each lane has its own."""
+
+
+class SparseMemory:
+    """Bytes of one address space, some of which are known."""
+
+    __slots__ = ("_pages",)
+
+    def __init__(self) -> None:
+        self._pages: dict[int, tuple[bytearray, bytearray]] = {}
+        """For each page its bytes, and for each of these 1 where it is known."""
+
+    def missing(self, address: int, size: int) -> int | None:
+        """The first address of a range whose byte is not known."""
+        end = address + size
+        while address < end:
+            page, offset = divmod(address, _PAGE)
+            length = min(_PAGE - offset, end - address)
+            found = self._pages.get(page)
+            if found is None:
+                return address
+            position = found[1].find(0, offset, offset + length)
+            if position >= 0:
+                return page * _PAGE + position
+            address += length
+        return None
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """The bytes of a range, if all are known."""
+        offset = address % _PAGE
+        if offset + size <= _PAGE:
+            page = self._pages.get(address // _PAGE)
+            if page is None or page[1].find(0, offset, offset + size) >= 0:
+                return b"" if size == 0 else None
+            return bytes(page[0][offset : offset + size])
+        if self.missing(address, size) is not None:
+            return None
+        data = bytearray()
+        end = address + size
+        while address < end:
+            page_number, offset = divmod(address, _PAGE)
+            data += self._pages[page_number][0][offset : offset + end - address]
+            address = (page_number + 1) * _PAGE
+        return bytes(data)
+
+    def describe(self, address: int, data: bytes) -> int | None:
+        """Make bytes known. Returns the first address at which another byte is known already."""
+        position = 0
+        while position < len(data):
+            number, offset = divmod(address + position, _PAGE)
+            chunk = data[position : position + _PAGE - offset]
+            content, known = self._pages.setdefault(number, (bytearray(_PAGE), bytearray(_PAGE)))
+            end = offset + len(chunk)
+            if known.find(1, offset, end) >= 0:
+                for i, byte in enumerate(chunk, offset):
+                    if known[i] and content[i] != byte:
+                        return number * _PAGE + i
+            content[offset:end] = chunk
+            known[offset:end] = b"\1" * len(chunk)
+            position += len(chunk)
+        return None
+
+    def replace(self, address: int, data: bytes) -> None:
+        """Change bytes, all of which are known."""
+        position = 0
+        while position < len(data):
+            number, offset = divmod(address + position, _PAGE)
+            chunk = data[position : position + _PAGE - offset]
+            self._pages[number][0][offset : offset + len(chunk)] = chunk
+            position += len(chunk)
+
+
+class DescribedMachine(Backend):
+    """One wave: registers by DWARF number, and regions of memory.
+
+    A register of a vector unit (``lane_bits``) is given as a whole, or as one number a lane; the lanes that the list
+    does not reach are 0. Where a target has no lanes in its registers, a list gives each lane a copy of its own.
+    """
+
+    def __init__(
+        self, target: Target, registers: Mapping[int, Contents] | None = None, memory: Sequence[Region] = ()
+    ) -> None:
+        self.target = target
+        self._registers: dict[int, list[bytes]] = {}
+        """The bytes of each register: one entry, or one a lane where each lane owns a copy."""
+        self._lane_owned: set[int] = set()
+        self._records: dict[int, Register] = {}
+        self._memory: dict[int, SparseMemory] = {}
+        for number, contents in (registers or {}).items():
+            self.describe_register(number, contents)
+        for region in memory:
+            self.describe_memory(region)
+
+    # --- Describing -----------------------------------------------------------------------------------------------
+
+    def register(self, number: int) -> Register | None:
+        """The register with a DWARF number, in the size in which it is described."""
+        return self._records.get(number) or self.target.register(number)
+
+    def describe_register(self, number: int, contents: Contents) -> None:
+        """Say what a register holds. Numbers may be signed or unsigned, and must fit."""
+        register = self.target.register(number)
+        if register is None:
+            raise UsageError(f"{self.target.name} has no register {number}")
+        order = self.target.byte_order
+        if isinstance(contents, int):
+            values = [_bytes_of(contents, register.bit_size, order, register.name)]
+        elif isinstance(contents, bytes):
+            register = self._sized(register, len(contents))
+            values = [contents]
+        elif register.lane_bits:
+            values = [_vector(contents, register, order)]
+        elif self.target.lane_count > 1:  # its vector registers are known as such
+            raise UsageError(f"{register.name} is one register for all lanes, it cannot have a value for each")
+        else:
+            values = [_bytes_of(value, register.bit_size, order, register.name) for value in contents]
+            self._lane_owned.add(register.number)
+        self._registers[register.number] = values
+        self._records[register.number] = register
+
+    def _sized(self, register: Register, size: int) -> Register:
+        """A register with bytes: on the generic target they are its size, elsewhere they must have it."""
+        expected = -(-register.bit_size // 8)
+        if self.target.name != "generic":
+            if size != expected:
+                raise UsageError(f"{register.name} has {expected} bytes, not {size}")
+            return register
+        if not 0 < size <= MAX_REGISTER_BYTES:
+            raise UsageError(f"a register of {size} bytes is outside 1 to {MAX_REGISTER_BYTES}")
+        return replace(register, bit_size=8 * size)
+
+    def describe_memory(self, region: Region) -> None:
+        """Say what some memory holds. Regions may overlap where they agree."""
+        space, address, data = region.space, region.address, region.data
+        if not 0 <= address <= address + len(data) <= 1 << space.address_bits:
+            raise UsageError(f"{len(data)} bytes at {space.name}#{address:#x} are not in the address space")
+        position = 0
+        for piece_space, start, length in self._pieces(space, address, len(data), region.lane):
+            storage = self._memory.setdefault(piece_space, SparseMemory())
+            conflict = storage.describe(start, data[position : position + length])
+            if conflict is not None:
+                where = address + position + conflict - start
+                raise UsageError(f"the byte at {space.name}#{where:#x} is given twice, with different values")
+            position += length
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def _pieces(self, space: AddressSpace, address: int, size: int, lane: int | None) -> list[Piece]:
+        """The storage that holds a range; addresses of a view are translated."""
+        if space.alias is None:
+            return [(space.number, address, size)]
+        return space.alias.pieces(address, size, lane, self.target.lane_count)
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        found = b""
+        for number, start, length in self._pieces(space, address, size, lane):
+            storage = self._memory.get(number)
+            data = storage.read(start, length) if storage is not None else None
+            if data is None:
+                raise self._unavailable(space, address, size, lane)
+            found = found + data if found else data
+        return found
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        pieces = self._pieces(space, address, len(data), lane)
+        self.read_memory(space, address, len(data), wave, lane)  # all is known, or nothing is written
+        position = 0
+        for number, start, length in pieces:
+            if length:
+                self._memory[number].replace(start, data[position : position + length])
+            position += length
+
+    def _unavailable(self, space: AddressSpace, address: int, size: int, lane: int | None) -> DwarfGpuError:
+        """The error of a read, which names the first byte that is not described."""
+        first = position = address
+        for number, start, length in self._pieces(space, address, size, lane):
+            storage = self._memory.get(number)
+            missing = start if storage is None else storage.missing(start, length)
+            if missing is not None:
+                first = position + missing - start
+                break
+            position += length
+        what = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
+        detail = "" if first == address else f": {space.name}#{first:#x} is the first without a value"
+        return EvaluationError("memory_unavailable", what + detail, spec="A.2.5.4.4.3")
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        starts = self._storage_addresses(space, addresses, size, lanes, count)
+        rows: list[bytes | None]
+        if starts is not None:
+            number, at = starts
+            storage = self._memory.get(number)
+            rows = [None] * count if storage is None else [storage.read(start, size) for start in at]
+        else:
+            rows = [self._read_or_none(space, addresses, size, lanes, slot) for slot in range(count)]
+        bad = [slot for slot, row in enumerate(rows) if row is None]
+        if bad:
+            raise LaneFault(np.array(bad), lambda slot: self._fault(space, addresses, size, lanes, slot))
+        data = np.frombuffer(b"".join(rows), dtype=np.uint8)  # type: ignore[arg-type]
+        return data.reshape(count, size), np.ones(count, dtype=bool)
+
+    def _storage_addresses(
+        self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, count: int
+    ) -> tuple[int, list[int]] | None:
+        """Where the bytes of each slot stand, if every slot's are together in one and the same storage."""
+        if space.alias is None:
+            return space.number, _each(addresses, count)
+        starts = []
+        number = None
+        for address, lane in zip(_each(addresses, count), _each_lane(lanes, count), strict=True):
+            try:
+                pieces = self._pieces(space, address, size, lane)
+            except DwarfGpuError:
+                return None
+            if len(pieces) != 1 or number not in (None, pieces[0][0]):
+                return None
+            number = pieces[0][0]
+            starts.append(pieces[0][1])
+        return None if number is None else (number, starts)
+
+    def _read_or_none(
+        self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, slot: int
+    ) -> bytes | None:
+        try:
+            return self.read_memory(space, int(b.select(addresses, slot)), size, 0, _lane_of(lanes, slot))
+        except DwarfGpuError:
+            return None
+
+    def _fault(
+        self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, slot: int
+    ) -> DwarfGpuError:
+        """The error that one slot meets, which is the one it would meet alone."""
+        address, lane = int(b.select(addresses, slot)), _lane_of(lanes, slot)
+        try:
+            return self._unavailable(space, address, size, lane)
+        except DwarfGpuError as error:  # its address has no storage at all
+            return error
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def lane_owned(self, register: Register) -> bool:
+        return register.number in self._lane_owned
+
+    def _copy(self, register: Register, lane: int | None) -> int:
+        """Which copy of a register a lane means."""
+        copies = self._registers.get(register.number)
+        if copies is None:
+            raise register_unavailable(register)
+        if register.number not in self._lane_owned:
+            return 0
+        if lane is None:
+            message = f"each lane has its own register {register.name}, and there is no current lane"
+            raise MissingContext("lane", message)
+        if lane >= len(copies):
+            message = f"the contents of register {register.name} in lane {lane} are not available"
+            raise EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
+        return lane
+
+    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+        copy = self._copy(register, lane)
+        return self._registers[register.number][copy]
+
+    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+        copy = self._copy(register, lane)
+        self._registers[register.number][copy] = data
+
+    def gather_register(
+        self, register: Register, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        copies = self._registers.get(register.number, [])
+        owned = register.number in self._lane_owned
+        chosen = _each_lane(lanes, count) if owned else [0] * count
+        bad = [slot for slot, lane in enumerate(chosen) if lane is None or lane >= len(copies)]
+        if bad:
+            raise LaneFault(np.array(bad), lambda slot: self._register_fault(register, lanes, slot))
+        data = np.frombuffer(b"".join(copies[lane or 0] for lane in chosen), dtype=np.uint8)
+        return data.reshape(count, -1), np.ones(count, dtype=bool)
+
+    def _register_fault(self, register: Register, lanes: Bits | None, slot: int) -> DwarfGpuError:
+        try:
+            self._copy(register, _lane_of(lanes, slot))
+        except DwarfGpuError as error:
+            return error
+        return register_unavailable(register)
+
+
+def _bytes_of(number: int, bit_size: int, order: str, name: str) -> bytes:
+    """A number in the bytes of a register, or an error if it does not fit."""
+    if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
+        raise UsageError(f"{number:#x} does not fit the {bit_size} bits of {name}")
+    size = -(-bit_size // 8)
+    return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if order == "little" else "big")
+
+
+def _vector(numbers: Sequence[int], register: Register, order: str) -> bytes:
+    """The bytes of a vector register; lanes that are not given are 0."""
+    lane_count = register.bit_size // register.lane_bits
+    if len(numbers) > lane_count:
+        raise UsageError(f"{register.name} has {lane_count} lanes, not {len(numbers)}")
+    lanes = [_bytes_of(number, register.lane_bits, order, f"a lane of {register.name}") for number in numbers]
+    return b"".join(lanes).ljust(register.bit_size // 8, b"\0")
+
+
+def _each(bits: Bits, count: int) -> list[int]:
+    return [bits] * count if type(bits) is int else bits.tolist()  # type: ignore[union-attr]
+
+
+def _each_lane(lanes: Bits | None, count: int) -> Sequence[int | None]:
+    return [None] * count if lanes is None else _each(lanes, count)
+
+
+def _lane_of(lanes: Bits | None, slot: int) -> int | None:
+    return None if lanes is None else int(b.select(lanes, slot))

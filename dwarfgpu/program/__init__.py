@@ -1,0 +1,1 @@
+"""What a user asks about: machines, frames, units, and questions to them."""

@@ -1,0 +1,177 @@
+"""Strict reading of JSON: every value knows its path, and what was not asked for is an error."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_INTEGER_BITS = 8192
+"""Wider integers are refused; the widest register there is has 2048 bits."""
+
+_INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_HEX = re.compile(r"([0-9a-fA-F]{2})*")
+
+
+class NotACase(MalformedFile):
+    """Something that should be a case is none: where in it, and why. What a case *asks* may still have no answer."""
+
+    def __init__(self, path: str, why: str, *, hint: str | None = None) -> None:
+        MalformedFile.__init__(self, "not_a_case", f"{path}: {why}" if path else why, hint=hint)
+        self.path = path
+        self.line: int | None = None
+
+    def in_line(self, number: int) -> NotACase:
+        """Say in which line of its file the case stands."""
+        self.line = number
+        self.at(section=f"line {number}")
+        return self
+
+
+@record
+class Node:
+    """A JSON value and where it stands, such as ``context.memory[0].address``."""
+
+    value: Any
+    path: str = ""
+
+    def fail(self, why: str, *, hint: str | None = None) -> NotACase:
+        return NotACase(self.path, why, hint=hint)
+
+    def _expected(self, what: str) -> NotACase:
+        return self.fail(f"{what} is needed, found {kind_of(self.value)}")
+
+    # --- Plain values ---------------------------------------------------------------------------------------------
+
+    def integer(self) -> int:
+        """An integer: a number, or a string such as ``"0x10"`` or ``"-3"``."""
+        value = self.value
+        if type(value) is str:
+            value = parse_integer(value)
+            if value is None:
+                raise self.fail("this string is not an integer", hint='write 16, "16" or "0x10"')
+        elif type(value) is not int:
+            raise self._expected("an integer")
+        if value.bit_length() > MAX_INTEGER_BITS:
+            raise self.fail(f"the integer has more than {MAX_INTEGER_BITS} bits")
+        return value
+
+    def unsigned(self, bits: int = 64, *, at_least: int = 0) -> int:
+        value = self.integer()
+        if not at_least <= value < 1 << bits:
+            raise self.fail(f"{value:#x} is not in the range from {at_least} to {(1 << bits) - 1:#x}")
+        return value
+
+    def signed(self, bits: int = 64) -> int:
+        value = self.integer()
+        if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise self.fail(f"{value:#x} does not fit a signed integer of {bits} bits")
+        return value
+
+    def pattern(self, bits: int) -> int:
+        """The pattern of an integer that is given as signed or unsigned."""
+        value = self.integer()
+        if not -(1 << (bits - 1)) <= value < 1 << bits:
+            raise self.fail(f"{value:#x} does not fit {bits} bits")
+        return value & ((1 << bits) - 1)
+
+    def boolean(self) -> bool:
+        if type(self.value) is not bool:
+            raise self._expected("true or false")
+        return self.value
+
+    def string(self) -> str:
+        if type(self.value) is not str:
+            raise self._expected("a string")
+        return self.value
+
+    def choice(self, choices: Iterable[str]) -> str:
+        """One of some words."""
+        word = self.string()
+        known = list(choices)
+        if word not in known:
+            raise self.fail(f"{word!r} is none of {', '.join(known)}")
+        return word
+
+    def bytes(self) -> bytes:
+        """Bytes: hex digits without a prefix."""
+        data = parse_hex(self.string())
+        if data is None:
+            raise self.fail("this string is not an even number of hex digits")
+        return data
+
+    # --- Structure ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_object(self) -> bool:
+        return type(self.value) is dict
+
+    @property
+    def is_list(self) -> bool:
+        return type(self.value) is list
+
+    def items(self) -> list[Node]:
+        """The elements of an array."""
+        if type(self.value) is not list:
+            raise self._expected("an array")
+        return [Node(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
+
+    def entries(self) -> Iterator[tuple[Node, Node]]:
+        """The keys and values of an object whose keys are data. A key has the path of its value."""
+        if type(self.value) is not dict:
+            raise self._expected("an object")
+        for key, value in self.value.items():
+            path = self._below(key)
+            yield Node(key, path), Node(value, path)
+
+    def fields(self, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Node]:
+        """The values of an object by key; a key that is missing or not known is an error."""
+        if type(self.value) is not dict:
+            raise self._expected("an object")
+        needed = list(required)
+        known = [*needed, *optional]
+        for key in self.value:
+            if key not in known:
+                raise NotACase(self._below(key), "there is no such key here", hint=f"known: {', '.join(known)}")
+        for key in needed:
+            if key not in self.value:
+                raise self.fail(f"the key {key!r} is missing")
+        return {key: Node(value, self._below(key)) for key, value in self.value.items()}
+
+    def _below(self, key: str) -> str:
+        shown = key if len(key) <= 80 else f"{key[:77]}..."
+        return f"{self.path}.{shown}" if self.path else shown
+
+
+def parse_integer(text: str) -> int | None:
+    """The number that a string stands for, or None; also None where it is longer than any number may be."""
+    if _INTEGER.fullmatch(text) is None:
+        return None
+    if "x" in text or "X" in text:
+        return int(text, 16)
+    return int(text) if len(text) <= MAX_INTEGER_BITS // 3 else None
+
+
+def parse_hex(text: str) -> bytes | None:
+    return bytes.fromhex(text) if _HEX.fullmatch(text) is not None else None
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, for a message."""
+    kinds = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return kinds.get(type(value), "a number")
+
+
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON text (``object_pairs_hook``); a key given twice is an error."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise NotACase("", f"the key {key[:80]!r} is given twice in one object")
+        found[key] = value
+    return found
