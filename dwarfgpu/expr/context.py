@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.expr.rules import AMD, Rules
@@ -134,3 +134,5 @@ class Context:
     limits: Limits = Limits()
     nesting: int = 0
     """How many evaluations this one is nested in."""
+    active: tuple[tuple[Any, ...], ...] = ()
+    """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""
