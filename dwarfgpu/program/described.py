@@ -10,25 +10,22 @@ from typing import TYPE_CHECKING, NoReturn
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Die
-from dwarfgpu.expr.locations import UNDEFINED
-from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.targets.target import Unspecified
+from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
+from dwarfgpu.expr.storages import Composite, Implicit, Memory, Part, Register
+from dwarfgpu.records import record
+from dwarfgpu.targets.target import Scope, Unspecified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.bits import Bits
     from dwarfgpu.expr.context import DieReference, FrameInfo
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.records import record
     from dwarfgpu.targets.target import Register as TargetRegister
-else:
-    from dwarfgpu.records import record
 
 
 @record
@@ -96,46 +93,37 @@ def _no_table(what: str, name: str) -> NoReturn:
 
 
 class DescribedFrame:
-    """A call frame: the top one of a described machine, with what is known about its caller."""
+    """A call frame: the top one of a described machine, with what is known about its caller.
 
-    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "entry_values", "lanes", "machine", "tls")
+    A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
+    """
 
-    def __init__(  # noqa: PLR0913 (what can be known of a frame)
+    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "entry_values", "machine", "tls")
+
+    def __init__(
         self,
         machine: DescribedMachine,
-        lanes: LaneSet,
         *,
         cfa: Location | None = None,
-        frame_base: Location | Expression | None = None,
+        frame_base: Location | None = None,
         entry_registers: Mapping[int, Location] | None = None,
         entry_values: Mapping[bytes, Value] | None = None,
         tls: Mapping[int, int] | None = None,
     ) -> None:
         self.machine = machine
-        self.lanes = lanes
         self.entry_values = entry_values or {}
         self.tls = tls
         self._cfa = cfa
         self._frame_base = frame_base
         self._entry_registers = entry_registers or {}
 
-    def select(self, positions: Positions) -> DescribedFrame:
-        """The frame for some of the slots it is for."""
-        base = self._frame_base
-        return DescribedFrame(
-            self.machine,
-            self.lanes.select(positions),
-            cfa=None if self._cfa is None else self._cfa.select(positions),
-            frame_base=base.select(positions) if isinstance(base, locations.Location) else base,
-            entry_registers={number: held.select(positions) for number, held in self._entry_registers.items()},
-            entry_values=self.entry_values,
-            tls=self.tls,
-        )
-
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> Location:
-        return register_location(self.machine, self._register(number), self.lanes)
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        return self._of_register(self._register(number), lanes)
+
+    def _of_register(self, register: TargetRegister, lanes: LaneSet) -> Location:
+        return bound(locations.at(Register(register)), self.machine, lanes)
 
     def _register(self, number: int) -> TargetRegister:
         register = self.machine.register(number)
@@ -144,19 +132,19 @@ class DescribedFrame:
             raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
         return register
 
-    def entry_register(self, number: int) -> Location:
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
         register = self._register(number)
         known = self._entry_registers.get(number)
         if known is not None:
-            return known
+            return bound(known, self.machine, lanes)
         rule = self.machine.target.unspecified_rule(number)
         if rule == Unspecified.SAME_VALUE:
-            return register_location(self.machine, register, self.lanes)
-        return self._stack_pointer(register) if rule == Unspecified.CFA else UNDEFINED
+            return self._of_register(register, lanes)
+        return self._stack_pointer(register, lanes) if rule == Unspecified.CFA else UNDEFINED
 
-    def _stack_pointer(self, register: TargetRegister) -> Location:
-        """What the stack pointer was at the call site: the address of the CFA is by definition that value."""
-        place = self.cfa().single
+    def _stack_pointer(self, register: TargetRegister, lanes: LaneSet) -> Location:
+        """What the stack pointer was at the call site: by definition that is the address of the CFA."""
+        place = self.cfa(lanes).single
         if place is None or type(place.storage) is not Memory or not isinstance(place.bit_offset, int):
             message = f"the previous value of {register.name} is the address of the CFA, which is not in memory"
             raise IllFormed("wrong_kind", message, spec="A.6.4.1")
@@ -165,24 +153,24 @@ class DescribedFrame:
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
-    def cfa(self) -> Location:
+    def cfa(self, lanes: LaneSet) -> Location:
         if self._cfa is None:
             raise MissingContext("frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`")
-        return self._cfa
+        return bound(self._cfa, self.machine, lanes)
 
-    def frame_base(self) -> Location | Expression:
+    def frame_base(self, lanes: LaneSet) -> Location:
         if self._frame_base is None:
             message = "the frame base of the subprogram is not known"
             raise MissingContext("frame", message, hint="describe it as `frame_base`")
-        return self._frame_base
+        return bound(self._frame_base, self.machine, lanes)
 
-    def thread_local(self, offset: Bits) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
         if self.tls is None:
             message = "the thread has no thread-local storage"
             raise MissingContext("thread", message, hint="describe it as `tls`")
-        found = self.tls.get(offset) if isinstance(offset, int) else None
+        found = self.tls.get(offset)
         if found is None:
-            message = f"no address is known for the thread-local storage at {offset}"
+            message = f"no address is known for the thread-local storage at {offset:#x}"
             raise EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3 (4)")
         return locations.at(Memory(self.machine.target.default_space), 8 * found)
 
@@ -200,12 +188,39 @@ class DescribedFrame:
         raise MissingContext("frame", message)
 
 
-def register_location(machine: DescribedMachine, register: TargetRegister, lanes: LaneSet) -> Location:
-    """Where a register of the current thread is; of one that each lane has, that of the current lane."""
-    lane = None
-    if machine.lane_owned(register):
-        lane = lanes.lane
-        if lane is None:
-            message = f"each lane has its own register {register.name}, and there is no current lane"
-            raise MissingContext("lane", message)
-    return locations.at(Register(register, lanes.wave, lane))
+# --- Whose storage a location means -------------------------------------------------------------------------------
+
+
+def bound(location: Location, machine: DescribedMachine, lanes: LaneSet) -> Location:
+    """A location for some lanes: what belongs to a lane, and does not say to which, is that of each of them."""
+    places = [_bound_place(place, machine, lanes) for place in location.places]
+    same = all(new is old for new, old in zip(places, location.places, strict=True))
+    return location if same else Location(tuple(places))
+
+
+def _bound_place(place: SingleLocation, machine: DescribedMachine, lanes: LaneSet) -> SingleLocation:
+    storage = place.storage
+    if isinstance(storage, Memory):
+        space = storage.space
+        if storage.lane is None and space.scope in (Scope.LANE, Scope.DEPENDS):
+            lane = _lane(f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE)
+            return SingleLocation(Memory(space, storage.wave, lane), place.bit_offset)
+    elif isinstance(storage, Register):
+        if storage.lane is None and machine.lane_owned(storage.register):
+            lane = _lane(f"each lane has its own register {storage.register.name}", lanes, needed=True)
+            return SingleLocation(Register(storage.register, storage.wave, lane), place.bit_offset)
+    elif isinstance(storage, Composite):
+        parts = tuple(
+            Part(bound(part.location, machine, lanes), part.bit_size, part.count, part.stride)
+            for part in storage.parts
+        )
+        if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
+            filled = Composite(parts, storage.bit_size, storage.depth, storage.has_pointer)
+            return SingleLocation(filled, place.bit_offset)
+    return place
+
+
+def _lane(why: str, lanes: LaneSet, needed: bool) -> Bits | None:  # noqa: FBT001 (internal)
+    if lanes.lane is None and needed:
+        raise MissingContext("lane", f"{why}, and there is no current lane", spec="A.2.5.4.4.3 (3)")
+    return lanes.lane

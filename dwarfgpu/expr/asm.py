@@ -1,0 +1,399 @@
+"""Text to expressions: the assembler.
+
+Operations stand between ``;`` or line ends, each a name and its operands::
+
+    DW_OP_lit1; DW_OP_plus_uconst 4          numbers: decimal, 0x hexadecimal, negative; blanks or commas between
+    again: DW_OP_dup; DW_OP_bra @again       a label, and a branch to it (a number is a displacement in bytes)
+    DW_OP_implicit_value 01020304            a block in hexadecimal, `0x` before it if you like; an empty one is `0x`
+    DW_OP_entry_value (DW_OP_reg5)           a block that is an expression may be written as one
+    DW_OP_bregx s32+8                        a register by its name, if the target is given
+    # to the end of the line                 a comment
+
+What ``llvm-dwarfdump`` prints is understood too where it says all that is needed: ``DW_OP_LLVM_user`` before a name,
+commas between operations, ``DW_OP_breg7 RSP+8``, a block as its length and its bytes. The listing's
+``(undecoded: e9 0e)`` stands for bytes that are no operation, so every listing can be read back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.encoding import operands
+from dwarfgpu.errors import DwarfGpuError, Unsupported
+from dwarfgpu.expr import table
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.expr.text import Text, folded, shown, similar, words_of
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.table import Operation
+    from dwarfgpu.expr.text import Word
+    from dwarfgpu.targets.target import Target
+
+USER = "DW_OP_LLVM_user"
+UNDECODED = "(undecoded:"
+"""How the listing begins bytes that are no operation."""
+MAX_DEPTH = 64
+"""How deep expressions may be nested in text: deeper than any evaluation may nest."""
+
+
+def assemble(
+    text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None
+) -> bytes:
+    """The bytes of a program.
+
+    Without ``strict``, names are understood in any case and without ``DW_OP_``, as a person at a prompt types them.
+    An operation that has no number in the dialect is an error of the class `Unsupported`, of the kind ``no_encoding``.
+    """
+    code = _Assembler(text, dialect, form, strict=strict, target=target).whole()
+    if code.missing is not None:
+        raise code.missing
+    return code.data
+
+
+def parse(
+    text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None
+) -> Expression:
+    """The expression that a program is, also where operations of it have no number in the dialect.
+
+    Such an operation is laid out as if it had a number of one byte, so that every operation has an offset and every
+    branch a displacement; the expression has no data then.
+    """
+    code = _Assembler(text, dialect, form, strict=strict, target=target).whole()
+    if code.is_opaque:
+        if code.missing is not None:
+            raise code.missing
+        return decode(code.data, dialect, form)
+    return Expression(b"" if code.missing is not None else code.data, code.instructions, form, dialect)
+
+
+def encode(instruction: Instruction, dialect: Dialect, form: Format) -> bytes:
+    """The bytes of one operation, under its own name if the dialect has that, else under another one."""
+    known = _known(instruction.operation, instruction.name, dialect)
+    if not known.opcode:
+        raise _no_encoding(instruction.name, dialect)
+    pairs = zip(known.kinds, instruction.operands, strict=True)
+    return known.opcode + b"".join([operands.write(kind, value, form) for kind, value in pairs])
+
+
+def implied_register(row: Operation) -> int | None:
+    """The register that the name of an operation implies: 5 for DW_OP_reg5 and for DW_OP_breg5."""
+    if row.fixed:
+        return row.fixed[0] if "frame" in row.needs else None
+    name, _, number = (row.to or "").partition(" ")
+    return int(number) if name == "DW_OP_regx" and number.isdecimal() else None
+
+
+# --- What is known of an operation ---------------------------------------------------------------------------------
+
+
+@record
+class _Known:
+    """How an operation is written in one dialect."""
+
+    row: Operation
+    name: str
+    opcode: bytes
+    """Empty where the dialect has no number for it."""
+    kinds: tuple[str, ...]
+    is_plain: bool
+    """Whether it has a number, and all its operands are numbers: almost all are."""
+
+
+def _known(row: Operation, name: str, dialect: Dialect) -> _Known:
+    encoding = dialect.by_name.get(name) or dialect.encoding_of(row)
+    if encoding is None:
+        return _Known(row, name, b"", tuple(operand.kind for operand in row.operands), is_plain=False)
+    kinds = encoding.operand_kinds
+    is_plain = not any(kind in operands.BLOCKS or kind == "encoded" for kind in kinds)
+    return _Known(row, name, encoding.opcode, kinds, is_plain)
+
+
+def _no_encoding(name: str, dialect: Dialect, place: str = "") -> Unsupported:
+    message = f"{name} has no encoding in the dialect {dialect.name}{place}"
+    hint = "it can be evaluated from text, and has bytes in a dialect that gives it a number"
+    return Unsupported("no_encoding", message, spec=dialect.source, hint=hint).at(operation=name)  # type: ignore[no-any-return]
+
+
+@record
+class _Label:
+    """A branch operand that names a place in the program."""
+
+    name: str
+    position: int
+    """Where it stands in the text."""
+
+
+@record
+class _Code:
+    """What a program, or an expression nested in one, is."""
+
+    instructions: tuple[Instruction, ...]
+    data: bytes
+    missing: Unsupported | None
+    """The error of the first operation without a number, if there is one; ``data`` means nothing then."""
+    is_opaque: bool
+    """Whether it ends in bytes that are not operations."""
+
+
+class _Builder:
+    """Operations, laid out one behind the other."""
+
+    __slots__ = ("chunks", "form", "instructions", "is_opaque", "labels", "missing", "pending", "size")
+
+    def __init__(self, form: Format) -> None:
+        self.form = form
+        self.instructions: list[Instruction] = []
+        self.chunks: list[bytes] = []
+        self.labels: dict[str, int] = {}
+        self.pending: list[tuple[int, _Known, _Label]] = []
+        """Branches to labels, which may stand further on."""
+        self.missing: Unsupported | None = None
+        self.is_opaque = False
+        self.size = 0
+
+    def add(self, known: _Known, values: list[Any]) -> None:
+        data = known.opcode or b"\0"
+        for kind, value in zip(known.kinds, values, strict=True):
+            if type(value) is _Label:
+                self.pending.append((len(self.instructions), known, value))
+                data += operands.write(kind, 0, self.form)
+            else:
+                data += operands.write(kind, value, self.form)
+        end = self.size + len(data)
+        self.instructions.append(Instruction(known.row, known.name, tuple(values), self.size, end))
+        self.chunks.append(data)
+        self.size = end
+        self.is_opaque = known.kinds[-1:] == ("tail",)
+
+    def add_raw(self, data: bytes) -> None:
+        self.chunks.append(data)
+        self.size += len(data)
+        self.is_opaque = True
+
+    def resolve(self, index: int, known: _Known, label: _Label, displacement: int) -> None:
+        """Fill in where a branch goes."""
+        old = self.instructions[index]
+        values = tuple([displacement if value is label else value for value in old.operands])
+        written = [operands.write(*pair, self.form) for pair in zip(known.kinds, values, strict=True)]
+        self.instructions[index] = replace(old, operands=values)
+        self.chunks[index] = (known.opcode or b"\0") + b"".join(written)
+
+    def finished(self) -> _Code:
+        return _Code(tuple(self.instructions), b"".join(self.chunks), self.missing, self.is_opaque)
+
+
+# --- The assembler -------------------------------------------------------------------------------------------------
+
+
+class _Assembler:
+    """One text on its way to bytes. Positions are indices in the text, so that every error can say where."""
+
+    __slots__ = ("dialect", "form", "known", "strict", "target", "text")
+
+    def __init__(
+        self, text: str, dialect: Dialect, form: Format, *, strict: bool, target: Target | None
+    ) -> None:
+        self.text = Text(text)
+        self.dialect = dialect
+        self.form = form
+        self.strict = strict
+        self.target = target
+        self.known: dict[str, _Known] = {}
+
+    def whole(self) -> _Code:
+        return self.assembled(0, len(self.text.clean), 0)
+
+    def assembled(self, start: int, end: int, depth: int) -> _Code:
+        """Assemble a part of the text: all of it, or what stands between two parentheses."""
+        builder = _Builder(self.form)
+        for chunk, position in self.text.statements(start, end):
+            words = chunk.split()
+            if not words:
+                continue
+            known = self.known.get(words[0])
+            if known is not None and known.is_plain and not builder.is_opaque:
+                try:
+                    builder.add(known, [int(word, 0) for word in words[1:]])
+                    continue
+                except (ValueError, DwarfGpuError):
+                    pass  # written in another way, or wrong: both are found out below
+            self.read(builder, list(words_of(chunk, position)), depth)
+        for index, known, label in builder.pending:
+            instruction = builder.instructions[index]
+            if label.name not in builder.labels:
+                raise self.text.error(
+                    "bad_branch", f"there is no label {shown(label.name)!r}", label.position
+                )
+            displacement = builder.labels[label.name] - instruction.end
+            if not -0x8000 <= displacement < 0x8000:
+                message = (
+                    f"the label {shown(label.name)!r} is {displacement} bytes away, a branch reaches 32767"
+                )
+                error = self.text.error("bad_branch", message, label.position)
+                raise error.at(operation=instruction.name)
+            builder.resolve(index, known, label, displacement)
+        return builder.finished()
+
+    def read(self, builder: _Builder, words: list[Word], depth: int) -> None:
+        """Read one statement, word by word."""
+        while words and words[0][0].endswith(":"):
+            word, position = words.pop(0)
+            self.define(builder, word[:-1], position)
+        if not words:
+            return
+        name, position = words.pop(0)
+        if builder.is_opaque:
+            raise self.text.error("bad_operand", "nothing can follow bytes that are no operation", position)
+        if name.startswith(UNDECODED):
+            if words:
+                message = f"{shown(words[0][0])} must stand in a statement of its own"
+                raise self.text.error("bad_operand", message, words[0][1])
+            builder.add_raw(self.hexadecimal(name[len(UNDECODED) : -1], position))
+            return
+        if name == USER:
+            if not words or not words[0][0].startswith("DW_OP_LLVM_"):
+                message = f"{USER} is a prefix, which the name of an operation follows"
+                raise self.text.error("unknown_operation", message, position)
+            name, position = words.pop(0)
+        known = self.find(name, position)
+        try:
+            builder.add(known, self.values(known, words, position, depth))
+        except DwarfGpuError as error:
+            raise error.at(operation=known.name) from None
+        if not known.opcode and builder.missing is None:
+            builder.missing = _no_encoding(known.name, self.dialect, f", {self.text.place(position)}")
+
+    def define(self, builder: _Builder, label: str, position: int) -> None:
+        if not label.replace(".", "_").isidentifier():
+            raise self.text.error("bad_branch", f"{shown(label)!r} cannot be a label", position)
+        if label in builder.labels:
+            raise self.text.error("bad_branch", f"the label {shown(label)!r} is defined twice", position)
+        builder.labels[label] = builder.size
+
+    def find(self, word: str, position: int) -> _Known:
+        """What is known of the operation that a word names."""
+        known = self.known.get(word)
+        if known is None:
+            name = word if self.strict else folded(word)
+            row = table.find(name)
+            if row is None:
+                message = f"{shown(word)} is not an operation"
+                error = self.text.error("unknown_operation", message, position, hint=similar(word))
+                raise error.at(operation=shown(word))
+            known = self.known[word] = _known(row, name, self.dialect)
+        return known
+
+    # --- Operands -----------------------------------------------------------------------------------------------
+
+    def values(self, known: _Known, words: list[Word], position: int, depth: int) -> list[Any]:
+        """The operands of an operation, each checked to fit its encoding."""
+        kinds = known.kinds
+        words = self.grouped(known, self.separated(known, words))
+        if len(words) != len(kinds):
+            count = f"{len(kinds)} operands" if len(kinds) != 1 else "1 operand"
+            where = words[len(kinds)][1] if len(words) > len(kinds) else position
+            raise self.text.error("bad_operand", f"{known.name} has {count}, found {len(words)}", where)
+        values: list[Any] = []
+        for operand, kind, (word, where) in zip(known.row.operands, kinds, words, strict=True):
+            value = self.value(kind, operand.name, word, where, depth)
+            if type(value) is not _Label:
+                try:
+                    operands.write(kind, value, self.form)
+                except DwarfGpuError as error:
+                    message = f"{error.message}, {self.text.place(where)}"
+                    raise type(error)(error.kind, message, spec=error.spec, hint=error.hint) from None
+            values.append(value)
+        return values
+
+    def separated(self, known: _Known, words: list[Word]) -> list[Word]:
+        """The words with a register and its displacement apart, and without a register that the name implies."""
+        implied = implied_register(known.row)
+        takes_register = bool(known.row.operands) and known.row.operands[0].name == "R"
+        if not words or (implied is None and not takes_register):
+            return words
+        word, position = words[0]
+        at = max(word.find("+", 1), word.find("-", 1))
+        if at > 0:  # s32+8
+            words = [(word[:at], position), (word[at:], position + at), *words[1:]]
+        if implied is None or len(words) != len(known.kinds) + 1:
+            return words
+        if self.register(*words[0]) != implied:
+            message = f"{known.name} means register {implied}, not {shown(words[0][0])}"
+            raise self.text.error("bad_operand", message, position)
+        return words[1:]
+
+    def grouped(self, known: _Known, words: list[Word]) -> list[Word]:
+        """The words, where those that are one operand are one."""
+        kinds = known.kinds
+        last = len(kinds) - 1
+        if not kinds or len(words) <= len(kinds):
+            return words
+        if kinds[last] == "encoded" and len(words) == len(kinds) + 1:
+            return [*words[:last], (f"{words[last][0]} {words[last + 1][0]}", words[last][1])]
+        if kinds[last] not in operands.BLOCKS:
+            return words
+        # a block as llvm-dwarfdump prints it, 0x2 0x01 0x02: its length and its bytes
+        (count, position), *rest = words[last:]
+        is_counted = all(word[:2] == "0x" and len(word) == 4 for word, _ in rest)
+        if not is_counted or self.number(count, position) != len(rest):
+            message = f"a block is one word, found {len(rest) + 1}"
+            raise self.text.error("bad_operand", message, position, hint="write its bytes together: 0102")
+        return [*words[:last], ("".join([word[2:] for word, _ in rest]), position)]
+
+    def value(self, kind: str, name: str, word: str, position: int, depth: int) -> Any:
+        """One operand."""
+        if kind in operands.BLOCKS:
+            if kind == "expression" and word.startswith("("):
+                return self.nested(position + 1, position + len(word) - 1, depth + 1)
+            return self.hexadecimal(word, position)
+        if kind == "branch" and word.startswith("@"):
+            return _Label(word[1:], position)
+        if kind == "encoded":
+            pair = tuple([self.number(part, position) for part in word.split()])
+            if len(pair) != 2 or not 0 <= pair[0] <= 0xFF:
+                message = "an encoded pointer is two numbers: its encoding (1 byte), and the pointer"
+                raise self.text.error("bad_operand", message, position)
+            return pair
+        return self.register(word, position) if name == "R" else self.number(word, position)
+
+    def number(self, word: str, position: int) -> int:
+        try:
+            return int(word, 0)
+        except ValueError:
+            raise self.text.error("bad_operand", f"{shown(word)} is not a number", position) from None
+
+    def register(self, word: str, position: int) -> int:
+        """A register, by number or by name."""
+        if word[0].isdigit():
+            return self.number(word, position)
+        if self.target is None:
+            message = f"the name {shown(word)} means a register only on a target"
+            hint = "name the target, or give the DWARF number of the register"
+            raise self.text.error("bad_operand", message, position, hint=hint)
+        register = self.target.register_named(word)
+        if register is None:
+            raise self.text.error(
+                "bad_operand", f"{self.target.name} has no register {shown(word)}", position
+            )
+        return register.number
+
+    def hexadecimal(self, word: str, position: int) -> bytes:
+        try:
+            return bytes.fromhex(word[2:] if word[:2] in ("0x", "0X") else word)
+        except ValueError:
+            message = f"{shown(word)} is not a block, which is two hexadecimal digits for each byte"
+            raise self.text.error("bad_operand", message, position) from None
+
+    def nested(self, start: int, end: int, depth: int) -> bytes:
+        """The bytes of an expression in parentheses."""
+        if depth > MAX_DEPTH:
+            message = f"expressions are nested more than {MAX_DEPTH} deep"
+            raise self.text.error("bad_operand", message, start)
+        code = self.assembled(start, end, depth)
+        if code.missing is not None:
+            raise code.missing
+        return code.data

@@ -1,0 +1,177 @@
+"""Expressions to text: the disassembler.
+
+Whatever the bytes are, there is a listing of them: what cannot be decoded stands in it as bytes, with the reason. The
+text of an expression can be assembled again; what a reader needs beyond that (where a branch goes, what a register is
+called) stands in notes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.encoding import operands
+from dwarfgpu.expr.asm import UNDECODED, encode, implied_register
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.instruction import Expression, Instruction
+    from dwarfgpu.expr.table import Operand
+    from dwarfgpu.targets.target import Target
+
+MAX_DEPTH = 16
+"""How deep expressions are shown in expressions; below that as bytes."""
+
+_SHORT = 0x10000
+"""Numbers from here on are shown in hexadecimal."""
+
+
+@record
+class Line:
+    """One operation, or the bytes that were not decoded."""
+
+    offset: int
+    """Where it starts, in bytes from the start of the expression."""
+    bytes: bytes
+    """Empty where the dialect has no number for the operation."""
+    name: str
+    operands: str = ""
+    note: str = ""
+    """What is not part of the program: where a branch goes, the names of registers, why bytes were not decoded."""
+
+    @property
+    def text(self) -> str:
+        """The line without its note; the assembler reads it."""
+        return f"{self.name} {self.operands}" if self.operands else self.name
+
+
+def lines(expression: Expression, target: Target | None = None) -> list[Line]:
+    """A line for each operation, and one for the bytes behind them that cannot be decoded.
+
+    A branch has its displacement as operand. With ``target``, the note of a line names the registers in it.
+    """
+    data = expression.data
+    listed = [
+        Line(
+            instruction.offset,
+            data[instruction.offset : instruction.end],
+            instruction.name,
+            " ".join(_shown_operands(instruction, expression, 0)),
+            _note(instruction, target),
+        )
+        for instruction in expression.instructions
+    ]
+    if expression.fault is not None:
+        tail = _tail(expression)
+        listed.append(Line(expression.end, tail, _undecoded(tail), note=expression.fault.message))
+    return listed
+
+
+def text(expression: Expression) -> str:
+    """The program in one line, which the assembler reads back: branches go to labels."""
+    return _program(expression, 0)
+
+
+def registers_of(instruction: Instruction) -> list[int]:
+    """The numbers of the registers that an operation names."""
+    implied = implied_register(instruction.operation)
+    named = [value for operand, value in _pairs(instruction) if operand.name == "R"]
+    return named if implied is None else [implied, *named]
+
+
+# --- Programs ------------------------------------------------------------------------------------------------------
+
+
+def _program(expression: Expression, depth: int) -> str:
+    labels = _labels(expression)
+    statements = []
+    for instruction in expression.instructions:
+        words = [instruction.name, *_shown_operands(instruction, expression, depth, labels)]
+        label = labels.get(instruction.offset)
+        statements.append(" ".join(words if label is None else [f"{label}:", *words]))
+    if expression.fault is not None:
+        statements.append(_undecoded(_tail(expression)))
+    label = labels.get(expression.end)
+    if label is not None:
+        if expression.fault is None:
+            statements.append(f"{label}:")
+        else:
+            statements[-1] = f"{label}: {statements[-1]}"
+    return "; ".join(statements)
+
+
+def _labels(expression: Expression) -> dict[int, str]:
+    """A label for each place that a branch goes to, numbered in the order of the program."""
+    targets = {instruction.target for instruction in expression.instructions}
+    places = [instruction.offset for instruction in expression.instructions if instruction.offset in targets]
+    if expression.end in targets:
+        places.append(expression.end)
+    return {place: f"L{number}" for number, place in enumerate(places, 1)}
+
+
+def _tail(expression: Expression) -> bytes:
+    return expression.data[expression.end :]
+
+
+def _undecoded(tail: bytes) -> str:
+    return f"{UNDECODED} {tail.hex(' ')})"
+
+
+# --- Operands ------------------------------------------------------------------------------------------------------
+
+
+def _pairs(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
+    return zip(instruction.operation.operands, instruction.operands, strict=True)
+
+
+def _shown_operands(
+    instruction: Instruction, expression: Expression, depth: int, labels: dict[int, str] | None = None
+) -> Iterator[str]:
+    """The operands as words that the assembler reads."""
+    for operand, value in _pairs(instruction):
+        kind = operand.kind
+        if kind in operands.BLOCKS:
+            yield _nested(value, expression, depth + 1) if kind == "expression" else _block(value)
+        elif kind == "encoded":
+            yield f"{value[0]:#x} {value[1]:#x}"
+        elif kind == "branch":
+            label = labels.get(instruction.end + value) if labels is not None else None
+            yield f"{value:+d}" if label is None else f"@{label}"
+        elif operand.name in ("DR", "A"):  # offsets and addresses
+            yield f"{value:#x}"
+        else:
+            yield str(value) if abs(value) < _SHORT else f"{value:#x}"
+
+
+def _block(data: bytes) -> str:
+    return data.hex() or "0x"
+
+
+def _nested(data: bytes, outer: Expression, depth: int) -> str:
+    """An expression in an expression: in parentheses, if that says exactly which bytes it is."""
+    if depth <= MAX_DEPTH:
+        inner = decode(data, outer.dialect, outer.form)
+        if inner.fault is None and b"".join(_encoded(inner)) == data:
+            return f"({_program(inner, depth)})"
+    return _block(data)
+
+
+def _encoded(expression: Expression) -> Iterator[bytes]:
+    for instruction in expression.instructions:
+        yield encode(instruction, expression.dialect, expression.form)
+
+
+# --- Notes ---------------------------------------------------------------------------------------------------------
+
+
+def _note(instruction: Instruction, target: Target | None) -> str:
+    notes = []
+    if instruction.target is not None:
+        notes.append(f"-> {instruction.target:#x}")
+    if target is not None:
+        for number in registers_of(instruction):
+            register = target.register(number)
+            notes.append(f"no register of {target.name}" if register is None else register.name)
+    return ", ".join(notes)

@@ -1,0 +1,133 @@
+"""Programs as text: the statements, the words and the names that the assembler reads, and where they stand.
+
+Positions are indices in the text. Comments and commas are replaced by blanks and semicolons of the same length before
+anything is split, so that a position in the clean text is one in the text that the user wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.expr import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Word: TypeAlias = tuple[str, int]
+    """A word and its position."""
+
+PREFIX = "DW_OP_"
+
+OPERATION_SPEC = "DWARF 5, 7.7.1"
+BRANCH_SPEC = "A.2.5.4.2 (3)"
+
+
+class Text:
+    """The text of a program."""
+
+    __slots__ = ("clean", "original")
+
+    def __init__(self, original: str) -> None:
+        self.original = original
+        self.clean = _without_commas(_without_comments(original).replace("\n", ";"))
+        """Statements between semicolons, words between blanks."""
+
+    def statements(self, start: int, end: int) -> Iterator[Word]:
+        """The statements between two positions, each with what stands in parentheses in it."""
+        clean = self.clean
+        position = start
+        if "(" not in clean and ")" not in clean:
+            for chunk in clean[start:end].split(";"):
+                yield chunk, position
+                position += len(chunk) + 1
+            return
+        opened: list[int] = []
+        for index in range(start, end):
+            mark = clean[index]
+            if mark == "(":
+                opened.append(index)
+            elif mark == ")":
+                if not opened:
+                    raise self.error("bad_operand", "a parenthesis is closed that is not open", index)
+                opened.pop()
+            elif mark == ";" and not opened:
+                yield clean[position:index], position
+                position = index + 1
+        if opened:
+            raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
+        yield clean[position:end], position
+
+    def error(self, kind: str, message: str, position: int, *, hint: str | None = None) -> IllFormed:
+        """An error that says where in the text it is."""
+        spec = BRANCH_SPEC if kind == "bad_branch" else OPERATION_SPEC
+        return IllFormed(kind, f"{message}, {self.place(position)}", spec=spec, hint=hint)
+
+    def place(self, position: int) -> str:
+        """A position in words: the line, if there are several, and the column, both from 1."""
+        before = self.original[:position]
+        column = f"column {position - before.rfind(chr(10))}"
+        return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in self.original else column
+
+
+def words_of(chunk: str, position: int) -> Iterator[Word]:
+    """The words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
+    start = -1
+    depth = 0
+    for index, mark in enumerate(chunk):
+        is_blank = mark.isspace()
+        if start >= 0 and depth == 0 and (is_blank or mark == "("):
+            yield chunk[start:index], position + start
+            start = -1
+        if start < 0 and not is_blank:
+            start = index
+        depth += (mark == "(") - (mark == ")")
+        if start >= 0 and depth == 0 and mark in "):":
+            yield chunk[start : index + 1], position + start
+            start = -1
+    if start >= 0:
+        yield chunk[start:], position + start
+
+
+def shown(word: str) -> str:
+    """A word of the text for a message, which stays short."""
+    return word if len(word) <= 40 else word[:37] + "..."
+
+
+def folded(word: str) -> str:
+    """The name that a word means in any case, with or without its prefix; the word itself if there is none."""
+    wanted = word.upper()
+    for name in table.names():
+        if name.upper() in (wanted, PREFIX + wanted):
+            return name
+    return word
+
+
+def similar(word: str) -> str | None:
+    """What may have been meant by a word that is no operation."""
+    import difflib
+
+    name = folded(word)
+    if name != word:
+        return f"write {name}"
+    near = difflib.get_close_matches(word[:64], table.names())
+    return f"names like it: {', '.join(near)}" if near else None
+
+
+def _without_comments(text: str) -> str:
+    if "#" not in text:
+        return text
+    lines = [line.partition("#") for line in text.split("\n")]
+    return "\n".join([code + " " * (len(mark) + len(comment)) for code, mark, comment in lines])
+
+
+def _without_commas(text: str) -> str:
+    """Commas between operations become semicolons, and those between operands blanks."""
+    if "," not in text:
+        return text
+    first, *rest = text.split(",")
+    return first + "".join([(";" if _begins_operation(part) else " ") + part for part in rest])
+
+
+def _begins_operation(part: str) -> bool:
+    return part.lstrip()[: len(PREFIX)].upper() == PREFIX

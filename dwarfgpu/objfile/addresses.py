@@ -1,0 +1,186 @@
+"""Addresses by index: ``.debug_addr`` (DWARF 5 section 7.27), and what its header shares with the lists' headers.
+
+A section of tables is a row of contributions, one for a unit. A unit names its contribution by a *base*, the offset
+just past the header. The GNU tables of split units before version 5 have no header: they reach to the section's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dwarfgpu.encoding.cursor import ByteOrder, Cursor
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.records import record
+
+ADDRESS_SIZES = frozenset((1, 2, 4, 8))
+VERSIONS = frozenset((5, 6))
+"""Versions whose tables have this header. The drafts of version 6 and the compilers that write it keep the layout."""
+
+
+@record
+class TableHeader:
+    """The header of one contribution to ``.debug_addr``, ``.debug_loclists`` or ``.debug_rnglists``."""
+
+    start: int
+    base: int
+    """What a unit's DW_AT_addr_base, DW_AT_loclists_base or DW_AT_rnglists_base names: just past the header."""
+    end: int
+    """Where the next contribution begins; never past the end of the section."""
+    version: int
+    offset_size: int
+    address_size: int
+    segment_size: int
+    count: int
+    """How many offsets follow in the tables of lists; 0 in ``.debug_addr``, which has no such field."""
+
+
+def initial_length(cursor: Cursor) -> tuple[int, int]:
+    """Read an initial length: the length of what follows, and the size of offsets in it (DWARF 5, 7.4)."""
+    start = cursor.position
+    length = cursor.unsigned(4)
+    if length < 0xFFFFFFF0:
+        return length, 4
+    if length == 0xFFFFFFFF:
+        return cursor.unsigned(8), 8
+    raise cursor.fail("bad_length", f"the length {length:#x} is reserved", "DWARF 5, 7.4", start)
+
+
+def check_address_size(cursor: Cursor, size: int) -> None:
+    """Refuse a size that no address has."""
+    if size not in ADDRESS_SIZES:
+        raise cursor.fail("bad_address_size", f"an address cannot have {size} bytes", "DWARF 5, 7.3")
+
+
+def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | MalformedFile]:
+    """All headers of a section in order; for one that cannot be read its error, and then the next one."""
+    position = 0
+    while position < len(data):
+        try:
+            header = contribution_at(data, position, byte_order, section)
+        except MalformedFile as error:
+            yield error
+            position = _after(data, position, byte_order)
+        else:
+            yield header
+            position = header.end
+
+
+def _after(data: bytes, start: int, byte_order: ByteOrder) -> int:
+    """Where the contribution after a broken one begins: its length is all that is needed."""
+    cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile)
+    try:
+        length, _ = initial_length(cursor)
+    except MalformedFile:
+        return len(data)
+    return min(cursor.position + length, len(data))
+
+
+def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str) -> TableHeader:
+    """The contribution whose header begins at ``start``."""
+    cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile, section=section)
+    length, offset_size = initial_length(cursor)
+    end = min(cursor.position + length, len(data))
+    cursor.end = end
+    version = cursor.unsigned(2)
+    if version not in VERSIONS:
+        raise cursor.fail(
+            "bad_version", f"version {version} of this table is not known", "DWARF 5, 7.27", start
+        )
+    address_size = cursor.unsigned(1)
+    check_address_size(cursor, address_size)
+    segment_size = cursor.unsigned(1)
+    count = 0 if section.startswith(".debug_addr") else cursor.unsigned(4)
+    return TableHeader(start, cursor.position, end, version, offset_size, address_size, segment_size, count)
+
+
+def contribution_with_base(
+    data: bytes, base: int, offset_size: int, byte_order: ByteOrder, section: str
+) -> TableHeader:
+    """The contribution that a unit names by its base. ``offset_size`` is the unit's, which is tried first."""
+    fixed = (
+        4 if section.startswith(".debug_addr") else 8
+    )  # version, address size, segment selector size, count
+    for size in (offset_size, 12 - offset_size):
+        start = base - fixed - (4 if size == 4 else 12)
+        if start < 0:
+            continue
+        try:
+            header = contribution_at(data, start, byte_order, section)
+        except MalformedFile:
+            continue
+        if header.base == base:
+            return header
+    error = MalformedFile(
+        "bad_base", f"no table of {section} has its base at {base:#x}", spec="DWARF 5, 7.27"
+    )
+    raise error.at(section=section, offset=base)
+
+
+@record
+class AddressTable:
+    """The addresses of one unit, by index."""
+
+    data: bytes
+    base: int
+    end: int
+    address_size: int
+    byte_order: ByteOrder
+    segment_size: int = 0
+    """Bytes of a segment selector before each address; the selector is not looked at."""
+    section: str = ".debug_addr"
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.base) // (self.segment_size + self.address_size)
+
+    def __getitem__(self, index: int) -> int:
+        """The address with an index; an error, not IndexError, when there is none."""
+        if not 0 <= index < len(self):
+            error = MalformedFile(
+                "index_out_of_range",
+                f"there is no address {index}, the table has {len(self)}",
+                spec="DWARF 5, 7.27",
+            )
+            raise error.at(section=self.section, offset=self.base)
+        stop = self.base + (index + 1) * (self.segment_size + self.address_size)
+        return int.from_bytes(self.data[stop - self.address_size : stop], self.byte_order)
+
+    def __iter__(self) -> Iterator[int]:
+        return (self[index] for index in range(len(self)))
+
+
+def address_table(
+    data: bytes,
+    base: int,
+    *,
+    version: int,
+    address_size: int,
+    byte_order: ByteOrder = "little",
+    offset_size: int = 4,
+    section: str = ".debug_addr",
+) -> AddressTable:
+    """The table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
+    if version < 5:
+        if not 0 <= base <= len(data):
+            error = MalformedFile(
+                "bad_base", f"the base {base:#x} is outside the section", spec="DWARF 5, 7.27"
+            )
+            raise error.at(section=section, offset=base)
+        check_address_size(Cursor(data, base, error=MalformedFile, section=section), address_size)
+        return AddressTable(data, base, len(data), address_size, byte_order, section=section)
+    return _table(
+        data, contribution_with_base(data, base, offset_size, byte_order, section), byte_order, section
+    )
+
+
+def address_tables(
+    data: bytes, byte_order: ByteOrder = "little", section: str = ".debug_addr"
+) -> Iterator[AddressTable | MalformedFile]:
+    """All tables of a version 5 section in order; an error stands in place of one that cannot be read."""
+    for header in contributions(data, byte_order, section):
+        yield header if isinstance(header, MalformedFile) else _table(data, header, byte_order, section)
+
+
+def _table(data: bytes, header: TableHeader, byte_order: ByteOrder, section: str) -> AddressTable:
+    return AddressTable(
+        data, header.base, header.end, header.address_size, byte_order, header.segment_size, section
+    )

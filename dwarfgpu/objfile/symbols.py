@@ -1,0 +1,203 @@
+"""Symbols of an ELF file (gABI, "Symbol Table"; AMDGPU usage, "Symbols").
+
+A table is read row by row when it is asked for. The index of names and that of addresses are made once each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile.elf import text_at
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf import Layout
+    from dwarfgpu.objfile.sections import Section
+
+TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}
+BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "GNU_UNIQUE"}
+VISIBILITIES = ("DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED")
+
+SHN_UNDEF = 0
+SHN_LORESERVE = 0xFF00
+SHN_AMDGPU_LDS = 0xFF00
+SHN_ABS = 0xFFF1
+SHN_COMMON = 0xFFF2
+STT_SECTION, STT_FILE, STT_TLS = 3, 4, 6
+STT_AMDGPU_HSA_KERNEL = 10
+
+
+@record
+class Symbol:
+    """One symbol. ``value`` is an address in a linked file, an offset in ``section`` in a relocatable one.
+
+    For a common symbol and for one in LDS, ``value`` is the alignment it needs (AMDGPU usage, "Symbols").
+    """
+
+    index: int
+    name: str
+    value: int
+    size: int
+    type_number: int
+    bind_number: int
+    visibility: str
+    section_index: int
+    """``st_shndx``, or what SHT_SYMTAB_SHNDX says in its place."""
+    section: Section | None
+
+    @property
+    def type(self) -> str:
+        """The type's name without ``STT_``; 10 is a kernel in AMDGPU files and an indirect function elsewhere."""
+        if self.type_number == STT_AMDGPU_HSA_KERNEL and self.section is not None and self.section.is_amdgpu:
+            return "AMDGPU_HSA_KERNEL"
+        return TYPES.get(self.type_number, str(self.type_number))
+
+    @property
+    def bind(self) -> str:
+        """The binding's name without ``STB_``."""
+        return BINDINGS.get(self.bind_number, str(self.bind_number))
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the file holds what the symbol names; neither undefined, common nor in LDS."""
+        return self.section is not None or self.section_index == SHN_ABS
+
+    @property
+    def is_lds(self) -> bool:
+        """Whether it names a variable in local memory, which is laid out by the linker or the loader."""
+        return self.section_index == SHN_AMDGPU_LDS
+
+
+class SymbolTable:
+    """A symbol table: its rows, the names they have, and the sections they are in."""
+
+    __slots__ = ("_addresses", "_data", "_extended", "_layout", "_names", "_sections", "_strings", "count")
+
+    def __init__(
+        self, data: bytes, strings: bytes, extended: bytes, sections: tuple[Section, ...], layout: Layout
+    ) -> None:
+        self._data = data
+        self._strings = strings
+        self._extended = extended
+        self._sections = sections
+        self._layout = layout
+        self.count = len(data) // layout.symbol.size
+        self._names: dict[str, int] | None = None
+        self._addresses: dict[int, tuple[list[int], list[tuple[int, int, int, int]]]] | None = None
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return map(self.symbol, range(self.count))
+
+    def symbol(self, index: int) -> Symbol:
+        """The symbol of one row."""
+        name, info, other, place, value, size = self._row(index)
+        symbol_type = info & 0xF
+        place = self._place(index, place)
+        section = self._section(place)
+        text = text_at(self._strings, name)
+        if symbol_type == STT_SECTION and not text and section is not None:
+            text = section.name
+        return Symbol(
+            index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section
+        )
+
+    def named(self, name: str) -> Symbol | None:
+        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        if self._names is None:
+            self._names = self._index_names()
+        index = self._names.get(name)
+        return None if index is None else self.symbol(index)
+
+    def at(self, address: int, section_index: int | None) -> Symbol | None:
+        """The smallest symbol whose bytes hold an address, or a symbol without a size that stands right there."""
+        if self._addresses is None:
+            self._addresses = self._index_addresses()
+        places = self._addresses if section_index is None else (section_index,)
+        best = None
+        for place in places:
+            starts, rows = self._addresses.get(place, ([], []))
+            position = bisect_right(starts, address) - 1
+            while position >= 0:
+                value, size, index, reach = rows[position]
+                if reach <= address and value != address:
+                    break  # neither this one nor one before it reaches so far
+                if address < value + size or address == value:
+                    key = (size == 0, size, index)
+                    best = min(best, key) if best is not None else key
+                position -= 1
+        return None if best is None else self.symbol(best[2])
+
+    def values(self) -> list[int]:
+        """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
+        result = []
+        for index in range(self.count):
+            _, info, _, place, value, _ = self._row(index)
+            place = self._place(index, place)
+            section = self._section(place)
+            if section is not None:
+                # in a relocatable file the value is an offset in the section, whose address is nearly always 0
+                result.append(value + section.address)
+            else:
+                result.append(value if place == SHN_ABS else 0)  # of common and LDS ones it is an alignment
+        return result
+
+    def sizes(self) -> list[int]:
+        """The size of each symbol."""
+        return [self._row(index)[5] for index in range(self.count)]
+
+    def _row(self, index: int) -> tuple[int, int, int, int, int, int]:
+        row = self._layout.symbol.unpack_from(self._data, index * self._layout.symbol.size)
+        if self._layout.address_size == 8:
+            name, info, other, place, value, size = row
+        else:
+            name, value, size, info, other, place = row
+        return name, info, other, place, value, size
+
+    def _place(self, index: int, place: int) -> int:
+        if place != 0xFFFF:
+            return place
+        word = self._layout.word
+        offset = index * 4
+        extended: int = word.unpack_from(self._extended, offset)[0] if offset + 4 <= len(self._extended) else 0
+        return extended
+
+    def _section(self, place: int) -> Section | None:
+        # an index of SHT_SYMTAB_SHNDX may be above SHN_LORESERVE; the reserved numbers themselves are no sections
+        if place == SHN_UNDEF or place in (SHN_AMDGPU_LDS, SHN_ABS, SHN_COMMON):
+            return None
+        return self._sections[place] if place < len(self._sections) else None
+
+    def _index_names(self) -> dict[str, int]:
+        names: dict[str, int] = {}
+        ranks: dict[str, int] = {}
+        for index in range(self.count):
+            name, info, _, place, _, _ = self._row(index)
+            if info & 0xF in (STT_SECTION, STT_FILE):
+                continue
+            text = text_at(self._strings, name)
+            rank = (2 if place not in (SHN_UNDEF, SHN_COMMON) else 0) + (info >> 4 != 0)
+            if text and rank > ranks.get(text, -1):
+                names[text], ranks[text] = index, rank
+        return names
+
+    def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
+        """By section: the first addresses in order, and (address, size, index, how far any so far reaches)."""
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for index in range(self.count):
+            _, info, _, place, value, size = self._row(index)
+            place = self._place(index, place)
+            if info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS) and self._section(place) is not None:
+                found.setdefault(place, []).append((value, size, index))
+        result = {}
+        for place, symbols in found.items():
+            symbols.sort()
+            reach = 0
+            rows = []
+            for value, size, index in symbols:
+                reach = max(reach, value + size)
+                rows.append((value, size, index, reach))
+            result[place] = ([value for value, _, _ in symbols], rows)
+        return result
