@@ -148,7 +148,9 @@ class DescribedMachine(Backend):
         elif register.lane_bits:
             values = [_vector(contents, register, order)]
         elif self.target.lane_count > 1:  # its vector registers are known as such
-            raise UsageError(f"{register.name} is one register for all lanes, it cannot have a value for each")
+            raise UsageError(
+                f"{register.name} is one register for all lanes, it cannot have a value for each"
+            )
         else:
             values = [_bytes_of(value, register.bit_size, order, register.name) for value in contents]
             self._lane_owned.add(register.number)
@@ -198,7 +200,9 @@ class DescribedMachine(Backend):
             found = found + data if found else data
         return found
 
-    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+    def write_memory(
+        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
+    ) -> None:
         pieces = self._pieces(space, address, len(data), lane)
         self.read_memory(space, address, len(data), wave, lane)  # all is known, or nothing is written
         position = 0

@@ -8,7 +8,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform_flag
 
@@ -143,7 +143,7 @@ def result_of(ev: Evaluation) -> Result:
         return UNDEFINED
     top = ev.stack[-1]
     if isinstance(top, IncompleteComposite):
-        top = completed(ev, top)
+        top = completed(top)
     elif ev.rules.location_after_pieces == "ill_formed" and any(type(e) is IncompleteComposite for e in ev.stack):
         message = "a location after pieces has no piece of its own"
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
@@ -157,18 +157,26 @@ def result_of(ev: Evaluation) -> Result:
     return found
 
 
-def completed(ev: Evaluation, incomplete: IncompleteComposite) -> Location:
-    """A composite that no piece will be added to."""
-    return locations.at(composite(ev, incomplete.parts))
+def completed(incomplete: IncompleteComposite) -> Location:
+    """The location of a composite that no piece will be added to."""
+    return locations.at(incomplete.storage)
 
 
-def composite(ev: Evaluation, parts: tuple[locations.Part, ...]) -> Composite:
-    """A complete composite storage, within the limits of the evaluation."""
+def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Composite:
+    """A composite with some more parts, within what the text and the limits allow."""
+    result = locations.extended(base, parts)
     limits = ev.context.limits
-    if sum(part.count for part in parts) > limits.composite_parts:
+    size = result.bit_size
+    if size > 8 << ev.generic.bit_size and size > ev.target.max_storage_bits():
+        message = f"a composite of {size} bits is larger than the largest address space"
+        raise IllFormed("bad_piece", message, spec="A.2.5.4.4.6")
+    if result.count > limits.composite_parts:
         message = f"a composite has more than {limits.composite_parts} parts"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_parts`")
-    return locations.composite(parts, max_bits=ev.target.max_storage_bits(), max_depth=limits.composite_depth)
+    if result.depth > limits.composite_depth:
+        message = f"composites are nested more than {limits.composite_depth} deep"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_depth`")
+    return result
 
 
 def describe(entry: Entry) -> str:

@@ -74,10 +74,15 @@ def text(expression: Expression) -> str:
     return _program(expression, 0)
 
 
+def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
+    """The operands with their values."""
+    return zip(instruction.operation.operands, instruction.operands, strict=True)
+
+
 def registers_of(instruction: Instruction) -> list[int]:
     """The numbers of the registers that an operation names."""
     implied = implied_register(instruction.operation)
-    named = [value for operand, value in _pairs(instruction) if operand.name == "R"]
+    named = [value for operand, value in operands_of(instruction) if operand.name == "R"]
     return named if implied is None else [implied, *named]
 
 
@@ -122,15 +127,11 @@ def _undecoded(tail: bytes) -> str:
 # --- Operands ------------------------------------------------------------------------------------------------------
 
 
-def _pairs(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
-    return zip(instruction.operation.operands, instruction.operands, strict=True)
-
-
 def _shown_operands(
     instruction: Instruction, expression: Expression, depth: int, labels: dict[int, str] | None = None
 ) -> Iterator[str]:
     """The operands as words that the assembler reads."""
-    for operand, value in _pairs(instruction):
+    for operand, value in operands_of(instruction):
         kind = operand.kind
         if kind in operands.BLOCKS:
             yield _nested(value, expression, depth + 1) if kind == "expression" else _block(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, IllFormed
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Undefined
+from dwarfgpu.errors import EvaluationError
+from dwarfgpu.expr.storages import Composite, ImplicitPointer, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import refuse
 from dwarfgpu.records import record
@@ -48,10 +48,14 @@ class Location:
 class IncompleteComposite:
     """A composite under construction (A.2.5.4.4.6): only the piece operations accept it."""
 
-    parts: tuple[Part, ...]
+    storage: Composite
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.storage.parts
 
     def select(self, positions: Positions) -> IncompleteComposite:
-        return IncompleteComposite(tuple(part.select(positions) for part in self.parts))
+        return IncompleteComposite(self.storage.select(positions))
 
 
 Entry: TypeAlias = Value | ImplicitPointerValue | Location | IncompleteComposite
@@ -120,15 +124,12 @@ def union(locations: Iterable[Location]) -> Location:
     return Location(tuple(places))
 
 
-def composite(parts: tuple[Part, ...], *, max_bits: int, max_depth: int) -> Composite:
-    """A complete composite storage; refuse one that is larger than any storage may be."""
-    size = sum(part.total for part in parts)
-    if size > max_bits:
-        message = f"a composite of {size} bits is larger than the largest address space, {max_bits} bits"
-        raise IllFormed("bad_piece", message, spec="A.2.5.4.4.6")
-    depth = 1
-    has_pointer = False
+def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
+    """A composite with more parts behind those it has."""
+    size, count, depth, has_pointer = base.bit_size, base.count, base.depth, base.has_pointer
     for part in parts:
+        size += part.bit_size * part.count
+        count += part.count
         for place in part.location.places:
             storage = place.storage
             if type(storage) is Composite:
@@ -136,28 +137,8 @@ def composite(parts: tuple[Part, ...], *, max_bits: int, max_depth: int) -> Comp
                 has_pointer = has_pointer or storage.has_pointer
             elif type(storage) is ImplicitPointer:
                 has_pointer = True
-    if depth > max_depth:
-        message = f"composites are nested {depth} deep, the limit is {max_depth}"
-        raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_depth`")
-    return Composite(parts, size, depth, has_pointer)
+    return Composite(base.parts + parts, size, count, depth, has_pointer)
 
 
-__all__ = [
-    "UNDEFINED",
-    "Composite",
-    "Entry",
-    "Implicit",
-    "ImplicitPointer",
-    "IncompleteComposite",
-    "Location",
-    "Memory",
-    "Part",
-    "SingleLocation",
-    "Undefined",
-    "at",
-    "composite",
-    "is_undefined",
-    "moved",
-    "remaining",
-    "union",
-]
+EMPTY = Composite()
+"""A composite without parts."""

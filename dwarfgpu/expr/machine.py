@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
     """What an evaluation can give."""
-    Trace: TypeAlias = Callable[["Evaluation", Step, tuple[Entry, ...], tuple[Entry, ...]], None]
+    Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
 TAKEN = object()
 """What a branch returns when it is taken."""
@@ -54,11 +54,13 @@ class Evaluation:
     """One evaluation in progress: the state of the slots that run now, and what operations may ask."""
 
     __slots__ = (
+        "absent",
         "accessor",
         "budget",
         "callers",
         "context",
         "expression",
+        "frame",
         "generic",
         "index",
         "lanes",
@@ -87,7 +89,11 @@ class Evaluation:
         self.index = 0
         self.unit: UnitInfo | None = context.unit
         self.callers: Return | None = None
+        self.frame: FrameInfo = context.frame  # type: ignore[assignment]
+        """Operations that use it need it, so it is there when they run."""
         self.budget = context.limits.steps
+        self.absent = self._absent()
+        """The context elements that are not specified, and that a row can need."""
 
     # --- Running --------------------------------------------------------------------------------------------------
 
@@ -97,9 +103,12 @@ class Evaluation:
         code = self.expression.code
         trace = self.trace
         limit = self.context.limits.stack
+        absent = self.absent
+        in_cfi = self.context.in_cfi
         budget = self.budget
         index = self.index
         before: tuple[Entry, ...] = ()
+        running = self.expression
         try:
             while True:
                 step = code[index]
@@ -109,8 +118,11 @@ class Evaluation:
                     self._exhausted(step)
                 if trace is not None:
                     before = tuple(stack)
-                if step.needs:
-                    self._check_needs(step)
+                    running = self.expression
+                if step.needs and not absent.isdisjoint(step.needs):
+                    self._miss(step)
+                if in_cfi:
+                    self._check_cfi(step)
                 if arity == 2:
                     try:
                         left = stack[-2]
@@ -170,8 +182,8 @@ class Evaluation:
                     index = self.index
                 else:
                     index = self._run_wide(step, index)
-                if trace is not None:
-                    trace(self, step, before, tuple(stack))
+                if trace is not None and step.operation is not END:
+                    trace(self, running, step, before, tuple(stack))
                 if step.ends_location and self.rules.location_ends_expression:
                     self._check_after_location(code[index])
         finally:
@@ -236,11 +248,6 @@ class Evaluation:
         return found
 
     @property
-    def frame(self) -> FrameInfo:
-        frame: FrameInfo = self.need("frame")
-        return frame
-
-    @property
     def lane_count(self) -> int:
         """DW_AT_LLVM_lanes, or its default (A.3.3.5)."""
         count = self.context.lane_count
@@ -297,15 +304,28 @@ class Evaluation:
             message = f"calls and nested evaluations are {depth} deep, the limit is {limit}"
             raise EvaluationError("limit_exceeded", message, hint="raise the limit `nesting`")
 
-    def _check_needs(self, step: Step) -> None:
-        operation = step.operation
-        if self.context.in_cfi:
-            obstacle = step.instruction.operation.cfi_obstacle
-            if obstacle is not None:
-                message = f"{step.instruction.name} is not allowed in call frame information: {obstacle}"
-                raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
-        for element in operation.needs:
+    def _absent(self) -> set[str]:
+        context = self.context
+        found = {
+            "unit": context.unit,
+            "frame": context.frame,
+            "object": context.object,
+            "iteration": context.iteration,
+            "lane": self.lanes.lane,
+            "thread": self.lanes.wave,
+        }
+        return {element for element, value in found.items() if value is None}
+
+    def _miss(self, step: Step) -> None:
+        """Raise the error of the first element that an operation needs and the context does not have."""
+        for element in sorted(self.absent & step.needs):
             self.need(element)
+
+    def _check_cfi(self, step: Step) -> None:
+        obstacle = step.instruction.operation.cfi_obstacle
+        if obstacle is not None:
+            message = f"{step.instruction.name} is not allowed in call frame information: {obstacle}"
+            raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
 
     def _check_after_location(self, following: Step) -> None:
         name = following.instruction.operation.name

@@ -118,16 +118,18 @@ class Part:
 class Composite:
     """Bits that come from other storages, part by part without gaps (A.2.5.4.4.6)."""
 
-    parts: tuple[Part, ...]
-    bit_size: int
-    depth: int
-    """How deep composites are nested in it, at least 1."""
-    has_pointer: bool
+    parts: tuple[Part, ...] = ()
+    bit_size: int = 0
+    count: int = 0
+    """How many parts there are, each run counted in full."""
+    depth: int = 1
+    """How deep composites are nested in it."""
+    has_pointer: bool = False
     """Whether an implicit pointer is somewhere in it."""
 
     def select(self, positions: Positions) -> Composite:
-        parts = tuple(part.select(positions) for part in self.parts)
-        return Composite(parts, self.bit_size, self.depth, self.has_pointer)
+        parts = tuple([part.select(positions) for part in self.parts])
+        return Composite(parts, self.bit_size, self.count, self.depth, self.has_pointer)
 
 
 Storage: TypeAlias = "Memory | Register | Implicit | ImplicitPointer | Undefined | Composite"

@@ -141,6 +141,7 @@ class BaseType:
 
 
 _GENERIC: dict[int, BaseType] = {}
+_UNSIGNED: dict[int, BaseType] = {}
 
 
 def generic(address_size: int) -> BaseType:
@@ -152,5 +153,8 @@ def generic(address_size: int) -> BaseType:
 
 
 def unsigned(bit_size: int) -> BaseType:
-    """An unsigned type of some bits."""
-    return BaseType("unsigned", bit_size)
+    """The unsigned type of some bits."""
+    found = _UNSIGNED.get(bit_size)
+    if found is None:
+        found = _UNSIGNED[bit_size] = BaseType("unsigned", bit_size)
+    return found

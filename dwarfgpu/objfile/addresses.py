@@ -7,10 +7,14 @@ just past the header. The GNU tables of split units before version 5 have no hea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dwarfgpu.encoding.cursor import ByteOrder, Cursor
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
 
 ADDRESS_SIZES = frozenset((1, 2, 4, 8))
 VERSIONS = frozenset((5, 6))
@@ -59,13 +63,13 @@ def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[
             header = contribution_at(data, position, byte_order, section)
         except MalformedFile as error:
             yield error
-            position = _after(data, position, byte_order)
+            position = after_contribution(data, position, byte_order)
         else:
             yield header
             position = header.end
 
 
-def _after(data: bytes, start: int, byte_order: ByteOrder) -> int:
+def after_contribution(data: bytes, start: int, byte_order: ByteOrder) -> int:
     """Where the contribution after a broken one begins: its length is all that is needed."""
     cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile)
     try:

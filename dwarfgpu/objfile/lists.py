@@ -3,17 +3,19 @@
 Both kinds of list are DWARF 5 section 2.6.2 and 2.17.3, encoded as 7.7.3 and 7.25 say. Before version 5 they were
 pairs of addresses; those are read as the version 5 kinds they mean.
 
-A linker that drops a function leaves its debug information behind, with a *tombstone* where the address was: all ones
-in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a tombstone, or
-counts from one, is *dead*: its range is empty, so it never matches, but it is still listed.
+A linker that drops a function leaves its debug information behind, with a *tombstone* where the address was. All ones
+is one in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a
+tombstone, or counts from one, is *dead*: its range is empty, so it never matches, but it is still listed. What linkers
+leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only who knows
+where code begins can leave such ranges out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from dwarfgpu.encoding.cursor import ByteOrder, Cursor
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.addresses import (
     TableHeader,
@@ -55,6 +57,9 @@ NAMES = (
     "start_length",
     "GNU_view_pair",
 )
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
 
 OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""

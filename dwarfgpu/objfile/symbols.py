@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.elf import text_at
+from dwarfgpu.objfile.elf import SHN_XINDEX, text_at
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class SymbolTable:
         """The symbol of one row."""
         name, info, other, place, value, size = self._row(index)
         symbol_type = info & 0xF
-        place = self._place(index, place)
-        section = self._section(place)
+        place, section = self._place(index, place)
         text = text_at(self._strings, name)
         if symbol_type == STT_SECTION and not text and section is not None:
             text = section.name
@@ -116,27 +115,34 @@ class SymbolTable:
         if self._addresses is None:
             self._addresses = self._index_addresses()
         places = self._addresses if section_index is None else (section_index,)
-        best = None
-        for place in places:
-            starts, rows = self._addresses.get(place, ([], []))
-            position = bisect_right(starts, address) - 1
-            while position >= 0:
-                value, size, index, reach = rows[position]
-                if reach <= address and value != address:
-                    break  # neither this one nor one before it reaches so far
-                if address < value + size or address == value:
-                    key = (size == 0, size, index)
-                    best = min(best, key) if best is not None else key
-                position -= 1
+        found = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
+        best = min((key for key in found if key is not None), default=None)
         return None if best is None else self.symbol(best[2])
+
+    @staticmethod
+    def _at(
+        address: int, starts: list[int], rows: list[tuple[int, int, int, int]]
+    ) -> tuple[bool, int, int] | None:
+        """The best symbol of one section, as (has no size, size, index)."""
+        best: tuple[bool, int, int] | None = None
+        start = -1
+        for position in range(bisect_right(starts, address) - 1, -1, -1):
+            value, size, index, reach = rows[position]
+            if value < start or (reach <= address and value != address):
+                break  # none from here on begins later than the one that was found, or reaches so far
+            if address < value + size or address == value:
+                key = (size == 0, size, index)
+                best = key if best is None else min(best, key)
+                if size:
+                    start = value
+        return best
 
     def values(self) -> list[int]:
         """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
         result = []
         for index in range(self.count):
             _, info, _, place, value, _ = self._row(index)
-            place = self._place(index, place)
-            section = self._section(place)
+            place, section = self._place(index, place)
             if section is not None:
                 # in a relocatable file the value is an offset in the section, whose address is nearly always 0
                 result.append(value + section.address)
@@ -156,19 +162,16 @@ class SymbolTable:
             name, value, size, info, other, place = row
         return name, info, other, place, value, size
 
-    def _place(self, index: int, place: int) -> int:
-        if place != 0xFFFF:
-            return place
-        word = self._layout.word
-        offset = index * 4
-        extended: int = word.unpack_from(self._extended, offset)[0] if offset + 4 <= len(self._extended) else 0
-        return extended
-
-    def _section(self, place: int) -> Section | None:
-        # an index of SHT_SYMTAB_SHNDX may be above SHN_LORESERVE; the reserved numbers themselves are no sections
-        if place == SHN_UNDEF or place in (SHN_AMDGPU_LDS, SHN_ABS, SHN_COMMON):
-            return None
-        return self._sections[place] if place < len(self._sections) else None
+    def _place(self, index: int, place: int) -> tuple[int, Section | None]:
+        """The index of the symbol's section and the section; reserved indexes name none."""
+        if place == SHN_XINDEX:
+            offset = index * 4
+            if offset + 4 > len(self._extended):
+                return place, None
+            place = self._layout.word.unpack_from(self._extended, offset)[0]
+        elif place >= SHN_LORESERVE:
+            return place, None
+        return place, self._sections[place] if 0 < place < len(self._sections) else None
 
     def _index_names(self) -> dict[str, int]:
         names: dict[str, int] = {}
@@ -188,8 +191,8 @@ class SymbolTable:
         found: dict[int, list[tuple[int, int, int]]] = {}
         for index in range(self.count):
             _, info, _, place, value, size = self._row(index)
-            place = self._place(index, place)
-            if info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS) and self._section(place) is not None:
+            place, section = self._place(index, place)
+            if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
                 found.setdefault(place, []).append((value, size, index))
         result = {}
         for place, symbols in found.items():

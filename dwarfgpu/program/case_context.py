@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 KEYS = (
-    *("registers", "memory", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "object"),
+    *(
+        "registers",
+        "memory",
+        "lane",
+        "lane_count",
+        "iteration",
+        "iterations",
+        "pc",
+        "cfa",
+        "frame_base",
+        "object",
+    ),
     *("initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "dies"),
 )
 
@@ -81,7 +92,9 @@ class ExpressionReader:
         text = node.string()
         setting = self.setting
         with self.noting():
-            return asm.parse(text, setting.dialect, setting.form, target=setting.target)
+            found = asm.parse(text, setting.dialect, setting.form, target=setting.target)
+            found.section = section
+            return found
         return decode(b"", setting.dialect, setting.form, section=section)
 
     @contextmanager
@@ -157,26 +170,26 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
     machine = DescribedMachine(target)
     seen: set[int] = set()
-    if "registers" in fields:
-        for key, node in fields["registers"].entries():
-            register = register_of(key, machine)
-            if register.number in seen:
-                raise key.fail(f"register {register.number}, {register.name}, is given twice")
-            seen.add(register.number)
-            _described(node, lambda n=register.number, node=node: machine.describe_register(n, _contents(node)))  # type: ignore[misc]
-    if "memory" in fields:
-        for node in fields["memory"].items():
-            region = _region(node, target, lane)
-            _described(node, lambda region=region: machine.describe_memory(region))  # type: ignore[misc]
+    for key, node in fields["registers"].entries() if "registers" in fields else ():
+        register = register_of(key, machine)
+        if register.number in seen:
+            raise key.fail(f"register {register.number}, {register.name}, is given twice")
+        seen.add(register.number)
+        contents = _contents(node)
+        with _described(node):
+            machine.describe_register(register.number, contents)
+    for node in fields["memory"].items() if "memory" in fields else ():
+        region = _region(node, target, lane)
+        with _described(node):
+            machine.describe_memory(region)
     return machine
 
 
-def _described(node: Node, describe: Callable[[], None]) -> None:
-    """Add to the description; what cannot be described is an error of the node."""
+@contextmanager
+def _described(node: Node) -> Iterator[None]:
+    """What cannot be described is an error of the node."""
     try:
-        describe()
-    except NotACase:
-        raise
+        yield
     except DwarfGpuError as error:
         raise node.fail(error.message, hint=error.hint) from error
 
@@ -299,8 +312,8 @@ def _object(
         return None
     found = reader.location_or_address(node)
     with expressions.noting():
-        found = bound(found, reader.machine, lanes)
-    return found
+        return bound(found, reader.machine, lanes)
+    return None
 
 
 def _initial_stack(

@@ -12,7 +12,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Die
 from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Part, Register
-from dwarfgpu.records import record
+from dwarfgpu.records import record, replace
 from dwarfgpu.targets.target import Scope, Unspecified
 
 if TYPE_CHECKING:
@@ -146,7 +146,9 @@ class DescribedFrame:
         """What the stack pointer was at the call site: by definition that is the address of the CFA."""
         place = self.cfa(lanes).single
         if place is None or type(place.storage) is not Memory or not isinstance(place.bit_offset, int):
-            message = f"the previous value of {register.name} is the address of the CFA, which is not in memory"
+            message = (
+                f"the previous value of {register.name} is the address of the CFA, which is not in memory"
+            )
             raise IllFormed("wrong_kind", message, spec="A.6.4.1")
         value = place.bit_offset // 8 // self.machine.target.stack_scale
         return locations.at(Implicit(value & ((1 << register.bit_size) - 1), register.bit_size))
@@ -155,7 +157,9 @@ class DescribedFrame:
 
     def cfa(self, lanes: LaneSet) -> Location:
         if self._cfa is None:
-            raise MissingContext("frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`")
+            raise MissingContext(
+                "frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`"
+            )
         return bound(self._cfa, self.machine, lanes)
 
     def frame_base(self, lanes: LaneSet) -> Location:
@@ -203,7 +207,9 @@ def _bound_place(place: SingleLocation, machine: DescribedMachine, lanes: LaneSe
     if isinstance(storage, Memory):
         space = storage.space
         if storage.lane is None and space.scope in (Scope.LANE, Scope.DEPENDS):
-            lane = _lane(f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE)
+            lane = _lane(
+                f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE
+            )
             return SingleLocation(Memory(space, storage.wave, lane), place.bit_offset)
     elif isinstance(storage, Register):
         if storage.lane is None and machine.lane_owned(storage.register):
@@ -215,7 +221,7 @@ def _bound_place(place: SingleLocation, machine: DescribedMachine, lanes: LaneSe
             for part in storage.parts
         )
         if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
-            filled = Composite(parts, storage.bit_size, storage.depth, storage.has_pointer)
+            filled = replace(storage, parts=parts)
             return SingleLocation(filled, place.bit_offset)
     return place
 

@@ -15,7 +15,6 @@ MAX_INTEGER_BITS = 8192
 """Wider integers are refused; the widest register there is has 2048 bits."""
 
 _INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|[0-9]+)")
-_HEX = re.compile(r"([0-9a-fA-F]{2})*")
 
 
 class NotACase(MalformedFile):
@@ -137,7 +136,9 @@ class Node:
         known = [*needed, *optional]
         for key in self.value:
             if key not in known:
-                raise NotACase(self._below(key), "there is no such key here", hint=f"known: {', '.join(known)}")
+                raise NotACase(
+                    self._below(key), "there is no such key here", hint=f"known: {', '.join(known)}"
+                )
         for key in needed:
             if key not in self.value:
                 raise self.fail(f"the key {key!r} is missing")
@@ -158,7 +159,12 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_hex(text: str) -> bytes | None:
-    return bytes.fromhex(text) if _HEX.fullmatch(text) is not None else None
+    """The bytes that hex digits stand for, or None."""
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        return None
+    return data if 2 * len(data) == len(text) else None  # no blanks between the digits
 
 
 def kind_of(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import floats, locations, types
 from dwarfgpu.expr.arithmetic import Floats
 from dwarfgpu.expr.context import DieReference, Limits
@@ -13,7 +13,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, Part, SingleLocation, r
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
-from dwarfgpu.program.json_node import Node, parse_integer
+from dwarfgpu.program.json_node import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.records import record
 from dwarfgpu.targets.target import Scope
 
@@ -48,9 +48,11 @@ class DescribedType:
         if bits > whole:
             message = f"a base type of {bits} bits does not fit its {self.byte_size} bytes"
             raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
-        if not 0 < bits <= types.MAX_BIT_SIZE or bits * (self.vector_size or 1) > types.MAX_BIT_SIZE:
-            message = f"a base type of {bits} bits, {self.vector_size or 1} times, is outside 1 to {types.MAX_BIT_SIZE}"
-            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
+        if not 0 < bits <= MAX_INTEGER_BITS or bits * (self.vector_size or 1) > types.MAX_BIT_SIZE:
+            count = "" if self.vector_size is None else f", {self.vector_size} times"
+            message = f"a base type of {bits} bits{count} is too small or too large"
+            hint = f"1 to {MAX_INTEGER_BITS} bits, and {types.MAX_BIT_SIZE} bits in all, are possible"
+            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1", hint=hint)
         return BaseType(self.encoding, bits, vector_size=self.vector_size)
 
 
@@ -58,7 +60,9 @@ def type_of(node: Node, target: Target) -> DescribedType:
     """A type: ``"generic"``, or an object with encoding and size."""
     if type(node.value) is str:
         if node.value != "generic":
-            raise node.fail(f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`')
+            raise node.fail(
+                f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`'
+            )
         return DescribedType("generic", address_size=target.address_size)
     fields = node.fields(("encoding", "byte_size"), ("bit_size", "vector_size"))
     return DescribedType(
@@ -235,15 +239,14 @@ class LocationReader:
                 if type(place.storage) is not Undefined and remaining(place) < size:
                     raise part["bit_size"].fail(f"the storage has {remaining(place)} bits left, not {size}")
             parts.append(Part(found, size))
+        storage = locations.extended(locations.EMPTY, tuple(parts))
         limits = Limits()
-        if len(parts) > limits.composite_parts:
-            raise fields["parts"].fail(f"there are more than {limits.composite_parts} parts")
-        try:
-            storage = locations.composite(
-                tuple(parts), max_bits=self.target.max_storage_bits(), max_depth=limits.composite_depth
+        if storage.bit_size > self.target.max_storage_bits():
+            raise node.fail(f"{storage.bit_size} bits are more than the largest address space has")
+        if storage.count > limits.composite_parts or storage.depth > limits.composite_depth:
+            raise node.fail(
+                f"at most {limits.composite_parts} parts and a depth of {limits.composite_depth} are possible"
             )
-        except DwarfGpuError as error:
-            raise node.fail(error.message) from error
         return self._placed(storage, fields.get("bit_offset"))
 
 

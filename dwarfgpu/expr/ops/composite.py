@@ -72,18 +72,11 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
     return SingleLocation(storage, max(0, end - size))
 
 
-def _bounded(ev: Evaluation, size: int) -> None:
-    if size > ev.target.max_storage_bits():
-        message = f"a part of {size} bits is larger than the largest address space"
-        raise IllFormed("bad_piece", message, spec=_SPEC)
-
-
 # --- Pieces -------------------------------------------------------------------------------------------------------
 
 
 def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
     """The action of DW_OP_piece and DW_OP_bit_piece: it depends on what is on the stack."""
-    _bounded(ev, size)
     if not ev.rules.incomplete_composites:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
@@ -95,34 +88,28 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         new = _parts(ev, _part_location(ev), size, bit_offset)
         consumed = 1
     below = stack[-1 - consumed] if len(stack) > consumed else None
+    base = locations.EMPTY
     if type(below) is IncompleteComposite:
         consumed += 1
-        new = below.parts + new
-    _check_size(ev, new)
-    _replace_top(ev, consumed, IncompleteComposite(new))
+        base = below.storage
+    _replace_top(ev, consumed, IncompleteComposite(convert.composite(ev, base, new)))
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     """Pieces of the DWARF 6 draft: a composite and a location on the stack, or what DWARF 5 had (230524.1, 3.12)."""
     stack = ev.stack
-    below = stack[-2] if len(stack) > 1 else None
-    base = _composite_of(below)
-    if base is not None:
-        parts = base.parts + _parts(ev, _part_location(ev), size, bit_offset)
-    elif len(stack) > 1:
+    base = _composite_of(stack[-2]) if len(stack) > 1 else None
+    consumed = len(stack) if base is None else 2
+    if base is None and len(stack) > 1:
         message = "a piece needs a composite below its operand, or nothing"
-        raise IllFormed(
-            "bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite"
-        )
-    elif not stack:
-        parts = (Part(UNDEFINED, size),)
+        raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
+    if base is None and stack:
+        base = _composite_of(stack[-1])
+    if consumed == 2 or (stack and base is None):
+        parts = _parts(ev, _part_location(ev), size, bit_offset)
     else:
-        top = _composite_of(stack[-1])
-        if top is not None:
-            parts = (*top.parts, Part(UNDEFINED, size))
-        else:
-            parts = _parts(ev, _part_location(ev), size, bit_offset)
-    _replace_top(ev, len(stack) if base is None else 2, locations.at(convert.composite(ev, parts)))
+        parts = (Part(UNDEFINED, size),)
+    _replace_top(ev, consumed, locations.at(convert.composite(ev, base or locations.EMPTY, parts)))
 
 
 def _composite_of(entry: Any) -> Composite | None:
@@ -149,11 +136,6 @@ def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:
     ev.stack.append(entry)
 
 
-def _check_size(ev: Evaluation, parts: tuple[Part, ...]) -> None:
-    """The limits of a complete composite hold for one under construction."""
-    convert.composite(ev, parts)
-
-
 @operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb")
 def piece(ev: Evaluation, byte_size: int) -> None:
     """Add a part of S bytes to the composite under construction, or start one."""
@@ -176,13 +158,13 @@ def piece_end(ev: Evaluation) -> None:
         message = "there is no composite under construction on top of the stack"
         kind = "stack_underflow" if top is None else "wrong_kind"
         raise IllFormed(kind, message, spec="A.2.5.4.4.6 (3)")
-    ev.stack[-1] = convert.completed(ev, top)
+    ev.stack[-1] = convert.completed(top)
 
 
 @operation("DW_OP_composite", "-- L:location", "DWARF 6 (230524.1), 3.12 (1)", since="6")
 def composite(_ev: Evaluation) -> Location:
     """Push an empty composite, to which pieces can be added."""
-    return locations.at(Composite((), 0, 1, has_pointer=False))
+    return locations.at(locations.EMPTY)
 
 
 # --- Vectors ------------------------------------------------------------------------------------------------------
@@ -206,7 +188,7 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
     """Push a composite of C parts of S bits that are all at L."""
     _check_vector(size, count, "A.2.5.4.4.6 (4)")
     _check_fits(location, size, _SPEC)
-    return locations.at(convert.composite(ev, (Part(location, size, count),)))
+    return locations.at(convert.composite(ev, locations.EMPTY, (Part(location, size, count),)))
 
 
 @operation(
@@ -240,7 +222,7 @@ def select_bit_piece(
         _check_fits(first, (stop - start) * size, spec)  # ... and end there
         parts.append(Part(first, size, stop - start, size))
         start = stop
-    return locations.at(convert.composite(ev, tuple(parts)))
+    return locations.at(convert.composite(ev, locations.EMPTY, tuple(parts)))
 
 
 # --- Overlays -----------------------------------------------------------------------------------------------------
@@ -295,7 +277,7 @@ def _overlay(
     parts += _plain_part(ev, top, bit_size, 0)
     if rest > bit_offset + bit_size:
         parts += _plain_part(ev, base, rest - bit_offset - bit_size, bit_offset + bit_size)
-    return locations.at(convert.composite(ev, parts))
+    return locations.at(convert.composite(ev, locations.EMPTY, parts))
 
 
 def uniform_number(value: Value) -> int:
@@ -346,4 +328,4 @@ def _overlaid(
     if stop < storage.bit_size:
         parts.append(Part(locations.at(storage, stop), storage.bit_size - stop))
     kept = tuple(part for part in parts if part.total)
-    return SingleLocation(convert.composite(ev, kept), position)
+    return SingleLocation(convert.composite(ev, locations.EMPTY, kept), position)

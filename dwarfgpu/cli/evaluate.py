@@ -1,0 +1,211 @@
+"""``dwarfgpu eval``: evaluate an expression, or a file of cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cli.registry import Command, argument
+from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, read_input
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from dwarfgpu.cli.session import Session
+    from dwarfgpu.program.case import Case
+    from dwarfgpu.program.case_answer import Outcome
+
+ENCODING = (
+    argument("--target", metavar="T", help="generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
+    argument("--dialect", metavar="D", help="how operations are encoded (that of the target)"),
+    argument("--address-size", type=int, metavar="N", help="bytes of an address, for generic (8)"),
+    argument("--byte-order", choices=("little", "big"), help="for generic (little)"),
+    argument("--offset-size", type=int, choices=(4, 8), help="DWARF format: 4 or 8 bytes (4)"),
+    argument("--dwarf-version", type=int, metavar="N", help="of the unit the expression is in (5)"),
+)
+"""What an encoding depends on: the same options for every command that reads expressions."""
+
+ARGUMENTS = (
+    argument("--ops", metavar="TEXT", help='operations, such as "DW_OP_lit1; DW_OP_plus_uconst 4"'),
+    argument("--hex", metavar="BYTES", help="the bytes of an expression"),
+    argument("--cases", metavar="FILE", help="a case a line, answered as JSON a line"),
+    argument("--state", metavar="FILE", help="registers, memory and the rest of the context, as JSON"),
+    argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all"),
+    argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of the target)"),
+    argument("--want", choices=("value", "location"), help="the kind the result must have"),
+    argument("--read", metavar="WHAT", help="also read the result: a number of bytes, or a type such as float32"),
+    argument("--write", metavar="BYTES", help="write bytes to the result first"),
+    argument("--stack", action="store_true", help="show the whole final stack, the top last"),
+    argument("--trace", action="store_true", help="show each operation with the stack before and after it"),
+    *ENCODING,
+)
+
+DESCRIPTION = """\
+Evaluate an expression against a described machine state, for one lane or many.
+
+The state is a JSON file: the `context` of a case, or a whole case without its expression."""
+
+EXAMPLES = (
+    'dwarfgpu eval --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
+    'dwarfgpu eval --target amdgcn-gfx90a --lane all --ops "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul"',
+    "dwarfgpu eval --hex 9108 --state frame.json --trace",
+    "dwarfgpu eval --cases suite.jsonl",
+)
+
+
+def _eval(session: Session, options: Any) -> int:
+    given = [name for name in ("ops", "hex", "cases") if getattr(options, name) is not None]
+    if len(given) != 1:
+        message = "exactly one of --ops, --hex and --cases is needed"
+        raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
+    if options.cases is not None:
+        return _cases(session, options.cases)
+    return _one(session, options)
+
+
+# --- Case files ---------------------------------------------------------------------------------------------------
+
+
+def _cases(session: Session, path: str) -> int:
+    from dwarfgpu.program.cases import NotACase, run_lines
+
+    try:
+        for line in run_lines(read_input(path).splitlines()):
+            session.print(line)
+    except NotACase as error:
+        session.report(error)
+        return BAD_FILE
+    return OK
+
+
+# --- One expression -----------------------------------------------------------------------------------------------
+
+
+def _one(session: Session, options: Any) -> int:
+    from dwarfgpu.program import question
+    from dwarfgpu.program.case_answer import answer_case
+
+    state = None
+    if options.state is not None:
+        state = question.read_state(read_input(options.state), options.state)
+    case = question.ask(_question(options), state, options.state or "")
+    tracer = None
+    if options.trace:
+        from dwarfgpu.render.trace import Tracer
+
+        tracer = Tracer(case.target)
+    answer = answer_case(case, tracer.record if tracer is not None else None)
+    outcomes = answer.by_lane if answer.by_lane is not None else {None: answer.outcome}
+    if session.wants_json:
+        _show_json(session, answer, tracer)
+    else:
+        if tracer is not None:
+            for line in tracer.lines():
+                session.print(line)
+        _show_text(session, case, outcomes)
+    return NO_ANSWER if any(one is None or one.error is not None for one in outcomes.values()) else OK
+
+
+def _question(options: Any) -> dict[str, Any]:
+    """The options as keys of a case."""
+    from dwarfgpu.program import question
+
+    asked: dict[str, Any] = {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
+    for key in ("target", "dialect", "rules", "want"):
+        if getattr(options, key) is not None:
+            asked[key] = getattr(options, key)
+    if options.write is not None:
+        asked["write"] = hex_digits(options.write)
+    asked.update(encoding_keys(options))
+    if options.stack:
+        asked["stack"] = True
+    if options.read is not None:
+        asked["read"] = _read(options.read)
+    if options.lane is not None:
+        lanes = question.lanes_of(options.lane)
+        if len(lanes) == 1 and isinstance(lanes, list):
+            asked["context"] = {"lane": lanes[0]}
+        else:
+            asked["lanes"] = lanes
+    return asked
+
+
+def hex_digits(text: str) -> str:
+    """The hex digits of bytes, which may stand apart and begin with 0x."""
+    digits = "".join(text.split()).removeprefix("0x")
+    try:
+        bytes.fromhex(digits)
+    except ValueError:
+        message = f"{text!r} is not bytes: an even number of hex digits is needed"
+        raise UsageError(message) from None
+    return digits
+
+
+def encoding_keys(options: Any) -> dict[str, Any]:
+    """The keys of a case for the options that an encoding depends on."""
+    names = ("address_size", "byte_order", "offset_size", "dwarf_version")
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _read(text: str) -> dict[str, Any]:
+    from dwarfgpu.program import question
+
+    if text.isdecimal():
+        return {"bytes": int(text)}
+    described = question.type_of(text)
+    if described is None and text != "generic":
+        message = f"{text!r} is neither a number of bytes nor a type"
+        raise UsageError(message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4")
+    return {"type": described or text}
+
+
+def _show_json(session: Session, answer: Any, tracer: Any) -> None:
+    from dwarfgpu.program.cases import answer_json
+
+    document = answer_json(answer)
+    del document["id"]
+    if tracer is not None:
+        document["trace"] = tracer.documents()
+    if session.as_lines and "lanes" in document:
+        for lane, one in document.pop("lanes").items():
+            session.print_json({"lane": int(lane), **document, **one})
+    else:
+        session.print_json(document)
+
+
+def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]) -> None:
+    from dwarfgpu.render.text import TextRenderer
+
+    renderer = TextRenderer(case.target.byte_order)
+    if None in outcomes:
+        outcome = outcomes[None]
+        if outcome is not None and outcome.error is not None:
+            raise outcome.error
+        if outcome is not None:
+            _show_stack(session, renderer, outcome, "")
+            session.print(renderer.outcome(outcome))
+        return
+    width = len(str(max(outcomes, default=0)))
+    for lane, outcome in outcomes.items():
+        name = session.style("dim", f"lane {lane:>{width}}:")
+        if outcome is None or outcome.error is not None:
+            error = outcome.error if outcome is not None else None
+            session.print(f"{name} {session.style('error', 'error:')} {error}")
+            continue
+        _show_stack(session, renderer, outcome, f"{name} ")
+        session.print(f"{name} {renderer.outcome(outcome)}")
+
+
+def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) -> None:
+    for number, entry in enumerate(outcome.stack):
+        session.print(f"{prefix}{session.style('dim', f'stack {number}:')} {renderer.entry(entry)}")
+
+
+COMMANDS = {
+    "eval": Command(
+        "eval",
+        "evaluate an expression against a described machine state",
+        DESCRIPTION,
+        ARGUMENTS,
+        _eval,
+        EXAMPLES,
+    )
+}

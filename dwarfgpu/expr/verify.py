@@ -1,0 +1,499 @@
+"""What is wrong with an expression, found without evaluating it.
+
+The expression is walked along every path with a stack of *kinds* instead of entries, as far as the rows of the table
+tell them. A finding of severity ``error`` is certain on some path: an evaluation that goes there fails. A ``warning``
+depends on what only an evaluation knows, or is legal but doubtful. Where nothing is known (behind a call, or where too
+many paths meet) nothing is reported.
+
+A location that the context gives (an object, the CFA, a frame base) is taken to be a byte address in the default
+address space, except on a target that has several.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from dwarfgpu.errors import Unsupported
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.listing import operands_of, registers_of
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.context import ResultKind
+    from dwarfgpu.expr.instruction import Expression, Instruction
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.expr.table import Operation
+    from dwarfgpu.targets.target import Target
+
+    Kind: TypeAlias = "str | int"
+    """What is known of an entry: one of the following, or the number of a literal of the generic type."""
+    _Trail: TypeAlias = "tuple[tuple[Instruction, int], ...]"
+    """Where a path has gone backward, the last place first, and how deep the stack was."""
+
+GENERIC = "a value of the generic type"
+TYPED = "a value of a base type"
+VALUE = "a value"
+MEMORY = "a memory location"  # a byte address in the default space, which is a value too (A.2.5.4.4.3)
+ELSEWHERE = "a memory location in another address space"
+CONTEXT = "a location that the context gives"
+REGISTER = "a register location"
+IMPLICIT = "an implicit location"
+UNDEFINED = "an undefined location"
+COMPOSITE = "a composite location"
+LOCATION = "a location"
+INCOMPLETE = "an incomplete composite"
+ANY = "an entry"
+NOTHING = "nothing"
+
+_VALUES = frozenset((GENERIC, TYPED, VALUE))
+_NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOTHING))
+_MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
+# The storage of the locations that the operations of section A.2.5.4.4.<n> push.
+_STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
+_AFTER_LOCATION = frozenset(("DW_OP_piece", "DW_OP_bit_piece", "DW_OP_GNU_uninit"))
+
+MAX_DEPTH = 48
+"""How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
+
+_MAX_STATES = 8  # so many stacks are followed from one operation; then what is on the stack there is unknown
+_MAX_TRAIL = 64  # so many steps backward on a path are looked at to find a loop
+_BUDGET = 100_000  # after so many steps only one stack is followed
+
+
+@record
+class Finding:
+    """Something wrong or doubtful in an expression."""
+
+    severity: str
+    """``error`` or ``warning``."""
+    kind: str
+    """The kind of the error that an evaluation ends with; or ``deprecated``, ``unreachable``."""
+    message: str
+    offset: int
+    """In bytes from the start of the expression."""
+    operation: str | None = None
+    spec: str | None = None
+
+
+def verify(
+    expression: Expression,
+    *,
+    rules: Rules,
+    in_cfi: bool = False,
+    address_size: int | None = None,
+    initial_depth: int = 0,
+    result_kind: ResultKind | None = None,
+    target: Target | None = None,
+) -> list[Finding]:
+    """Everything that is wrong with an expression, in the order of its operations.
+
+    ``initial_depth`` is the number of entries on the stack at the start, of whatever kind. ``address_size`` is that of
+    the target, else of the expression's unit.
+    """
+    size = expression.form.address_size if target is None else target.address_size
+    walk = _Walk(expression, rules, target, address_size or size)
+    return walk.findings(initial_depth, result_kind, in_cfi=in_cfi)
+
+
+class _Stack:
+    """The kind of an entry, and all below it. Equal stacks are one object, so they are compared by identity."""
+
+    __slots__ = ("below", "depth", "kind")
+
+    def __init__(self, kind: Kind, below: _Stack | None = None) -> None:
+        self.kind = kind
+        self.below: _Stack = self if below is None else below
+        self.depth: int = 0 if below is None else below.depth + 1
+
+
+_EMPTY = _Stack(NOTHING)
+_UNKNOWN = _Stack(NOTHING)  # stays what it is, whatever an operation does to it
+
+
+class _Shape:
+    """What a row says about the stack, taken apart once."""
+
+    __slots__ = ("branches", "inputs", "is_literal", "names", "outputs", "row")
+
+    def __init__(self, row: Operation) -> None:
+        self.row = row
+        taken, _, pushed = row.effect.partition("--")
+        self.inputs = [item.split(":") for item in taken.split()] if not row.is_raw else []
+        self.outputs = [item.split(":") for item in pushed.split()]
+        self.names = {operand.name: index for index, operand in enumerate(row.operands)}
+        self.branches = any(operand.kind == "branch" for operand in row.operands)
+        numbers = len(row.fixed) + len(row.operands)
+        self.is_literal = row.effect == "-- V:value" and not row.needs and numbers == 1
+        if any(letter == "AS" for letter, _ in self.inputs):  # an address is a value, as its function sees to
+            self.inputs = [[letter, "integral"] for letter, _ in self.inputs]
+
+
+class _Walk:
+    """One expression being verified."""
+
+    def __init__(
+        self, expression: Expression, rules: Rules, target: Target | None, address_size: int, nesting: int = 0
+    ) -> None:
+        self.expression = expression
+        self.instructions = expression.instructions
+        self.rules = rules
+        self.target = target
+        self.address_size = address_size
+        self.nesting = nesting
+        self.found: dict[tuple[int, str], Finding] = {}
+        self.shapes: dict[str, _Shape] = {}
+        self.stacks: dict[tuple[Kind, _Stack], _Stack] = {}
+        self.seen: list[list[_Stack]] = [[] for _ in range(len(self.instructions) + 1)]
+        self.index_at = {instruction.offset: i for i, instruction in enumerate(self.instructions)}
+        self.index_at[expression.end] = len(self.instructions)
+        self.trail: _Trail = ()
+        self.budget = _BUDGET
+
+    def findings(self, initial_depth: int, wanted: str | None, *, in_cfi: bool = False) -> list[Finding]:
+        stack = _EMPTY
+        for _ in range(initial_depth):
+            stack = self.push(stack, ANY)
+        for last in self.walk(stack):
+            self.finish(last, wanted)
+        self.check_whole(in_cfi=in_cfi)
+        return sorted(self.found.values(), key=lambda finding: (finding.offset, finding.severity))
+
+    def report(
+        self, severity: str, kind: str, message: str, at: Instruction | None, spec: str | None = None
+    ) -> None:
+        """Report a finding at an operation, or at the end; the rule is that of the operation, if no other is given.
+
+        ``path`` is the severity of what is wrong with the stack on this path: how often a loop is executed is not
+        known, so behind one it may not happen.
+        """
+        if severity == "path":
+            severity = "warning" if self.trail else "error"
+            message += " (after going round a loop)" if self.trail else ""
+        offset = self.expression.end if at is None else at.offset
+        known = self.found.get((offset, kind))
+        if known is None or known.severity > severity:  # an error says more than a warning
+            name = None if at is None else at.name
+            spec = at.operation.spec if spec is None and at is not None else spec
+            self.found[offset, kind] = Finding(severity, kind, message, offset, name, spec)
+
+    # --- Paths ----------------------------------------------------------------------------------------------------
+
+    def walk(self, start: _Stack) -> Iterator[_Stack]:
+        """Follow every path from the first operation, and give the stacks with which the end is reached."""
+        work: list[tuple[int, _Stack, _Trail]] = [(0, start, ())]
+        while work:
+            index, stack, self.trail = work.pop()
+            while self.arrives(index, stack):
+                stack = self.seen[index][-1]
+                if index == len(self.instructions):
+                    yield stack
+                    break
+                instruction = self.instructions[index]
+                shape = self.shape(instruction.operation)
+                condition = stack.kind if shape.inputs else 1
+                stack = self.apply(instruction, shape, stack)
+                if shape.branches:
+                    target = self.index_at.get(instruction.target)  # type: ignore[arg-type]
+                    if target is not None and condition != 0:
+                        work.append((target, *self.followed(instruction, stack, is_backward=target <= index)))
+                    if isinstance(condition, int) and condition:
+                        break
+                index += 1
+
+    def arrives(self, index: int, stack: _Stack) -> bool:
+        """Note that a path reaches an operation; whether its stack is new there. Too many become unknown."""
+        known = self.seen[index]
+        if not known and index < len(self.instructions):
+            self.check(self.instructions[index])
+        if stack in known:
+            return False
+        self.budget -= 1
+        if len(known) >= (_MAX_STATES if self.budget > 0 else 1):
+            if _UNKNOWN in known:
+                return False
+            stack = _UNKNOWN
+        known.append(stack)
+        return True
+
+    def followed(self, at: Instruction, stack: _Stack, *, is_backward: bool) -> tuple[_Stack, _Trail]:
+        """The stack and the trail behind a branch. A stack that has grown in a loop becomes unknown."""
+        if stack is _UNKNOWN or not is_backward:
+            return stack, self.trail
+        for branch, depth in self.trail:
+            if branch is at and depth < stack.depth:
+                message = f"the stack grows by {stack.depth - depth} each time round the loop"
+                self.report("warning", "limit_exceeded", message, at, "A.2.5.4.2")
+                return _UNKNOWN, self.trail
+        return stack, ((at, stack.depth), *self.trail[:_MAX_TRAIL])
+
+    def finish(self, stack: _Stack, wanted: str | None) -> None:
+        """Check the result of a path that has reached the end (A.2.5.4)."""
+        if stack is _UNKNOWN or self.expression.fault is not None or wanted is None:
+            return
+        kind = COMPOSITE if stack.kind == INCOMPLETE else stack.kind
+        fits = isinstance(kind, int) or kind not in _NO_VALUES
+        if wanted == "location":
+            fits = kind != TYPED or self.rules.value_as_location == "integral"
+        elif wanted == "value or register":  # what an entry value may be (A.2.5.4.3.4 (8))
+            fits = kind == REGISTER or (fits and kind not in (MEMORY, CONTEXT, LOCATION))
+        if not fits:
+            message = f"a {wanted} is wanted, the result is {kind}"
+            self.report("path", "bad_result_kind", message, None, "A.2.5.4")
+
+    # --- What operations do to the stack --------------------------------------------------------------------------
+
+    def push(self, stack: _Stack, kind: Kind) -> _Stack:
+        return self.stacks.setdefault((kind, stack), _Stack(kind, stack))
+
+    def shape(self, row: Operation) -> _Shape:
+        found = self.shapes.get(row.name)
+        if found is None:
+            found = self.shapes[row.name] = _Shape(row)
+        return found
+
+    def apply(self, at: Instruction, shape: _Shape, stack: _Stack) -> _Stack:
+        """The stack after an operation; after an error it is what it would have been without."""
+        if stack is _UNKNOWN:
+            return stack
+        if shape.row.is_raw:
+            function = _RAW.get(shape.row.name)
+            return _UNKNOWN if function is None else function(self, at, stack)
+        if stack.depth < len(shape.inputs):
+            return self.underflow(at, len(shape.inputs), stack)
+        entries: dict[str, Kind] = {}
+        for letter, wanted in reversed(shape.inputs):
+            entries[letter] = self.taken(at, stack.kind, wanted)
+            stack = stack.below
+        self.check_entries(at, shape, entries)
+        for letter, kind in shape.outputs:
+            if kind == "any":
+                result = entries[letter]
+            else:
+                result = (self.location if kind == "location" else self.value)(at, shape, entries)
+            stack = self.push(stack, result)
+        return stack
+
+    def underflow(self, at: Instruction, needed: int, stack: _Stack) -> _Stack:
+        message = f"{at.name} needs {needed} stack entries, there are {stack.depth}"
+        self.report("path", "stack_underflow", message, at)
+        return _UNKNOWN
+
+    def taken(self, at: Instruction, kind: Kind, wanted: str) -> Kind:
+        """An entry as the kind that an operation needs (A.2.5.4.4.3)."""
+        if kind == INCOMPLETE:
+            message = f"{at.name} cannot use a composite before it is complete"
+            self.report("path", "incomplete_composite", message, at, "A.2.5.4.4.6")
+            return ANY
+        if wanted == "any":
+            return kind
+        return self.as_location(at, kind) if wanted == "location" else self.as_value(at, kind)
+
+    def as_value(self, at: Instruction, kind: Kind) -> Kind:
+        if isinstance(kind, int) or kind in _VALUES:
+            return kind
+        has_spaces = self.target is not None and len(self.target.address_spaces) > 1
+        message = f"{at.name} needs a value, found {kind}"
+        if kind in _NO_VALUES:
+            self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
+        elif kind == LOCATION or (kind == CONTEXT and has_spaces):
+            message += ", which is one only if it is a byte address in the default address space"
+            self.report("warning", "wrong_kind", message, at, "A.2.5.4.4.3")
+        return VALUE if kind in (ANY, *_NO_VALUES) else GENERIC
+
+    def as_location(self, at: Instruction, kind: Kind) -> Kind:
+        message = f"{at.name} needs a location, found {kind}"
+        if kind == TYPED and self.rules.value_as_location == "generic":
+            self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
+        elif kind == TYPED:
+            message += ", which is one only if its type is integral"
+            self.report("warning", "wrong_kind", message, at, "DWARF 6 (230524.1)")
+        if isinstance(kind, int):
+            return MEMORY
+        # a value may be a pointer that was optimised away, which becomes what it points to
+        return LOCATION if kind in (ANY, *_VALUES) else kind
+
+    def check_entries(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> None:
+        """Check what an operation asks of entries besides their kind."""
+        space = entries.get("AS")
+        if isinstance(space, int) and self.target is not None and self.target.space(space) is None:
+            message = f"{space} is not an address space of {self.target.name}"
+            self.report("path", "bad_address_space", message, at)
+        types = {GENERIC if isinstance(kind, int) else kind for kind in entries.values()}
+        if types == {TYPED, GENERIC} and shape.outputs and shape.outputs[0][0] == "R":
+            message = f"both operands must have the same type, found {TYPED} and {GENERIC}"
+            self.report("path", "type_mismatch", message, at)
+        mask, bits = entries.get("M"), 8 * self.address_size
+        if (mask == GENERIC or isinstance(mask, int)) and bits < at.operands[shape.names["C"]]:
+            self.report("path", "bad_size", f"the mask has {bits} bits, less than the count", at)
+
+    def value(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> Kind:
+        """What is known of a value that an operation pushes."""
+        row = shape.row
+        if shape.is_literal:
+            return int((*row.fixed, *at.operands)[0]) & (1 << 8 * self.address_size) - 1
+        if "DR" in shape.names:
+            index = shape.names["DR"]
+            if row.operands[index].kind != "uleb":  # an object, not a type
+                return VALUE
+            return GENERIC if at.operands[index] == 0 and "A" in entries else TYPED  # DWARF 5, 2.5.1.6
+        if "frame" in row.needs:
+            return VALUE
+        if row.spec.startswith("DWARF 5, 2.5.1.5"):  # a comparison
+            return GENERIC
+        return next((kind for kind in (TYPED, VALUE) if kind in entries.values()), GENERIC)
+
+    def location(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> Kind:
+        """What is known of a location that an operation pushes."""
+        row = shape.row
+        section = row.spec.partition(" ")[0].removeprefix("A.2.5.4.4.")
+        if "BL" in entries:  # an overlay may cover all of the base, or nothing of it
+            return LOCATION
+        if section in _STORAGES:
+            return _STORAGES[section]
+        if "AS" in entries:
+            default = 0 if self.target is None else self.target.default_space.number
+            space = entries["AS"]
+            return (MEMORY if space == default else ELSEWHERE) if isinstance(space, int) else LOCATION
+        if "L" in entries:  # moved by bytes, or by bits
+            bits = entries.get("B", 0) if row.spec == "A.2.5.4.4.1 (3)" else 0
+            stays = isinstance(bits, int) and bits % 8 == 0
+            return entries["L"] if stays or entries["L"] not in (MEMORY, CONTEXT) else LOCATION
+        if row.fixed or "R" in shape.names:
+            return MEMORY if section == "3" else LOCATION
+        if row.needs - {"unit"}:
+            return CONTEXT
+        return MEMORY if row.operands else LOCATION
+
+    # --- Operations whose functions look at the stack themselves --------------------------------------------------
+
+    def pick(self, at: Instruction, stack: _Stack) -> _Stack:
+        index: int = at.operands[0] if at.operands else 1  # DW_OP_over
+        if index >= stack.depth:
+            return self.underflow(at, index + 1, stack)
+        entry = stack
+        for _ in range(index):
+            entry = entry.below
+        return self.push(stack, self.taken(at, entry.kind, "any"))
+
+    def stack_value(self, at: Instruction, stack: _Stack) -> _Stack:
+        if not stack.depth:
+            return self.underflow(at, 1, stack)
+        self.taken(at, stack.kind, "value")
+        return self.push(stack.below, IMPLICIT)
+
+    def piece(self, at: Instruction, stack: _Stack) -> _Stack:
+        if not self.rules.incomplete_composites:
+            return self.piece_dwarf6(at, stack)
+        if stack.depth and stack.kind != INCOMPLETE:  # else a part without a location
+            self.taken(at, stack.kind, "location")
+            stack = stack.below
+        return stack if stack.kind == INCOMPLETE else self.push(stack, INCOMPLETE)
+
+    def piece_dwarf6(self, at: Instruction, stack: _Stack) -> _Stack:
+        if stack.depth > 1 and stack.below.kind not in _MAY_BE_COMPOSITE:
+            message = f"a piece needs a composite below its operand, or nothing; found {stack.below.kind}"
+            self.report("path", "bad_piece", message, at, "DWARF 6 (230524.1), 3.12")
+            return _UNKNOWN
+        if stack.depth:
+            self.taken(at, stack.kind, "location")
+        return self.push(stack.below.below, COMPOSITE)
+
+    def piece_end(self, at: Instruction, stack: _Stack) -> _Stack:
+        if not stack.depth:
+            return self.underflow(at, 1, stack)
+        if stack.kind != INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted at its start
+            may_be = not self.rules.incomplete_composites and stack.kind in _MAY_BE_COMPOSITE
+            message = f"a composite under construction is needed, found {stack.kind}"
+            self.report("warning" if may_be else "path", "wrong_kind", message, at)
+        return self.push(stack.below, COMPOSITE)
+
+    # --- What holds for an operation by itself --------------------------------------------------------------------
+
+    def check(self, at: Instruction) -> None:
+        """Check an operation that is reached, and what follows it."""
+        for operand, value in operands_of(at):
+            if operand.name == "S":
+                self.check_size(at, operand.kind, value)
+            elif operand.kind == "expression":
+                self.check_nested(at, value)
+            elif operand.kind == "branch":
+                self.check_branch(at, "error")
+        for number in registers_of(at):
+            if self.target is not None and self.target.register(number) is None:
+                message = f"{self.target.name} has no register {number}"
+                self.report("error", "register_unavailable", message, at)
+        if at.operation.ends_location and self.rules.location_ends_expression:
+            after = self.index_at[at.end]
+            for following in self.instructions[after : after + 1]:
+                if following.operation.name not in _AFTER_LOCATION:
+                    message = f"{at.name} gives a whole location, which only a piece may follow"
+                    self.report("error", "after_location", message, following, "DWARF 5, 2.6.1")
+
+    def check_size(self, at: Instruction, kind: str, size: int) -> None:
+        names = self.shape(at.operation).names
+        if kind == "u1":  # of a value to be read; the size of a type of its own is not known
+            if size == 0 or (size > self.address_size and "DR" not in names):
+                is_error = size == 0 or self.rules.wide_dereference == "ill_formed"
+                message = f"{size} bytes are not a size of a value of at most {self.address_size} bytes"
+                self.report("error" if is_error else "warning", "bad_size", message, at)
+        elif kind == "uleb":  # of a part
+            bits = size * (at.operands[names["C"]] if "C" in names else 8 if len(names) == 1 else 1)
+            if "C" in names and bits == 0:
+                self.report("error", "bad_operand", "the element size and the count must not be 0", at)
+            limit = 8 << 8 * self.address_size if self.target is None else self.target.max_storage_bits()
+            if bits > limit:
+                message = f"{bits} bits are more than the largest address space has"
+                self.report("error", "bad_piece", message, at)
+
+    def check_nested(self, at: Instruction, block: bytes) -> None:
+        """Verify an expression in an expression; what is found stands where its bytes are."""
+        if self.nesting == MAX_DEPTH:
+            return
+        inner = decode(block, self.expression.dialect, self.expression.form)
+        walk = _Walk(inner, self.rules, self.target, self.address_size, self.nesting + 1)
+        for finding in walk.findings(0, "value or register"):
+            offset = at.end - len(block) + finding.offset
+            self.found[offset, finding.kind] = replace(finding, offset=offset)
+
+    def check_branch(self, at: Instruction, severity: str) -> None:
+        target, tail = at.target, self.expression.tail
+        if target is not None and target not in self.index_at and (tail is None or target < tail):
+            message = f"the branch goes to {target:#x}, which is no operation and not the end"
+            self.report(severity, "bad_branch", message, at, "A.2.5.4.2 (3)")
+
+    def check_whole(self, *, in_cfi: bool) -> None:
+        """Check what holds for every operation, reached or not, and the expression as a whole."""
+        is_reached = True
+        for index, at in enumerate(self.instructions):
+            row = at.operation
+            if in_cfi and row.cfi_obstacle is not None:
+                message = f"{at.name} is not allowed in call frame information: {row.cfi_obstacle}"
+                self.report("error", "not_allowed_in_cfi", message, at, "A.6.4.2")
+            if row.deprecated:
+                self.report("warning", "deprecated", f"{at.name} is deprecated", at)
+            if not self.seen[index]:
+                self.check_branch(at, "warning")
+                if is_reached:
+                    self.report("warning", "unreachable", "no path reaches this operation", at, "A.2.5.4.2")
+            is_reached = bool(self.seen[index])
+        fault = self.expression.fault
+        if fault is not None:
+            severity = "warning" if isinstance(fault, Unsupported) else "error"
+            end = self.expression.end
+            finding = Finding(severity, fault.kind, fault.message, end, fault.where.operation, fault.spec)
+            self.found[end, fault.kind] = finding
+        elif not self.seen[-1] and all(finding.kind != "bad_branch" for finding in self.found.values()):
+            self.report("error", "limit_exceeded", "no path reaches the end", None, "A.2.5.4.2")
+
+
+_RAW = {
+    "DW_OP_pick": _Walk.pick,
+    "DW_OP_over": _Walk.pick,
+    "DW_OP_piece": _Walk.piece,
+    "DW_OP_bit_piece": _Walk.piece,
+    "DW_OP_LLVM_piece_end": _Walk.piece_end,
+    "DW_OP_stack_value": _Walk.stack_value,
+}
+# A raw operation that is not here has an effect that the expression does not tell.

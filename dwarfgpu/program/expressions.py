@@ -1,0 +1,87 @@
+"""Expressions by themselves: assemble, list and verify them, with the dialect and the format of a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import UsageError
+from dwarfgpu.expr import asm, listing, verify
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.records import record
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.listing import Line
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.expr.verify import Finding
+    from dwarfgpu.targets.target import Target
+
+
+@record
+class Setting:
+    """What expressions are written and read for."""
+
+    target: Target
+    dialect: Dialect
+    form: Format
+    rules: Rules
+
+
+def setting(
+    target: str = "generic",
+    dialect: str | None = None,
+    rules: str | None = None,
+    *,
+    address_size: int | None = None,
+    byte_order: Any = None,
+    offset_size: int = 4,
+    dwarf_version: int = 5,
+) -> Setting:
+    """The setting of some names; what is not named is that of the target."""
+    found = resolve(target, byte_order=byte_order, address_size=address_size)
+    if not 2 <= dwarf_version <= 6:
+        message = f"there is no DWARF {dwarf_version}"
+        raise UsageError(message, hint="the versions are 2 to 6")
+    name = rules or found.default_rules
+    if name not in PRESETS:
+        message = f"there are no rules {name!r}"
+        raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
+    form = Format(found.address_size, offset_size, found.byte_order, dwarf_version)
+    return Setting(found, dialects.get(dialect or found.default_dialect), form, PRESETS[name])
+
+
+def read_bytes(data: bytes, where: Setting) -> Expression:
+    """The expression that some bytes are."""
+    return decode(data, where.dialect, where.form, known_in=dialects.known_in)
+
+
+def read_text(text: str, where: Setting) -> Expression:
+    """The expression that a text is."""
+    return asm.parse(text, where.dialect, where.form, target=where.target)
+
+
+def assemble(text: str, where: Setting) -> bytes:
+    """The bytes of a text."""
+    return asm.assemble(text, where.dialect, where.form, target=where.target)
+
+
+def lines(expression: Expression, where: Setting) -> list[Line]:
+    """The listing of an expression."""
+    return listing.lines(expression, where.target)
+
+
+def findings(expression: Expression, where: Setting, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:
+    """What is wrong with an expression."""
+    return verify.verify(
+        expression,
+        rules=where.rules,
+        in_cfi=in_cfi,
+        initial_depth=depth,
+        result_kind=want,
+        target=where.target,
+    )

@@ -1,0 +1,128 @@
+"""A trace: each operation that was evaluated, with the stack before and after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.expr import listing
+from dwarfgpu.expr.values import Value
+from dwarfgpu.records import record
+from dwarfgpu.render.json import entry_json
+from dwarfgpu.render.text import TextRenderer
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from dwarfgpu.expr.instruction import Expression, Step
+    from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.targets.target import Target
+
+    Entries: TypeAlias = tuple[Entry, ...]
+
+MAX_DIFFERENT = 4
+"""How many lanes are shown of an entry that differs from lane to lane."""
+
+
+@record
+class _Step:
+    """An operation that was evaluated."""
+
+    offset: int
+    operation: str
+    text: str
+    lanes: tuple[int, ...]
+    before: Entries
+    after: Entries
+
+
+class Tracer:
+    """Records an evaluation; give `record` to the evaluator."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.renderer = TextRenderer(target.byte_order)
+        self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
+        self._steps: list[_Step] = []
+
+    def record(
+        self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries
+    ) -> None:
+        """Keep one operation."""
+        lanes = ev.lanes.lane
+        slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
+        text = self._text(expression, step)
+        self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, before, after))
+
+    def _text(self, expression: Expression, step: Step) -> str:
+        """The operation as a listing has it; one that an equivalence stands for is shown in parentheses."""
+        _, texts = self._listings.setdefault(
+            id(expression), (expression, {line.offset: line.text for line in listing.lines(expression)})
+        )
+        text = texts[step.instruction.offset]
+        if step.operation is step.instruction.operation:
+            return text
+        operands = " ".join(str(operand) for operand in step.operands if operand is not None)
+        return f"{text} ({' '.join((step.operation.name, operands)).strip()})"
+
+    def lines(self) -> list[str]:
+        """The trace as text, an operation a line; a line in between says when other lanes go on."""
+        shown: list[str] = []
+        width = max((len(step.text) for step in self._steps), default=0)
+        slots: tuple[int, ...] | None = None
+        for step in self._steps:
+            if step.lanes != slots and (slots is not None or len(step.lanes) > 1):
+                shown.append(f"lanes {_ranges(step.lanes)}:")
+            slots = step.lanes
+            count = len(slots)
+            stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
+            shown.append(f"{step.offset:#06x}  {step.text:{width}}  {stacks}")
+        return shown
+
+    def _stack(self, entries: tuple[Entry, ...], count: int) -> str:
+        return "[" + ", ".join(self._entry(entry, count) for entry in entries) + "]"
+
+    def _entry(self, entry: Entry, count: int) -> str:
+        """An entry; where it differs from lane to lane, those of the first few lanes."""
+        texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
+        if all(text == texts[0] for text in texts):
+            return texts[0]
+        rest = ["..."] if len(texts) > MAX_DIFFERENT else []
+        return "<" + " | ".join(texts[:MAX_DIFFERENT] + rest) + ">"
+
+    def _short(self, entry: Entry) -> str:
+        """An entry, where a number alone is a value of the generic type."""
+        if isinstance(entry, Value):
+            number = self.renderer.number(entry)
+            return number if entry.type.is_generic else f"{number} ({entry.type})"
+        return self.renderer.entry(entry)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The trace as JSON objects."""
+        return [
+            {
+                "offset": step.offset,
+                "operation": step.operation,
+                "text": step.text,
+                "lanes": list(step.lanes),
+                "before": [self._json(entry, len(step.lanes)) for entry in step.before],
+                "after": [self._json(entry, len(step.lanes)) for entry in step.after],
+            }
+            for step in self._steps
+        ]
+
+    def _json(self, entry: Entry, count: int) -> Any:
+        """An entry; where it differs from lane to lane, a list with that of each lane."""
+        forms = [entry_json(entry.select(slot), self.target) for slot in range(max(count, 1))]
+        return forms[0] if all(form == forms[0] for form in forms) else forms
+
+
+def _ranges(lanes: tuple[int, ...]) -> str:
+    """Lanes as a short list: ``0-31,40``."""
+    found: list[list[int]] = []
+    for lane in lanes:
+        if found and lane == found[-1][1] + 1:
+            found[-1][1] = lane
+        else:
+            found.append([lane, lane])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)

@@ -1,0 +1,165 @@
+"""The figures of the project, each as a ratio to a peer or a floor that is measured in the same run.
+
+Machines are noisy, so every figure is the best of several rounds, and what it is compared with is measured in turns
+with it. Nothing here is asserted: the tests never look at the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+MIXED = """
+    DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_regx s0; DW_OP_deref_size 4; DW_OP_plus; DW_OP_deref_size 4;
+    DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4; DW_OP_plus;
+    DW_OP_stack_value; DW_OP_piece 4; DW_OP_regx v5; DW_OP_piece 4; DW_OP_addr 0x1000; DW_OP_piece 8
+"""
+"""Twenty operations with registers (scalar and vector), memory and pieces."""
+
+ARITHMETIC = """
+    DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_plus; DW_OP_lit4; DW_OP_mul; DW_OP_lit5; DW_OP_plus; DW_OP_lit14; DW_OP_xor;
+    DW_OP_lit3; DW_OP_plus; DW_OP_lit7; DW_OP_mul; DW_OP_lit15; DW_OP_minus; DW_OP_const1u 255; DW_OP_and; DW_OP_lit3;
+    DW_OP_shl; DW_OP_lit2; DW_OP_shr
+"""
+"""Ten operations of arithmetic, and what pushes their operands."""
+
+
+def best(function: Callable[[], object], rounds: int = 7, seconds: float = 0.05) -> float:
+    """The shortest time of one call, in seconds."""
+    function()
+    started = time.perf_counter()
+    function()
+    count = max(1, int(seconds / max(time.perf_counter() - started, 1e-7)))
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        for _ in range(count):
+            function()
+        times.append((time.perf_counter() - started) / count)
+    return min(times)
+
+
+def in_turns(functions: list[Callable[[], object]], rounds: int = 5) -> list[float]:
+    """The shortest time of each of some functions, measured in turns so that noise meets all of them."""
+    times = [[best(function, rounds=1) for function in functions] for _ in range(rounds)]
+    return [min(column) for column in zip(*times, strict=True)]
+
+
+def show(name: str, ratio: float, limit: str, detail: str) -> None:
+    """Print a figure."""
+    print(f"{name:58} {ratio:8.2f}   {limit:12} {detail}")
+
+
+def expressions() -> None:
+    """The evaluator: one lane, a wavefront, a dispatch."""
+    import numpy as np
+
+    from dwarfgpu import dialects
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.expr import asm
+    from dwarfgpu.expr.context import Context
+    from dwarfgpu.expr.machine import evaluate
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.cases import parse_case
+    from dwarfgpu.records import replace
+
+    def empty_loop() -> None:
+        for _ in range(100_000):
+            pass
+
+    state = {
+        "registers": {"s0": 0x1000, "v4": list(range(64)), "v5": list(range(100, 164))},
+        "memory": [{"space": 0, "address": 0x1000, "bytes": bytes(range(256)).hex() * 4}],
+        "lane_count": 64,
+    }
+    case = parse_case(
+        {"target": "amdgcn-gfx90a", "ops": "DW_OP_nop", "lanes": "all", "context": state},
+        1,
+    )
+    target = case.context.target
+    mixed = asm.parse(MIXED, case.expression.dialect, Format(), target=target)
+    wave = case.context
+    lane = replace(wave, lanes=LaneSet.one(5))
+    for context in (lane, wave):
+        for one in evaluate(mixed, context):
+            if isinstance(one, Exception):
+                raise one
+    one_lane, all_lanes, pass_loop = in_turns([lambda: evaluate(mixed, lane), lambda: evaluate(mixed, wave), empty_loop])
+    count = len(mixed.instructions)
+    show("64 lanes at once / one lane", all_lanes / one_lane, "at most 4", f"{count} operations, {all_lanes * 1e6:.0f} us")
+    show("64 single evaluations / 64 lanes at once", 64 * one_lane / all_lanes, "at least 12", "")
+
+    arithmetic = asm.parse(ARITHMETIC, dialects.get("llvm-user"), Format())
+    scalar = Context(target, lanes=LaneSet.one(5))
+    operations = len(arithmetic.instructions)
+    warm, pass_loop = in_turns([lambda: evaluate(arithmetic, scalar), empty_loop])
+    empty = pass_loop / 100_000
+    for name, seconds, number in (("arithmetic", warm, operations), ("mixed", one_lane, count)):
+        each = seconds / number
+        show(
+            f"one lane, {name}: an operation / an empty loop iteration",
+            each / empty,
+            "at most 75",
+            f"{each * 1e6:.2f} us, the iteration {empty * 1e9:.1f} ns; {each / empty * 20e-3:.2f} us where it takes 20 ns",
+        )
+
+    grid = Context(target, lanes=LaneSet.grid(9_375, 64))
+    lanes = grid.lanes.lane
+
+    def by_hand() -> object:
+        x = lanes
+        for number, step in zip(
+            (1, 4, 5, 14, 3, 7, 15, 255, 3, 2),
+            (np.add, np.multiply, np.add, np.bitwise_xor, np.add, np.multiply, np.subtract, np.bitwise_and,
+             np.left_shift, np.right_shift),
+            strict=True,
+        ):  # fmt: skip
+            x = step(x, np.uint64(number))
+        return x
+
+    ours, theirs = in_turns([lambda: evaluate(arithmetic, grid), by_hand])
+    slots = grid.lanes.count
+    show(f"{slots:,} slots / the same arithmetic in numpy", ours / theirs, "at most 3", f"{ours * 1e3:.1f} ms")
+
+
+def startup() -> None:
+    """Whole processes."""
+
+    def process(*words: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+    bare, version, evaluated = in_turns(
+        [
+            process("-c", "pass"),
+            process("-m", "dwarfgpu", "--version"),
+            process("-m", "dwarfgpu", "eval", "--ops", "DW_OP_lit1"),
+        ],
+        rounds=10,
+    )
+    show("dwarfgpu --version / python3 -c pass", version / bare, "at most 3", f"{version * 1e3:.0f} ms")
+    show("dwarfgpu eval --ops DW_OP_lit1 / python3 -c pass", evaluated / bare, "at most 6", f"{evaluated * 1e3:.0f} ms")
+
+
+GROUPS = {"expressions": expressions, "startup": startup}
+
+
+def main() -> int:
+    """Print the figures of some groups, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help="which figures (all)")
+    options = parser.parse_args()
+    print(f"{'figure':58} {'ratio':>8}   {'wanted':12}")
+    for name in options.group or GROUPS:
+        GROUPS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
