@@ -130,7 +130,8 @@ def expressions() -> None:
 
 
 def startup() -> None:
-    """Whole processes."""
+    """Whole processes, with the bytecode in place as an installation has it."""
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "dwarfgpu"], cwd=ROOT, check=True)
 
     def process(*words: str) -> Callable[[], object]:
         return lambda: subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -150,6 +150,8 @@ class Environment:
         if done.returncode:
             advice = "the package index is reachable (else set PIP_INDEX_URL or PIP_PROXY)"
             self._fail("pip install", done.stdout, advice)
+        # an editable installation is not compiled by pip, and start-up times depend on it
+        subprocess.run([str(self.python), "-m", "compileall", "-q", str(ROOT / "dwarfgpu")], check=False)
 
     def _fail(self, what: str, output: str, advice: str) -> None:
         """Report a failed program in one line, and keep what it printed."""

@@ -93,7 +93,7 @@ def _one(session: Session, options: Any) -> int:
 
         tracer = Tracer(case.target)
     answer = answer_case(case, tracer.record if tracer is not None else None)
-    outcomes = answer.by_lane if answer.by_lane is not None else {None: answer.outcome}
+    outcomes: dict[Any, Outcome | None] = dict(answer.by_lane or {None: answer.outcome})
     if session.wants_json:
         _show_json(session, answer, tracer)
     else:

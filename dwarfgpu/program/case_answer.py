@@ -93,7 +93,7 @@ def answer_case(case: Case, trace: Trace | None = None) -> Answer:
     """
     if case.problem is not None:
         return Answer(case, Outcome(case.problem))
-    outcomes = [] if case.lanes == () else _evaluated(case)
+    outcomes = [] if case.lanes == () else _evaluated(case, trace)
     if case.write is not None or case.read is not None:
         outcomes = _accessed(case, outcomes)
     if case.lanes is None:

@@ -9,8 +9,8 @@ from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import floats, locations, types
 from dwarfgpu.expr.arithmetic import Floats
 from dwarfgpu.expr.context import DieReference, Limits
-from dwarfgpu.expr.locations import UNDEFINED, Location, Part, SingleLocation, remaining
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaining
+from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.json_node import MAX_INTEGER_BITS, Node, parse_integer
