@@ -1,8 +1,87 @@
 """dwarfgpu: evaluate the DWARF that GPU compilers emit, without a GPU.
 
-Nothing is imported until it is used, so that ``import dwarfgpu`` and short commands start at once.
+The public names are those of ``__all__``. Each is imported when it is first used, so that ``import dwarfgpu`` and short
+commands start at once.
 """
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu --version`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dwarfgpu.backends.described import DescribedMachine
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.dialects import get as dialect
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.errors import (
+        DwarfGpuError,
+        EvaluationError,
+        IllFormed,
+        MalformedFile,
+        MissingContext,
+        Unsupported,
+        UsageError,
+    )
+    from dwarfgpu.expr.access import Accessor
+    from dwarfgpu.expr.asm import assemble, parse
+    from dwarfgpu.expr.context import Context, Limits
+    from dwarfgpu.expr.decode import decode
+    from dwarfgpu.expr.listing import lines, text
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.machine import evaluate
+    from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6, Rules
+    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.verify import verify
+    from dwarfgpu.lanes import LaneResults, LaneSet
+    from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.targets.resolve import resolve as target
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "backends.described": ("DescribedMachine",),
+    "backends.protocol": ("Backend",),
+    "encoding.operands": ("Format",),
+    "errors": (
+        *("DwarfGpuError", "EvaluationError", "IllFormed", "MalformedFile", "MissingContext", "Unsupported"),
+        "UsageError",
+    ),
+    "expr.access": ("Accessor",),
+    "expr.asm": ("assemble", "parse"),
+    "expr.context": ("Context", "Limits"),
+    "expr.decode": ("decode",),
+    "expr.listing": ("lines", "text"),
+    "expr.locations": ("Location",),
+    "expr.machine": ("evaluate",),
+    "expr.rules": ("AMD", "DWARF5", "DWARF6", "Rules"),
+    "expr.values": ("Value",),
+    "expr.verify": ("verify",),
+    "lanes": ("LaneResults", "LaneSet"),
+    "program.cases": ("answer_case", "parse_case", "run_case"),
+}
+_RENAMED = {"dialect": ("dialects", "get"), "target": ("targets.resolve", "resolve")}
+_WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
+
+__all__ = [  # noqa: RUF022 (in the order in which a reader needs them)
+    *("target", "dialect", "Format", "parse", "decode", "assemble", "lines", "text", "verify"),
+    *("Context", "Limits", "Rules", "AMD", "DWARF5", "DWARF6", "LaneSet", "Backend", "DescribedMachine"),
+    *("evaluate", "LaneResults", "Value", "Location", "Accessor", "parse_case", "answer_case", "run_case"),
+    *("DwarfGpuError", "EvaluationError", "IllFormed", "MalformedFile", "MissingContext", "Unsupported"),
+    "UsageError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        message = f"module 'dwarfgpu' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    module, attribute = _WHERE[name]
+    found = globals()[name] = getattr(import_module(f"dwarfgpu.{module}"), attribute)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

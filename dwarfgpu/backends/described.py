@@ -6,6 +6,7 @@ what is described in one view is read back through every other.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
@@ -122,7 +123,7 @@ class DescribedMachine(Backend):
         """The bytes of each register: one entry, or one a lane where each lane owns a copy."""
         self._lane_owned: set[int] = set()
         self._records: dict[int, Register] = {}
-        self._memory: dict[int, SparseMemory] = {}
+        self._memory: defaultdict[int, SparseMemory] = defaultdict(SparseMemory)
         for number, contents in (registers or {}).items():
             self.describe_register(number, contents)
         for region in memory:
@@ -175,8 +176,7 @@ class DescribedMachine(Backend):
             raise UsageError(f"{len(data)} bytes at {space.name}#{address:#x} are not in the address space")
         position = 0
         for piece_space, start, length in self._pieces(space, address, len(data), region.lane):
-            storage = self._memory.setdefault(piece_space, SparseMemory())
-            conflict = storage.describe(start, data[position : position + length])
+            conflict = self._memory[piece_space].describe(start, data[position : position + length])
             if conflict is not None:
                 where = address + position + conflict - start
                 raise UsageError(f"the byte at {space.name}#{where:#x} is given twice, with different values")
@@ -193,8 +193,7 @@ class DescribedMachine(Backend):
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         found = b""
         for number, start, length in self._pieces(space, address, size, lane):
-            storage = self._memory.get(number)
-            data = storage.read(start, length) if storage is not None else None
+            data = self._memory[number].read(start, length)
             if data is None:
                 raise self._unavailable(space, address, size, lane)
             found = found + data if found else data
@@ -207,16 +206,14 @@ class DescribedMachine(Backend):
         self.read_memory(space, address, len(data), wave, lane)  # all is known, or nothing is written
         position = 0
         for number, start, length in pieces:
-            if length:
-                self._memory[number].replace(start, data[position : position + length])
+            self._memory[number].replace(start, data[position : position + length])
             position += length
 
     def _unavailable(self, space: AddressSpace, address: int, size: int, lane: int | None) -> DwarfGpuError:
         """The error of a read, which names the first byte that is not described."""
         first = position = address
         for number, start, length in self._pieces(space, address, size, lane):
-            storage = self._memory.get(number)
-            missing = start if storage is None else storage.missing(start, length)
+            missing = self._memory[number].missing(start, length)
             if missing is not None:
                 first = position + missing - start
                 break
@@ -240,8 +237,8 @@ class DescribedMachine(Backend):
         rows: list[bytes | None]
         if starts is not None:
             number, at = starts
-            storage = self._memory.get(number)
-            rows = [None] * count if storage is None else [storage.read(start, size) for start in at]
+            read = self._memory[number].read
+            rows = [read(start, size) for start in at]
         else:
             rows = [self._read_or_none(space, addresses, size, lanes, slot) for slot in range(count)]
         bad = [slot for slot, row in enumerate(rows) if row is None]

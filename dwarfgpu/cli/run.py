@@ -49,11 +49,14 @@ def run(words: Sequence[str]) -> int:
 
 def _parse(words: list[str]) -> Any:
     """The options of a command, or None when there is nothing to run."""
-    name = next((word for word in words if not word.startswith("-")), None)
-    if name is None or name not in registry.MODULES:
-        if name is None or any(word in ("-h", "--help") for word in words[: words.index(name)]):
-            sys.stdout.write(_overview())
-            return _only_help(words)
+    if not words or words[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_overview())
+        return None
+    name = words.pop(0)
+    if name.startswith("-"):
+        message = f"the first word must be a command, not {name}"
+        raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
+    if name not in registry.MODULES:
         raise _unknown(name)
     command = registry.load(name)
     parser = _Parser(
@@ -66,16 +69,9 @@ def _parse(words: list[str]) -> Any:
     for declared in command.arguments:
         parser.add_argument(*declared.flags, **declared.options)
     _add_common(parser)
-    words.remove(name)
     options = parser.parse_args(words)
     options.command = command
     return options
-
-
-def _only_help(words: list[str]) -> None:
-    if words and not any(word in ("-h", "--help") for word in words):
-        message = f"unknown option {words[0]}"
-        raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

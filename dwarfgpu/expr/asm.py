@@ -23,7 +23,7 @@ from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.text import Text, folded, shown, similar, words_of
+from dwarfgpu.expr.text import Text, folded, shown, similar
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 USER = "DW_OP_LLVM_user"
 UNDECODED = "(undecoded:"
 """How the listing begins bytes that are no operation."""
-MAX_DEPTH = 64
-"""How deep expressions may be nested in text: deeper than any evaluation may nest."""
 
 
 def assemble(
@@ -205,9 +203,9 @@ class _Assembler:
         self.known: dict[str, _Known] = {}
 
     def whole(self) -> _Code:
-        return self.assembled(0, len(self.text.clean), 0)
+        return self.assembled(0, len(self.text.clean))
 
-    def assembled(self, start: int, end: int, depth: int) -> _Code:
+    def assembled(self, start: int, end: int) -> _Code:
         """Assemble a part of the text: all of it, or what stands between two parentheses."""
         builder = _Builder(self.form)
         for chunk, position in self.text.statements(start, end):
@@ -221,7 +219,7 @@ class _Assembler:
                     continue
                 except (ValueError, DwarfGpuError):
                     pass  # written in another way, or wrong: both are found out below
-            self.read(builder, list(words_of(chunk, position)), depth)
+            self.read(builder, list(self.text.words(chunk, position)))
         for index, known, label in builder.pending:
             instruction = builder.instructions[index]
             if label.name not in builder.labels:
@@ -238,7 +236,7 @@ class _Assembler:
             builder.resolve(index, known, label, displacement)
         return builder.finished()
 
-    def read(self, builder: _Builder, words: list[Word], depth: int) -> None:
+    def read(self, builder: _Builder, words: list[Word]) -> None:
         """Read one statement, word by word."""
         while words and words[0][0].endswith(":"):
             word, position = words.pop(0)
@@ -261,7 +259,7 @@ class _Assembler:
             name, position = words.pop(0)
         known = self.find(name, position)
         try:
-            builder.add(known, self.values(known, words, position, depth))
+            builder.add(known, self.values(known, words, position))
         except DwarfGpuError as error:
             raise error.at(operation=known.name) from None
         if not known.opcode and builder.missing is None:
@@ -289,7 +287,7 @@ class _Assembler:
 
     # --- Operands -----------------------------------------------------------------------------------------------
 
-    def values(self, known: _Known, words: list[Word], position: int, depth: int) -> list[Any]:
+    def values(self, known: _Known, words: list[Word], position: int) -> list[Any]:
         """The operands of an operation, each checked to fit its encoding."""
         kinds = known.kinds
         words = self.grouped(known, self.separated(known, words))
@@ -299,7 +297,7 @@ class _Assembler:
             raise self.text.error("bad_operand", f"{known.name} has {count}, found {len(words)}", where)
         values: list[Any] = []
         for operand, kind, (word, where) in zip(known.row.operands, kinds, words, strict=True):
-            value = self.value(kind, operand.name, word, where, depth)
+            value = self.value(kind, operand.name, word, where)
             if type(value) is not _Label:
                 try:
                     operands.write(kind, value, self.form)
@@ -344,11 +342,11 @@ class _Assembler:
             raise self.text.error("bad_operand", message, position, hint="write its bytes together: 0102")
         return [*words[:last], ("".join([word[2:] for word, _ in rest]), position)]
 
-    def value(self, kind: str, name: str, word: str, position: int, depth: int) -> Any:
+    def value(self, kind: str, name: str, word: str, position: int) -> Any:
         """One operand."""
         if kind in operands.BLOCKS:
             if kind == "expression" and word.startswith("("):
-                return self.nested(position + 1, position + len(word) - 1, depth + 1)
+                return self.nested(position + 1, position + len(word) - 1)
             return self.hexadecimal(word, position)
         if kind == "branch" and word.startswith("@"):
             return _Label(word[1:], position)
@@ -368,7 +366,7 @@ class _Assembler:
 
     def register(self, word: str, position: int) -> int:
         """A register, by number or by name."""
-        if word[0].isdigit():
+        if word[0].isdigit() or word[0] in "+-":
             return self.number(word, position)
         if self.target is None:
             message = f"the name {shown(word)} means a register only on a target"
@@ -388,12 +386,9 @@ class _Assembler:
             message = f"{shown(word)} is not a block, which is two hexadecimal digits for each byte"
             raise self.text.error("bad_operand", message, position) from None
 
-    def nested(self, start: int, end: int, depth: int) -> bytes:
+    def nested(self, start: int, end: int) -> bytes:
         """The bytes of an expression in parentheses."""
-        if depth > MAX_DEPTH:
-            message = f"expressions are nested more than {MAX_DEPTH} deep"
-            raise self.text.error("bad_operand", message, start)
-        code = self.assembled(start, end, depth)
+        code = self.assembled(start, end)
         if code.missing is not None:
             raise code.missing
         return code.data

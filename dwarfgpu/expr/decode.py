@@ -77,7 +77,7 @@ def _path(cursor: Cursor, dialect: Dialect) -> Path:
 
 
 def _unknown(path: Path, dialect: Dialect, known_in: Knowers | None) -> IllFormed:
-    names = sorted(known_in(path)) if known_in is not None else []
+    names = list(known_in(path)) if known_in is not None else []
     reserved = len(path) > 1 and path[-1] == 0
     message = f"{format_path(path)} is not an operation of dialect {dialect.name}"
     if reserved:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     """A word and its position."""
 
 PREFIX = "DW_OP_"
+MAX_DEPTH = 64
+"""How deep expressions may be nested in text; no evaluation nests deeper."""
 
 OPERATION_SPEC = "DWARF 5, 7.7.1"
 BRANCH_SPEC = "A.2.5.4.2 (3)"
@@ -26,37 +28,76 @@ BRANCH_SPEC = "A.2.5.4.2 (3)"
 class Text:
     """The text of a program."""
 
-    __slots__ = ("clean", "original")
+    __slots__ = ("clean", "closing", "original")
 
     def __init__(self, original: str) -> None:
         self.original = original
         self.clean = _without_commas(_without_comments(original).replace("\n", ";"))
         """Statements between semicolons, words between blanks."""
+        self.closing: dict[int, int] = {}
+        """The position of the parenthesis that closes the one at a position."""
+        if "(" in self.clean or ")" in self.clean:
+            self._match()
+
+    def _match(self) -> None:
+        opened: list[int] = []
+        for index, mark in enumerate(self.clean):
+            if mark == "(":
+                opened.append(index)
+                if len(opened) > MAX_DEPTH:
+                    raise self.error(
+                        "bad_operand", f"expressions are nested more than {MAX_DEPTH} deep", index
+                    )
+            elif mark == ")":
+                if not opened:
+                    raise self.error("bad_operand", "a parenthesis is closed that is not open", index)
+                self.closing[opened.pop()] = index
+        if opened:
+            raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
 
     def statements(self, start: int, end: int) -> Iterator[Word]:
         """The statements between two positions, each with what stands in parentheses in it."""
         clean = self.clean
         position = start
-        if "(" not in clean and ")" not in clean:
+        if not self.closing:
             for chunk in clean[start:end].split(";"):
                 yield chunk, position
                 position += len(chunk) + 1
             return
-        opened: list[int] = []
-        for index in range(start, end):
-            mark = clean[index]
-            if mark == "(":
-                opened.append(index)
-            elif mark == ")":
-                if not opened:
-                    raise self.error("bad_operand", "a parenthesis is closed that is not open", index)
-                opened.pop()
-            elif mark == ";" and not opened:
+        opening = clean.find("(", start, end)
+        index = clean.find(";", start, end)
+        while index >= 0:
+            while 0 <= opening < index:
+                index = clean.find(";", self.closing[opening], end)
+                opening = clean.find("(", self.closing[opening], end)
+                if index < 0:
+                    break
+            else:
                 yield clean[position:index], position
                 position = index + 1
-        if opened:
-            raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
+                index = clean.find(";", position, end)
         yield clean[position:end], position
+
+    def words(self, chunk: str, position: int) -> Iterator[Word]:
+        """The words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
+        start = -1
+        index = 0
+        while index < len(chunk):
+            mark = chunk[index]
+            is_blank = mark.isspace()
+            if start >= 0 and (is_blank or mark == "("):
+                yield chunk[start:index], position + start
+                start = -1
+            if start < 0 and not is_blank:
+                start = index
+            if mark == "(":
+                index = self.closing[position + index] - position
+            if mark in "(:":
+                yield chunk[start : index + 1], position + start
+                start = -1
+            index += 1
+        if start >= 0:
+            yield chunk[start:], position + start
 
     def error(self, kind: str, message: str, position: int, *, hint: str | None = None) -> IllFormed:
         """An error that says where in the text it is."""
@@ -68,25 +109,6 @@ class Text:
         before = self.original[:position]
         column = f"column {position - before.rfind(chr(10))}"
         return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in self.original else column
-
-
-def words_of(chunk: str, position: int) -> Iterator[Word]:
-    """The words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
-    start = -1
-    depth = 0
-    for index, mark in enumerate(chunk):
-        is_blank = mark.isspace()
-        if start >= 0 and depth == 0 and (is_blank or mark == "("):
-            yield chunk[start:index], position + start
-            start = -1
-        if start < 0 and not is_blank:
-            start = index
-        depth += (mark == "(") - (mark == ")")
-        if start >= 0 and depth == 0 and mark in "):":
-            yield chunk[start : index + 1], position + start
-            start = -1
-    if start >= 0:
-        yield chunk[start:], position + start
 
 
 def shown(word: str) -> str:

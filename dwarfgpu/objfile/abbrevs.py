@@ -1,64 +1,64 @@
 """Abbreviations: what the entries of a unit look like (DWARF 5 section 7.5.3), and readers made for each.
 
 An abbreviation whose values all have a fixed size is read by one `struct.Struct`. For any other one a function is
-generated, once it has been used a few times: for a single entry that would cost more than it gains, and no file, however
-made, can then spend more time on generated functions than on reading entries without them.
+generated, once it has been used a few times: for a single entry that would cost more than it gains, and no file,
+however made, can then spend more time on generated functions than on reading entries without them.
+
+All readers take the position of the entry's abbreviation code and know how long that is. Where a producer has padded
+the code, the position to give is that many bytes later.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import readers
 from dwarfgpu.objfile.forms import IMPLICIT_CONST, NO_DATA, class_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    import struct
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.attributes import AttributeDialect
-    from dwarfgpu.objfile.forms import Class
     from dwarfgpu.objfile.readers import Pick, Read, Skip
 
+    T = TypeVar("T")
+
 MAX_ATTRIBUTES = 1000
-"""An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so many."""
+"""An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so
+many."""
 FEW = 8
 """An abbreviation that has been used more often than this gets a function of its own."""
-
-
-@record
-class Specification:
-    """One attribute of an abbreviation: number, form, and the value of DW_FORM_implicit_const."""
-
-    attribute: int
-    form: int
-    implicit: int = 0
+MAX_DENSE = 1 << 14
+"""Codes from here on take three bytes and more; they are looked up in a dictionary."""
 
 
 class Abbreviation:
     """The look of an entry: tag, whether it may own others, and its attributes.
 
-    ``values`` of an entry are those that stand in its data, in order; ``slots`` says for each attribute which value it
-    has, with -1 where the value stands here.
+    The *values* of an entry are those that stand in its data, in order; `slots` says for each attribute which of them
+    it has, with -1 where the value stands in the abbreviation.
     """
 
     __slots__ = (
         "_names",
-        "_skip",
+        "_skips",
+        "_slots",
         "_uses",
+        "attributes",
         "code",
-        "codes",
         "format",
+        "forms",
         "has_children",
+        "implicit",
+        "lead",
         "read",
         "size",
-        "slots",
-        "specifications",
+        "skip",
         "structure",
         "tag",
     )
@@ -67,60 +67,64 @@ class Abbreviation:
         self,
         code: int,
         tag: int,
-        *,
-        has_children: bool,
-        specifications: tuple[Specification, ...],
+        attributes: tuple[int, ...],
+        forms: tuple[int, ...],
         format: Format,
+        *,
+        has_children: bool = False,
+        implicit: dict[int, int] | None = None,
     ) -> None:
         self.code = code
         self.tag = tag
         self.has_children = has_children
-        self.specifications = specifications
-        self.codes = tuple(each.form for each in specifications)
+        self.attributes = attributes
+        self.forms = forms
+        self.implicit = implicit
+        """The values of DW_FORM_implicit_const, by the index of their attribute."""
         self.format = format
-        slots, count = [], 0
-        for form in self.codes:
-            slots.append(-1 if form in NO_DATA else count)
-            count += form not in NO_DATA
-        self.slots = tuple(slots)
+        self.lead = 1 if code < 0x80 else (code.bit_length() + 6) // 7
+        """How many bytes the code has."""
         self._names: tuple[AttributeDialect, int, dict[str, int]] | None = None
-        self._skip: Skip | None = None
-        self._uses = 0
+        self._slots: tuple[int, ...] | None = None
+        self._uses = self._skips = 0
         self.structure: struct.Struct | None = None
-        """How the data is packed, where all values are plain numbers of fixed size."""
+        """How the entry is packed, where all values are plain numbers of fixed size. Known once it was read."""
         self.size = -1
-        """How many bytes the data has, if that is fixed."""
-        self.read: Read = self._prepare
+        """How many bytes the entry has, if that is fixed. Known once it was read."""
+        self.read: Read = self._first_read
         """(data, position) -> (next position, values). It replaces itself, so look it up each time."""
+        self.skip: Skip = self._first_skip
+        """(data, position) -> next position. So does it."""
 
     def __repr__(self) -> str:
-        return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.codes)} attributes)"
+        return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.forms)} attributes)"
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """For each attribute the index of its value."""
+        if self._slots is None:
+            slots, count = [], 0
+            for form in self.forms:
+                slots.append(-1 if form in NO_DATA else count)
+                count += form not in NO_DATA
+            self._slots = tuple(slots)
+        return self._slots
 
     def index_of(self, attribute: int) -> int:
         """Which of the attributes has a number: the first one that has; -1 for none."""
-        for i, each in enumerate(self.specifications):
-            if each.attribute == attribute:
-                return i
-        return -1
+        return self.attributes.index(attribute) if attribute in self.attributes else -1
 
     def form_of(self, attribute: int) -> int:
         """The form of the attribute with a number; 0 for none."""
-        i = self.index_of(attribute)
-        return self.codes[i] if i >= 0 else 0
-
-    def classes(self, version: int) -> tuple[Class, ...]:
-        """The class of each attribute, as far as forms say it."""
-        return tuple(class_of(each.form, each.attribute, version) for each in self.specifications)
+        return self.forms[self.attributes.index(attribute)] if attribute in self.attributes else 0
 
     def names(self, dialect: AttributeDialect, version: int) -> dict[str, int]:
         """The names of the attributes in a dialect, each with its index, in order; of two the first counts."""
         known = self._names
         if known is None or known[0] is not dialect or known[1] != version:
             found: dict[str, int] = {}
-            for i, each in enumerate(self.specifications):
-                found.setdefault(
-                    dialect.name_of(each.attribute, class_of(each.form, each.attribute, version)), i
-                )
+            for i, attribute in enumerate(self.attributes):
+                found.setdefault(dialect.name_of(attribute, class_of(self.forms[i], attribute, version)), i)
             self._names = known = (dialect, version, found)
         return known[2]
 
@@ -129,50 +133,61 @@ class Abbreviation:
         slot = self.slots[index]
         if slot >= 0:
             return values[slot]
-        each = self.specifications[index]
-        return each.implicit if each.form == IMPLICIT_CONST else True
+        return (self.implicit or {}).get(index, 0) if self.forms[index] == IMPLICIT_CONST else True
 
     # --- Readers ----------------------------------------------------------------------------------------------------
 
+    def fixed_size(self) -> int:
+        """How many bytes every such entry has; -1 where that depends on the entry."""
+        sizes = readers.sizes(self.format)
+        total = self.lead
+        for form in self.forms:
+            size = sizes.get(form, -1)
+            if size < 0:
+                return -1
+            total += size
+        return total
+
+    def picker(self, attributes: tuple[int, ...]) -> Pick:
+        """A function that decodes the values of some attributes; None for one that is not in the data."""
+        return readers.picker(self.forms, tuple(map(self.index_of, attributes)), self.format, self.lead)
+
     def prepare(self) -> None:
-        """Find out whether the size is fixed; an unknown form is an error here, when an entry uses it."""
+        """Find out whether the size is fixed. An unknown form is an error here, when an entry uses it."""
         if self._uses:
             return
-        self._uses = 1
-        structure = readers.plain_struct(self.codes, self.format)
+        structure = readers.plain_struct(self.forms, self.format, self.lead)
+        self.size = self.fixed_size()
         if structure is not None:
             self.structure = structure
-            self.size = structure.size
             self.read = _structure_reader(structure)
-        elif readers.is_known(self.codes, self.format):
-            self.read = readers.reader(self.codes, self.format)
+        elif readers.is_known(self.forms, self.format, self.lead):
+            self.read = readers.reader(self.forms, self.format, self.lead)
         else:
             self.read = self._interpret
+        self._uses = 1
 
-    def _prepare(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
+    def _first_read(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
         self.prepare()
         return self.read(data, position)
 
     def _interpret(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
         self._uses += 1
         if self._uses > FEW:
-            self.read = readers.reader(self.codes, self.format)
-        return readers.interpret(self.codes, self.format, data, position)
+            self.read = readers.reader(self.forms, self.format, self.lead)
+        return readers.interpret(self.forms, self.format, data, position + self.lead)
 
-    @property
-    def skip(self) -> Skip:
-        """A function that finds the end of the data."""
-        if self._skip is None:
-            self.prepare()
-            size = self.size
-            self._skip = (
-                readers.skipper(self.codes, self.format) if size < 0 else lambda _, position: position + size
-            )
-        return self._skip
+    def _first_skip(self, data: bytes, position: int) -> int:
+        self.prepare()
+        size = self.size
+        self.skip = self._interpret_skip if size < 0 else lambda _, start: start + size
+        return self.skip(data, position)
 
-    def picker(self, attributes: tuple[int, ...]) -> Pick:
-        """A function that decodes the values of some attributes; None for one that is not in the data."""
-        return readers.picker(self.codes, tuple(map(self.index_of, attributes)), self.format)
+    def _interpret_skip(self, data: bytes, position: int) -> int:
+        self._skips += 1
+        if self._skips > FEW:
+            self.skip = readers.skipper(self.forms, self.format, self.lead)
+        return self.read(data, position)[0]
 
 
 def _structure_reader(structure: struct.Struct) -> Read:
@@ -181,77 +196,142 @@ def _structure_reader(structure: struct.Struct) -> Read:
 
 
 class AbbreviationTable:
-    """The abbreviations of one or more units, by code."""
+    """The abbreviations from an offset to the null entry that ends them, or to the end of the section.
 
-    __slots__ = ("by_code", "extras", "low", "offset", "problem")
+    They are read as far as they are asked for. What is broken does not hide the abbreviations before it.
+    """
 
-    def __init__(self, offset: int) -> None:
+    __slots__ = ("_by_code", "_cursor", "_dense", "_format", "_kept", "_rows", "offset", "problem")
+
+    def __init__(self, data: bytes, offset: int, format: Format, section: str = ".debug_abbrev") -> None:
+        if not 0 <= offset < len(data):
+            error = MalformedFile(
+                "bad_offset",
+                f"{section} has {len(data)} bytes, no table is at {offset:#x}",
+                spec="DWARF 5, 7.5.3",
+            )
+            raise error.at(section=section, offset=offset)
         self.offset = offset
-        self.by_code: dict[int, Abbreviation] = {}
-        self.low: list[Abbreviation | None] = [None] * 128
-        """The abbreviations whose code is a single byte."""
         self.problem: MalformedFile | None = None
         """Why there may be more abbreviations than could be read."""
-        self.extras: dict[Any, Any] = {}
-        """What others keep with the table, such as which of its entries an index looks at."""
+        self._format = format
+        self._by_code: dict[int, Abbreviation] = {}
+        self._cursor: Cursor | None = Cursor(
+            data, offset, byte_order=format.byte_order, error=MalformedFile, section=section
+        )
+        self._dense: list[Abbreviation | None] | None = None
+        self._rows: list[list[int]] | None = None
+        self._kept: dict[Any, Any] = {}
 
     def get(self, code: int) -> Abbreviation:
         """The abbreviation with a code."""
-        found = self.by_code.get(code)
-        if found is None:
-            if self.problem is not None:
-                raise self.problem
-            raise MalformedFile(
-                "unknown_abbreviation",
-                f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}",
-                spec="DWARF 5, 7.5.2",
-            )
-        return found
-
-    def extra(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Something kept with the table, made when it is first asked for."""
-        found = self.extras.get(key)
-        if found is None:
-            found = self.extras[key] = make()
-        return found
-
-
-def read_table(data: bytes, offset: int, format: Format, section: str = ".debug_abbrev") -> AbbreviationTable:
-    """Read the abbreviations from an offset to the null entry that ends them, or to the end of the section.
-
-    What is broken in the table does not hide the abbreviations before it.
-    """
-    if not 0 <= offset < len(data):
-        error = MalformedFile(
-            "bad_offset",
-            f"{section} has {len(data)} bytes, no table is at {offset:#x}",
-            spec="DWARF 5, 7.5.3",
+        found = self._by_code.get(code)
+        while found is None and self._cursor is not None:
+            self._read_one(self._cursor)
+            found = self._by_code.get(code)
+        if found is not None:
+            return found
+        if self.problem is not None:
+            raise self.problem
+        raise MalformedFile(
+            "unknown_abbreviation",
+            f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}",
+            spec="DWARF 5, 7.5.2",
         )
-        raise error.at(section=section, offset=offset)
-    table = AbbreviationTable(offset)
-    cursor = Cursor(data, offset, byte_order=format.byte_order, error=MalformedFile, section=section)
-    try:
-        while cursor.position < cursor.end:
-            code = cursor.uleb()
+
+    def all(self) -> list[Abbreviation]:
+        """All that could be read, in order."""
+        while self._cursor is not None:
+            self._read_one(self._cursor)
+        return list(self._by_code.values())
+
+    def at(self, data: bytes, position: int) -> tuple[Abbreviation, int]:
+        """The abbreviation of an entry that is no null entry, and the position to give to its readers."""
+        code = data[position]
+        if code < 0x80:
+            return self.get(code), position
+        code, end = wide_code(data, position)
+        found = self.get(code)
+        return found, end - found.lead
+
+    @property
+    def dense(self) -> list[Abbreviation | None]:
+        """The abbreviations by code, for codes of one and two bytes. The last element stands for all other codes."""
+        if self._dense is None:
+            last = max((code for code in self._by_code if code < MAX_DENSE), default=0) if self.all() else 0
+            self._dense = [None] * (max(last + 1, 128) + 1)
+            for code, found in self._by_code.items():
+                if code < MAX_DENSE:
+                    self._dense[code] = found
+        return self._dense
+
+    @property
+    def rows(self) -> list[list[int]]:
+        """``rows[second][first]`` is the code that two bytes encode, or where they encode none of those the last index."""
+        if self._rows is None:
+            unused = [len(self.dense) - 1] * 256
+            self._rows = [unused] * 256
+            for code in range(128, len(self.dense)):
+                if self.dense[code] is not None:
+                    second = code >> 7
+                    if self._rows[second] is unused:
+                        self._rows[second] = unused.copy()
+                    self._rows[second][code & 0x7F | 0x80] = code
+        return self._rows
+
+    def keep(self, key: Any, make: Callable[[AbbreviationTable], T]) -> T:
+        """Something that belongs to the table, made when it is first asked for."""
+        if key not in self._kept:
+            self._kept[key] = make(self)
+        found: T = self._kept[key]
+        return found
+
+    def _read_one(self, cursor: Cursor) -> None:
+        try:
+            code = cursor.uleb() if cursor.position < cursor.end else 0
             if not code:
-                break
+                self._cursor = None
+                return
             tag = cursor.uleb()
             has_children = cursor.unsigned(1) == 1
-            found = Abbreviation(
-                code, tag, has_children=has_children, specifications=_specifications(cursor), format=format
+            implicit: dict[int, int] = {}
+            attributes, forms = _plain(cursor) or _specifications(cursor, implicit)
+        except MalformedFile as error:
+            self.problem = error
+            self._cursor = None
+            return
+        if code not in self._by_code:
+            self._by_code[code] = Abbreviation(
+                code,
+                tag,
+                attributes,
+                forms,
+                self._format,
+                has_children=has_children,
+                implicit=implicit or None,
             )
-            if code not in table.by_code:
-                table.by_code[code] = found
-                if code < 128:
-                    table.low[code] = found
-    except MalformedFile as error:
-        table.problem = error
-    return table
 
 
-def _specifications(cursor: Cursor) -> tuple[Specification, ...]:
+def _plain(cursor: Cursor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The attributes and forms, where all are single bytes and none is implicit; else None, and nothing is read."""
+    data, start = cursor.data, cursor.position
+    end = data.find(b"\0\0", start, start + 2 * 40)
+    if end < 0 or (end - start) & 1 or end + 2 > cursor.end:
+        return None
+    body = data[start:end]
+    if not body.isascii() or 0 in body:
+        return None
+    forms = body[1::2]
+    if IMPLICIT_CONST in forms:
+        return None
+    cursor.position = end + 2
+    return tuple(body[::2]), tuple(forms)
+
+
+def _specifications(cursor: Cursor, implicit: dict[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     start = cursor.position
-    found = []
+    attributes: list[int] = []
+    forms: list[int] = []
     data = cursor.data
     while True:
         position = cursor.position
@@ -261,7 +341,7 @@ def _specifications(cursor: Cursor) -> tuple[Specification, ...]:
         else:
             attribute, form = cursor.uleb(), cursor.uleb()
         if not attribute and not form:
-            return tuple(found)
+            return tuple(attributes), tuple(forms)
         if not attribute or not form:
             raise cursor.fail(
                 "bad_abbreviation",
@@ -269,12 +349,29 @@ def _specifications(cursor: Cursor) -> tuple[Specification, ...]:
                 "DWARF 5, 7.5.3",
                 position,
             )
-        if len(found) == MAX_ATTRIBUTES:
+        if len(forms) == MAX_ATTRIBUTES:
             raise cursor.fail(
                 "limit_exceeded",
                 f"an abbreviation has more than {MAX_ATTRIBUTES} attributes",
                 "DWARF 5, 2.2",
                 start,
             )
-        implicit = cursor.sleb() if form == IMPLICIT_CONST else 0
-        found.append(Specification(attribute, form, implicit))
+        if form == IMPLICIT_CONST:
+            implicit[len(forms)] = cursor.sleb()
+        attributes.append(attribute)
+        forms.append(form)
+
+
+def wide_code(data: bytes, position: int) -> tuple[int, int]:
+    """An abbreviation code of any length, and where it ends. At the end of the data it raises IndexError."""
+    code = shift = 0
+    while shift < 64:
+        byte = data[position]
+        position += 1
+        code |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return code, position
+        shift += 7
+    raise MalformedFile(
+        "leb128_overflow", "an abbreviation code has more than 64 bits", spec="DWARF 5, 7.5.2"
+    )

@@ -22,7 +22,15 @@ from dwarfgpu.objfile.offload import (
     Part,
     Scanner,
 )
-from dwarfgpu.objfile.place import KINDS, TargetId, file_uri, parse_place, parse_target, read_place, target_matches
+from dwarfgpu.objfile.place import (
+    KINDS,
+    TargetId,
+    file_uri,
+    parse_place,
+    parse_target,
+    read_place,
+    target_matches,
+)
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -111,11 +119,17 @@ class Container:
 
         content = self.content(entry)
         is_file = entry.index == 0 and not entry.id
-        name = self.name if is_file else f"{self.name}@{entry.index if self._is_ambiguous(entry) else entry.target_id}"
+        name = (
+            self.name
+            if is_file
+            else f"{self.name}@{entry.index if self._is_ambiguous(entry) else entry.target_id}"
+        )
         if content[:4] != ELF_MAGIC:
-            what = _format_of(bytes(content[:8]))
+            what = _format_of(bytes(content[:8])) if content else "empty"
             message = f"{name}: this image is {what}, not an ELF file"
-            raise Unsupported("format", message, hint="only ELF code objects have debug information that can be read")
+            raise Unsupported(
+                "format", message, hint="only ELF code objects have debug information that can be read"
+            )
         return Image(content, name=name, path=self.path)
 
     def select(self, select: str | int | None) -> Entry:
@@ -135,11 +149,15 @@ class Container:
         if text in KINDS:
             found = [entry for entry in self.entries if entry.kind == text]
             if found and not found[0].id:
-                return found[0]  # the host program itself, of which there may be an empty entry in each bundle
+                return found[
+                    0
+                ]  # the host program itself, of which there may be an empty entry in each bundle
         else:
             wanted = parse_target(text)
             matching = [entry for entry in self.entries if target_matches(self._target(entry), wanted)]
-            exact = [entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text]
+            exact = [
+                entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text
+            ]
             found = exact or matching
         found = [entry for entry in found if entry.size] or found
         return self._only(found, f"several entries are for {text}" if found else f"no entry is for {text}")
@@ -210,13 +228,26 @@ class Container:
         target, part = found.target, found.part
         plain = part.compressed is None
         offset = found.offset + (part.base if plain else 0)
-        uri = file_uri(self.path, offset, found.size) if self.path is not None and plain and found.size else None
+        uri = (
+            file_uri(self.path, offset, found.size)
+            if self.path is not None and plain and found.size
+            else None
+        )
         if not found.size:
             what = "empty"
         else:
             what = _format_of(bytes(part.raw[found.offset : found.offset + 8])) if plain else "compressed"
         return Entry(
-            index, found.id, target.kind, target.triple, target.text, offset, found.size, what, found.note, uri
+            index,
+            found.id,
+            target.kind,
+            target.triple,
+            target.text,
+            offset,
+            found.size,
+            what,
+            found.note,
+            uri,
         )
 
     def _not_a_container(self) -> MalformedFile:

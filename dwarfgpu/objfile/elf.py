@@ -37,7 +37,16 @@ MAX_SECTIONS = 1 << 20
 """A limit on the section headers of one file; each of them costs memory before it is asked for."""
 
 FILE_TYPES = {0: "NONE", 1: "REL", 2: "EXEC", 3: "DYN", 4: "CORE"}
-MACHINES = {0: "NONE", 3: "386", 40: "ARM", 62: "X86_64", 183: "AARCH64", 190: "CUDA", 224: "AMDGPU", 243: "RISCV"}
+MACHINES = {
+    0: "NONE",
+    3: "386",
+    40: "ARM",
+    62: "X86_64",
+    183: "AARCH64",
+    190: "CUDA",
+    224: "AMDGPU",
+    243: "RISCV",
+}
 OS_ABIS = {0: "SYSV", 3: "GNU", 9: "FREEBSD", 64: "AMDGPU_HSA", 65: "AMDGPU_PAL", 66: "AMDGPU_MESA3D"}
 AMDGPU_OS_ABIS = (64, 65, 66)
 """The same numbers mean something else on another machine."""
@@ -171,7 +180,9 @@ def read_header(data: memoryview, file: str) -> Header:
     layout = layout_of(8 if data[4] == 2 else 4, "little" if data[5] == 1 else "big")
     if len(data) < 16 + layout.header.size:
         size = 16 + layout.header.size
-        raise malformed(file, "truncated", f"an ELF header needs {size} bytes, {len(data)} are left", offset=0)
+        raise malformed(
+            file, "truncated", f"an ELF header needs {size} bytes, {len(data)} are left", offset=0
+        )
     # e_version and e_ehsize tell nothing that a reader could act on
     type_, machine, _, entry, phoff, shoff, flags, _, phstride, phcount, shstride, shcount, names = (
         layout.header.unpack_from(data, 16)
@@ -237,7 +248,9 @@ def read_segments(
     if there == count:
         return tuple(segments), []
     message = f"of {count} program headers, {there} are in the file"
-    return tuple(segments), [malformed(file, "truncated", message, offset=start, spec='gABI, "Program Header"')]
+    return tuple(segments), [
+        malformed(file, "truncated", message, offset=start, spec='gABI, "Program Header"')
+    ]
 
 
 def _section_header(data: memoryview, offset: int, layout: Layout) -> SectionHeader:

@@ -56,10 +56,10 @@ def open_image(
 ) -> Image:
     """Open an ELF file, or one inside a container.
 
-    ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI. ``select``
-    is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target. Without it, an
-    ELF file is opened itself, whatever it contains, and a bundle must hold a single code object. ``target_of`` tells
-    the target ID of a code object whose notes do not.
+    ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+    ``select`` is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target.
+    Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
+    ``target_of`` tells the target ID of a code object whose notes do not.
     """
     if isinstance(source, (bytes, memoryview)):
         data, path, name, start = memoryview(source), None, "<bytes>", 0
@@ -304,13 +304,15 @@ class Image:
             raise UsageError(f"{self.name}: {size} bytes cannot be read at once", kind="too_large")
         for segment in self.segments:
             start = address - segment.address
-            if segment.type == PT_LOAD and 0 <= start and start + size <= segment.memory_size:
+            if segment.type == PT_LOAD and start >= 0 and start + size <= segment.memory_size:
                 there = max(0, min(size, segment.file_size - start))
                 offset = segment.offset + start
                 data = bytes(self.data[offset : offset + there])
                 if len(data) < there:
                     message = f"the segment at {segment.address:#x} is not whole in the file"
-                    raise malformed(self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"')
+                    raise malformed(
+                        self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"'
+                    )
                 return data + bytes(size - there)
         raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
 

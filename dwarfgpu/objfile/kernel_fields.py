@@ -243,12 +243,19 @@ def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int |
 
 
 def violations(
-    table: tuple[BitField, ...], words: dict[str, int], generation: int | None, allowed: frozenset[str] = frozenset()
+    table: tuple[BitField, ...],
+    words: dict[str, int],
+    generation: int | None,
+    allowed: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
     """What is not 0 and must be."""
     result = []
     for row in table:
-        known = row.first <= generation <= row.last if generation is not None else (row.first, row.last) == (GFX6, LAST)
+        known = (
+            row.first <= generation <= row.last
+            if generation is not None
+            else (row.first, row.last) == (GFX6, LAST)
+        )
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
         if known and row.zero and value and row.name not in allowed:
             last = row.shift + row.width - 1

@@ -8,7 +8,7 @@ behind them; the CLRX assembler writes the same.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf import EM_AMDGPU, malformed
@@ -244,25 +244,41 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     kernels = []
     for name, symbol in found.items():
         try:
-            kernels.append(_kernel(image, name, symbol, said, generation))
+            kernel = _kernel(image, name, symbol, _described(said, name), generation)
+            kernels.append(kernel)
+            if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
+                message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
+                problems.append(
+                    malformed(image.name, "misaligned", message, spec='AMDGPU usage, "Kernel Descriptor"')
+                )
         except DwarfGpuError as error:
             problems.append(error)
-            described = _described(said, name)
-            kernels.append(Kernel(name, symbol, None, None, described, None, None))
-    for said_symbol, kernel in said.items():
+            kernels.append(Kernel(name, symbol, None, None, _described(said, name), None, None))
+    for said_symbol, described in said.items():
         name = _kernel_name(said_symbol)
         if name not in found:
             message = f"the kernel {name} has metadata, but there is no symbol {said_symbol}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
-            kernels.append(Kernel(name, None, None, None, kernel, None, None))
+            kernels.append(Kernel(name, None, None, None, described, None, None))
     return Kernels(tuple(kernels), metadata, processor, tuple(problems))
 
 
 def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     """Read the 64 bytes of a kernel descriptor."""
-    group, private, kernarg, reserved0, offset, reserved1, rsrc3, rsrc1, rsrc2, properties, preload, reserved3 = (
-        DESCRIPTOR.unpack(data)
-    )
+    (
+        group,
+        private,
+        kernarg,
+        reserved0,
+        offset,
+        reserved1,
+        rsrc3,
+        rsrc1,
+        rsrc2,
+        properties,
+        preload,
+        reserved3,
+    ) = DESCRIPTOR.unpack(data)
     words = {RSRC1: rsrc1, RSRC2: rsrc2, RSRC3: rsrc3, PROPERTIES: properties, PRELOAD: preload}
     wrong = list(violations(DESCRIPTOR_FIELDS, words, generation))
     reserved = ((12, reserved0), (24, int.from_bytes(reserved1, "little")), (60, reserved3))
@@ -285,7 +301,8 @@ def parse_kernel_code(data: bytes) -> KernelCode:
     if loader_symbol:
         wrong.append(f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}")
     fields = decode(CODE_FIELDS, words, generation)
-    return KernelCode(*head, loader_symbol, directives, generation, fields, tuple(wrong))
+    values: list[Any] = [*head, loader_symbol, directives, generation, fields, tuple(wrong)]
+    return KernelCode(*values)
 
 
 # --- Finding them -------------------------------------------------------------------------------------------------
@@ -297,7 +314,9 @@ def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
     for symbol in image.symbols():
         if symbol.section is None:
             continue
-        is_descriptor = symbol.name.endswith(".kd") and (symbol.size == DESCRIPTOR_SIZE or symbol.name in said)
+        is_descriptor = symbol.name.endswith(".kd") and (
+            symbol.size == DESCRIPTOR_SIZE or symbol.name in said
+        )
         if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
             found.setdefault(_kernel_name(symbol.name), symbol)
     return found
@@ -313,7 +332,7 @@ def _described(said: dict[str, KernelMetadata], name: str) -> KernelMetadata | N
 
 
 def _kernel(
-    image: Image, name: str, symbol: Symbol, said: dict[str, KernelMetadata], generation: int | None
+    image: Image, name: str, symbol: Symbol, described: KernelMetadata | None, generation: int | None
 ) -> Kernel:
     descriptor = code = None
     if symbol.type_number == STT_AMDGPU_HSA_KERNEL:
@@ -326,11 +345,7 @@ def _kernel(
         function = image.symbol_named(name)
         size = function.size if function is not None and function.is_defined else None
     # in a relocatable file the relocation of the offset has made the sum an offset in the section of the code
-    entry = symbol.value + offset
-    if entry % ENTRY_ALIGNMENT:
-        message = f"the code of the kernel {name} at {entry:#x} is not aligned to {ENTRY_ALIGNMENT} bytes"
-        image.problems.append(malformed(image.name, "misaligned", message, spec='AMDGPU usage, "Kernel Descriptor"'))
-    return Kernel(name, symbol, descriptor, code, _described(said, name), entry, size)
+    return Kernel(name, symbol, descriptor, code, described, symbol.value + offset, size)
 
 
 # --- What fields mean together ------------------------------------------------------------------------------------

@@ -245,6 +245,9 @@ class ListTable:
             raise self._error("bad_offset", f"list {index} begins at {place:#x}, past the end of its table")
         return place
 
+    def __iter__(self) -> Iterator[int]:
+        return (self[index] for index in range(len(self)))
+
     def _error(self, kind: str, message: str) -> MalformedFile:
         error = MalformedFile(kind, message, spec="DWARF 5, 7.28")
         return error.at(section=self.section, offset=self.header.start)  # type: ignore[no-any-return]

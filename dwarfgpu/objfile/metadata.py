@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import MalformedFile, Unsupported
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.elf import malformed
 from dwarfgpu.objfile.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 from dwarfgpu.records import record
@@ -135,7 +135,12 @@ _REQUIRED = (".name", ".symbol", ".kernarg_segment_size", ".group_segment_fixed_
              ".kernarg_segment_align", ".wavefront_size", ".max_flat_workgroup_size")  # fmt: skip
 
 # The keys of V2 and those of V3 for the same
-_V2_KERNEL = {"Name": ".name", "SymbolName": ".symbol", "Language": ".language", "LanguageVersion": ".language_version"}
+_V2_KERNEL = {
+    "Name": ".name",
+    "SymbolName": ".symbol",
+    "Language": ".language",
+    "LanguageVersion": ".language_version",
+}
 _V2_ATTRIBUTES = {
     "ReqdWorkGroupSize": ".reqd_workgroup_size", "WorkGroupSizeHint": ".workgroup_size_hint",
     "VecTypeHint": ".vec_type_hint", "RuntimeHandle": ".device_enqueue_symbol",
@@ -249,7 +254,9 @@ class _Reader:
         from dwarfgpu.objfile.yamltext import parse_yaml
 
         text = data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
-        return parse_yaml(text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml"))
+        return parse_yaml(
+            text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml")
+        )
 
     def _malformed(self, message: str, kind: str = "bad_metadata") -> MalformedFile:
         place, offset = self._where
@@ -289,7 +296,9 @@ class _Reader:
 
     def _fields(self, item: dict[Any, Any], fields: dict[str, type]) -> dict[str, Any]:
         values = {key[1:]: self._value(item.get(key), kind, key) for key, kind in fields.items()}
-        values["other"] = {str(key): value for key, value in item.items() if key not in fields and key != ".args"}
+        values["other"] = {
+            str(key): value for key, value in item.items() if key not in fields and key != ".args"
+        }
         return values
 
     def _kernel(self, item: dict[Any, Any]) -> KernelMetadata:
@@ -297,7 +306,9 @@ class _Reader:
         missing = [key for key in _REQUIRED if item.get(key) is None]
         if missing:
             self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
-        arguments = [self._fields(argument, _ARGUMENT_FIELDS) for argument in self._maps(item.get(".args"), ".args")]
+        arguments = [
+            self._fields(argument, _ARGUMENT_FIELDS) for argument in self._maps(item.get(".args"), ".args")
+        ]
         end = 0
         for argument in arguments:
             align, size = argument["align"], argument["size"] or 0

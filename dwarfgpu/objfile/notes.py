@@ -176,7 +176,11 @@ def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> 
             raise malformed(image.name, "truncated", message, section=place, offset=position)
         owner = bytes(content[position + 12 : position + 12 + name_size]).split(b"\0", 1)[0]
         yield Note(
-            owner.decode("utf-8", "backslashreplace"), type_, bytes(content[start : start + size]), place, position
+            owner.decode("utf-8", "backslashreplace"),
+            type_,
+            bytes(content[start : start + size]),
+            place,
+            position,
         )
         position = start + size
         position += -position % step
@@ -194,7 +198,9 @@ def hsa_notes(image: Image) -> HsaNotes:
             found[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
         except struct.error:
             message = f"{note.type_name} has only {len(note.data)} bytes"
-            problems.append(malformed(image.name, "truncated", message, section=note.place, offset=note.offset))
+            problems.append(
+                malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
+            )
     version = found.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
     isa = found.get(NT_AMD_HSA_ISA_VERSION)
     name = found.get(NT_AMD_HSA_ISA_NAME)

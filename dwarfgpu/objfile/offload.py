@@ -166,7 +166,9 @@ class Scanner:
                 message = f"the table of a bundle ends in entry {index} of {count}"
                 raise malformed(self.file, "truncated", message, offset=part.base, spec=SPEC)
             id_ = bytes(head[name:position]).decode("utf-8", "backslashreplace")
-            yield self._checked(Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size)
+            yield self._checked(
+                Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size
+            )
 
     def _checked(self, found: Found, available: int) -> Found:
         """An entry that lies inside its part, or one without bytes that remembers why."""

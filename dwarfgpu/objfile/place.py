@@ -1,7 +1,8 @@
 """Where an image is: what a user writes to name a file, or a code object inside one.
 
-``FILE``, ``FILE@gfx90a``, ``FILE@2``, and the code object URIs of AMDGPU usage, "Loaded Code Object Path Uniform Resource
-Identifier". Also the target IDs by which a code object is chosen ("Target ID" and Clang's Offload Bundler page).
+``FILE``, ``FILE@gfx90a``, ``FILE@2``, and the code object URIs of AMDGPU usage, "Loaded Code Object Path Uniform
+Resource Identifier". Also the target IDs by which a code object is chosen ("Target ID", and Clang's page "Offload
+Bundler"). ``os`` and ``open`` stand for ``pathlib`` here, whose import takes as long as starting the interpreter.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ class Place:
     @property
     def name(self) -> str:
         """What messages call it."""
-        return self.path if self.size is None and not self.offset else file_uri(self.path, self.offset, self.size)
+        return (
+            self.path
+            if self.size is None and not self.offset
+            else file_uri(self.path, self.offset, self.size)
+        )
 
 
 @record
@@ -63,7 +68,7 @@ def parse_place(text: str) -> Place:
         message = "a memory:// URI names a code object in a process, which cannot be read here"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
-    if at and not os.path.exists(text) and os.path.exists(path):
+    if at and not os.path.exists(text) and os.path.exists(path):  # noqa: PTH110
         return Place(path, select)
     return Place(text)
 
@@ -132,7 +137,7 @@ def read_place(place: Place) -> memoryview:
 
 
 def _read_file(path: str) -> memoryview:
-    with open(path, "rb") as file:
+    with open(path, "rb") as file:  # noqa: PTH123
         size = os.fstat(file.fileno()).st_size
         if size >= MAP_FROM:
             import mmap

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.forms import FIXED, NO_DATA, fixed_size, form, read_value
+from dwarfgpu.objfile.forms import FIXED, FORMS, NO_DATA, fixed_size, form, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.forms import Encoding
 
     Read: TypeAlias = Callable[[bytes, int], tuple[int, tuple[Any, ...]]]
-    """(data, position) -> (next position, values). Forms without data have no value."""
+    """(data, position of the code) -> (next position, values). Forms without data have no value."""
     Pick: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
-    """(data, position) -> (next position, chosen values...)."""
+    """(data, position of the code) -> (next position, chosen values...)."""
     Skip: TypeAlias = Callable[[bytes, int], int]
-    """(data, position) -> next position."""
+    """(data, position of the code) -> next position."""
 
 FAILURES = (IndexError, ValueError, struct.error, OverflowError)
 """What the end of the data does to a generated function; `truncated` makes an error of it."""
@@ -37,6 +37,7 @@ FAILURES = (IndexError, ValueError, struct.error, OverflowError)
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _MAX_CACHED = 4096
 _cache: dict[tuple[Any, ...], Any] = {}
+_sizes: dict[Format, dict[int, int]] = {}
 
 
 def truncated(offset: int, section: str) -> MalformedFile:
@@ -48,9 +49,18 @@ def truncated(offset: int, section: str) -> MalformedFile:
 # --- What a table asks for ----------------------------------------------------------------------------------------
 
 
-def plain_struct(codes: tuple[int, ...], format: Format) -> struct.Struct | None:
+def sizes(format: Format) -> dict[int, int]:
+    """The size of the values of each form that has a fixed one."""
+    found: dict[int, int] | None = _sizes.get(format)
+    if found is None:
+        every = ((code, fixed_size(form.encoding, format)) for code, form in FORMS.items())
+        found = _sizes[format] = {code: size for code, size in every if size is not None}
+    return found
+
+
+def plain_struct(codes: tuple[int, ...], format: Format, lead: int) -> struct.Struct | None:
     """The structure of an entry whose values are all plain numbers of fixed size."""
-    text = ""
+    text = f"{lead}x"
     for code in codes:
         encoding = form(code).encoding
         size = fixed_size(encoding, format)
@@ -60,43 +70,43 @@ def plain_struct(codes: tuple[int, ...], format: Format) -> struct.Struct | None
     return struct.Struct(_order(format) + text)
 
 
-def reader(codes: tuple[int, ...], format: Format) -> Read:
+def reader(codes: tuple[int, ...], format: Format, lead: int) -> Read:
     """A function that decodes all values of an entry."""
-    key = ("read", codes, format)
+    key = ("read", codes, format, lead)
     found: Read | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format).read())
+    return found or _keep(key, _Writer(codes, format, lead).read())
 
 
-def picker(codes: tuple[int, ...], wanted: tuple[int, ...], format: Format) -> Pick:
+def picker(codes: tuple[int, ...], wanted: tuple[int, ...], format: Format, lead: int) -> Pick:
     """A function that decodes some values, given by the index of their form.
 
     For -1, and for a form whose value stands in the abbreviation, it returns None.
     """
-    key = ("pick", codes, wanted, format)
+    key = ("pick", codes, wanted, format, lead)
     found: Pick | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format, wanted).pick())
+    return found or _keep(key, _Writer(codes, format, lead, wanted).pick())
 
 
-def skipper(codes: tuple[int, ...], format: Format) -> Skip:
+def skipper(codes: tuple[int, ...], format: Format, lead: int) -> Skip:
     """A function that finds the end of an entry."""
-    shape: list[int | str] = []  # entries that differ in values of fixed size alone share a function
+    shape: list[int | str] = [lead]  # entries that differ in values of fixed size alone share a function
     for code in codes:
         encoding = form(code).encoding
         size = fixed_size(encoding, format)
         if size is None:
             shape.append("uleb" if encoding == "sleb" else encoding)
-        elif shape and isinstance(shape[-1], int):
+        elif isinstance(shape[-1], int):
             shape[-1] += size
         else:
             shape.append(size)
     key = ("skip", tuple(shape), format)
     found: Skip | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format, ()).skip())
+    return found or _keep(key, _Writer(codes, format, lead, ()).skip())
 
 
-def is_known(codes: tuple[int, ...], format: Format) -> bool:
+def is_known(codes: tuple[int, ...], format: Format, lead: int) -> bool:
     """Whether `reader` has a function for these forms already."""
-    return ("read", codes, format) in _cache
+    return ("read", codes, format, lead) in _cache
 
 
 def interpret(
@@ -178,13 +188,15 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
 class _Writer:
     """Writes one function. ``k`` counts the bytes since the position that the variable ``p`` holds."""
 
-    def __init__(self, codes: tuple[int, ...], format: Format, wanted: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, codes: tuple[int, ...], format: Format, lead: int, wanted: tuple[int, ...] | None = None
+    ) -> None:
         self.codes = codes
         self.format = format
         self.order = format.byte_order
         self.wanted = range(len(codes)) if wanted is None else wanted
         self.lines: list[str] = []
-        self.k = 0
+        self.k = lead  # the abbreviation code
         self.fields: list[tuple[int, str, str]] = []  # (offset from p, structure code, name) not yet read
         self.after: list[str] = []  # what to do once they are
         self.scope: dict[str, Any] = {"uleb": _uleb, "sleb": _sleb, "from_bytes": int.from_bytes}
@@ -310,11 +322,10 @@ class _Writer:
 
     def _indirect(self, code: int, name: str | None) -> None:
         self._flush()
-        format = self.format
 
         def indirect(data: bytes, position: int) -> tuple[Any, int]:
-            cursor = Cursor(data, position, byte_order=format.byte_order, error=MalformedFile)
-            return read_value(cursor, code, format), cursor.position
+            cursor = Cursor(data, position, byte_order=self.order, error=MalformedFile)
+            return read_value(cursor, code, self.format), cursor.position
 
         self.scope["indirect"] = indirect
         self.lines.append(f"{name or 'n'}, p = indirect(d, {self._here()})")

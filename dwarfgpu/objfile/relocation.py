@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.elf import Layout
 
-SPEC = 'AMDGPU usage, "Relocation Records"'
+SPECS = {EM_AMDGPU: 'AMDGPU usage, "Relocation Records"', EM_X86_64: "x86-64 ABI, 4.4"}
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
 NOTHING = "nothing"
@@ -79,7 +79,12 @@ X86_64 = _rules(
         (1, "64", 8, ABSOLUTE),
         (2, "PC32", 4, RELATIVE),
         (3, "GOT32", 4, NEEDS_GOT),
-        (4, "PLT32", 4, RELATIVE),  # what it calls is defined somewhere: no linkage table is needed to find it
+        (
+            4,
+            "PLT32",
+            4,
+            RELATIVE,
+        ),  # what it calls is defined somewhere: no linkage table is needed to find it
         (5, "COPY", 0, NEEDS_LOAD),
         (6, "GLOB_DAT", 8, NEEDS_LOAD),
         (7, "JUMP_SLOT", 8, NEEDS_LOAD),
@@ -92,7 +97,12 @@ X86_64 = _rules(
         (14, "8", 1, ABSOLUTE),
         (15, "PC8", 1, RELATIVE),
         (16, "DTPMOD64", 8, NEEDS_TLS),
-        (17, "DTPOFF64", 8, ABSOLUTE),  # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
+        (
+            17,
+            "DTPOFF64",
+            8,
+            ABSOLUTE,
+        ),  # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
         (18, "TPOFF64", 8, NEEDS_TLS),
         (19, "TLSGD", 4, NEEDS_TLS),
         (20, "TLSLD", 4, NEEDS_TLS),
@@ -136,30 +146,38 @@ class Relocations:
 
 
 def relocate(
-    data: bytearray, address: int, relocations: Relocations, machine: int, layout: Layout, *, file: str, section: str
+    data: bytearray,
+    address: int,
+    relocations: Relocations,
+    machine: int,
+    layout: Layout,
+    *,
+    file: str,
+    section: str,
 ) -> None:
     """Apply relocations to the content of the section at ``address``."""
     if relocations.type == SHT_CREL:
         message = f"{file}: compact relocations (SHT_CREL) of {section} are not supported"
-        raise Unsupported("relocation", message, spec="gABI", hint="link the file, or assemble it without --crel")
-    rules = RULES.get(machine)
-    if rules is None:
+        raise Unsupported(
+            "relocation", message, spec="gABI", hint="link the file, or assemble it without --crel"
+        )
+    if machine not in RULES:
         message = f"{file}: relocations of machine {machine} in {section} are not supported"
         raise Unsupported("relocation", message, hint="link the file first")
-    Relocator(data, address, relocations, rules, layout, file, section).run()
+    Relocator(data, address, relocations, machine, layout, file, section).run()
 
 
 class Relocator:
     """Applies the rows of one relocation section."""
 
-    __slots__ = ("_address", "_data", "_file", "_layout", "_relocations", "_rules", "_section")
+    __slots__ = ("_address", "_data", "_file", "_layout", "_relocations", "_rules", "_section", "_spec")
 
     def __init__(
         self,
         data: bytearray,
         address: int,
         relocations: Relocations,
-        rules: dict[int, Rule],
+        machine: int,
         layout: Layout,
         file: str,
         section: str,
@@ -167,7 +185,8 @@ class Relocator:
         self._data = data
         self._address = address
         self._relocations = relocations
-        self._rules = rules
+        self._rules = RULES[machine]
+        self._spec = SPECS[machine]
         self._layout = layout
         self._file = file
         self._section = section
@@ -185,7 +204,9 @@ class Relocator:
         order = "<" if layout.byte_order == "little" else ">"
         write32 = struct.Struct(order + "I").pack_into
         write64 = struct.Struct(order + "Q").pack_into
-        plain = {n: rule.width for n, rule in self._rules.items() if rule.formula == ABSOLUTE and not rule.shift}
+        plain = {
+            n: rule.width for n, rule in self._rules.items() if rule.formula == ABSOLUTE and not rule.shift
+        }
         absolute32 = {n for n, width in plain.items() if width == 4}
         absolute64 = {n for n, width in plain.items() if width == 8}
         end32, end64 = len(data) - 4, len(data) - 8
@@ -211,12 +232,16 @@ class Relocator:
         if rule.formula == NOTHING:
             return
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
-            message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked has not"
+            message = (
+                f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked has not"
+            )
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
         if offset + rule.width > len(self._data):
             raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
         if symbol >= len(self._relocations.values):
-            raise self._malformed("bad_symbol", f"{rule.name} names symbol {symbol}, which is not there", offset)
+            raise self._malformed(
+                "bad_symbol", f"{rule.name} names symbol {symbol}, which is not there", offset
+            )
         order = self._layout.byte_order
         end = offset + rule.width
         if addend is None:
@@ -242,9 +267,9 @@ class Relocator:
         return (target - place - 4) // 4
 
     def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
-        return malformed(self._file, kind, message, section=self._section, offset=offset, spec=SPEC)
+        return malformed(self._file, kind, message, section=self._section, offset=offset, spec=self._spec)
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
-        error = Unsupported("relocation", message, spec=SPEC, hint=hint)
+        error = Unsupported("relocation", message, spec=self._spec, hint=hint)
         error.at(section=self._section, offset=offset)
         return error

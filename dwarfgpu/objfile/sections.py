@@ -99,7 +99,12 @@ class Section:
             there = max(0, len(data) - start)
             message = f"section {self.name} needs {size} bytes at {start:#x} of the file, {there} are left"
             raise malformed(
-                self._image.name, "truncated", message, section=self.name, offset=there, spec='gABI, "Sections"'
+                self._image.name,
+                "truncated",
+                message,
+                section=self.name,
+                offset=there,
+                spec='gABI, "Sections"',
             )
         return data[start : start + size]
 
@@ -113,7 +118,11 @@ class Section:
     @property
     def view(self) -> memoryview:
         """The same content without a copy, where the file holds it as it is."""
-        if self._data is None and self.compression is None and not self._image.relocation_sections(self.index):
+        if (
+            self._data is None
+            and self.compression is None
+            and not self._image.relocation_sections(self.index)
+        ):
             return self.raw
         return memoryview(self.data)
 

@@ -141,7 +141,7 @@ class SymbolTable:
         """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
         result = []
         for index in range(self.count):
-            _, info, _, place, value, _ = self._row(index)
+            _, _, _, place, value, _ = self._row(index)
             place, section = self._place(index, place)
             if section is not None:
                 # in a relocatable file the value is an offset in the section, whose address is nearly always 0

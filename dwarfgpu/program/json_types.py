@@ -133,7 +133,7 @@ class LocationReader:
         if not node.is_object:
             generic = types.generic(self.target.address_size)
             return Value(generic, node.pattern(generic.bit_size))
-        if "value" in node.value:
+        if "value" in node.value or "type" in node.value:
             fields = node.fields(("value", "type"), ("kind",))
             if "kind" in fields:
                 fields["kind"].choice(("value",))

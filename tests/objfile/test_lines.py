@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import line_header
 from dwarfgpu.objfile.line_header import FileEntry, join
 from dwarfgpu.objfile.lines import LineTable, line_table, line_tables
+from tests.builders import compiled
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
 
@@ -482,9 +486,10 @@ def test_a_broken_table_does_not_hide_the_next():
 # --- From addresses to lines --------------------------------------------------------------------------------------
 
 TWO = (
-    ("set_address", 0x2000), ("set_file", 1), ("set_column", 7), ("special", 0, 4), ("special", 4, 1), ("special", 0, 1),
-    ("special", 4, -3), ("advance_pc", 8), "end_sequence",
-    ("set_address", 0x1000), ("special", 0, 4), ("advance_pc", 4), ("set_file", 0), ("special", 0, 0), ("advance_pc", 4), "end_sequence",
+    ("set_address", 0x2000), ("set_file", 1), ("set_column", 7), ("special", 0, 4), ("special", 4, 1),
+    ("special", 0, 1), ("special", 4, -3), ("advance_pc", 8), "end_sequence",
+    ("set_address", 0x1000), ("special", 0, 4), ("advance_pc", 4), ("set_file", 0), ("special", 0, 0),
+    ("advance_pc", 4), "end_sequence",
 )  # fmt: skip
 
 
@@ -640,6 +645,117 @@ def test_files_by_name(name, expected):
 )
 def test_paths(directory, name, path):
     assert join(directory, name) == path
+
+
+# --- What llvm-dwarfdump says -------------------------------------------------------------------------------------
+
+GCC = [
+    ("gcc", f"-gdwarf-{v} -O{o} {more}")
+    for v in (2, 3, 4, 5)
+    for o, more in ((0, ""), (2, "-ffunction-sections"))
+]
+GCC += [("gcc", "-gdwarf-5 -gdwarf64 -O2"), ("gcc", "-gdwarf-4 -gdwarf64 -O1 -gno-as-loc-support")]
+CLANG = [(t, f"-gdwarf-{v} -O{o}") for t in ("x86-64", "amdgcn") for v in (2, 3, 4, 5) for o in (0, 2)]
+CLANG += [(t, f"-gdwarf-{v} -O2") for t in ("i386", "ppc64") for v in (4, 5)]
+CLANG += [(t, "-gdwarf-5 -gdwarf64 -O2 -gembed-source") for t in ("x86-64", "amdgcn", "ppc64")]
+CLANG += [
+    ("x86-64", "-gdwarf-4 -gdwarf64 -O2"),
+    ("x86-64", "-gdwarf-5 -O1 -fdebug-prefix-map=/=rel -ffunction-sections"),
+]
+
+
+def dumped_tables(text):
+    """The tables of ``llvm-dwarfdump --debug-line``: offset, header, directories, files, rows."""
+    for block in re.split(r"^debug_line\[", text, flags=re.MULTILINE)[1:]:
+        fields = dict(re.findall(r"^ *(\w+): (.+)$", block.partition("standard_opcode")[0], re.MULTILINE))
+        directories = re.findall(r'^include_directories\[ *\d+\] = "(.*)"$', block, re.MULTILINE)
+        entries = re.split(r"^file_names\[", block, flags=re.MULTILINE)[1:]
+        files = [dict(re.findall(r"^ *(\w+): (.+)$", e.partition("\n\n")[0], re.MULTILINE)) for e in entries]
+        rows = re.findall(
+            r"^0x([0-9a-f]{16}) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) *(.*)$", block, re.MULTILINE
+        )
+        rows = [(int(a, 16), *map(int, numbers), tuple(flags.split())) for a, *numbers, flags in rows]
+        yield int(block.partition("]")[0], 16), fields, directories, files, rows
+
+
+def as_dumped(row):
+    flags = tuple(
+        name
+        for name in ("is_stmt", "basic_block", "prologue_end", "epilogue_begin", "end_sequence")
+        if getattr(row, name)
+    )
+    return (row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags)
+
+
+HEADER = {
+    "version": "version",
+    "min_inst_length": "min_instruction_length",
+    "max_ops_per_inst": "max_operations",
+    "default_is_stmt": "default_is_stmt",
+    "line_base": "line_base",
+    "line_range": "line_range",
+    "opcode_base": "opcode_base",
+    "address_size": "address_size",
+}
+
+
+@pytest.mark.parametrize("compiler, options", GCC + CLANG)
+def test_tables_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, require_tool):
+    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+    found = compiled.sections(path)
+    expected = list(dumped_tables(compiled.dumped(path, require_tool, "--debug-line")))
+    tables = list(
+        line_tables(
+            found[".debug_line"],
+            byte_order=compiled.byte_order(path),
+            string_at=compiled.string_reader(found),
+            address_size=4 if compiler == "i386" else 8,
+        )
+    )
+    assert len(tables) == len(expected) >= 2
+
+    for mine, (offset, fields, directories, files, rows) in zip(tables, expected, strict=True):
+        header = mine.header
+        assert mine.error is None
+        assert header.offset == offset
+        assert header.offset_size == (8 if fields["format"] == "DWARF64" else 4)
+        for name, value in fields.items():
+            assert name not in HEADER or int(getattr(header, HEADER[name])) == int(value)
+        assert list(header.directories) == directories
+        assert [entry.name for entry in header.files] == [entry["name"].strip('"') for entry in files]
+        assert [entry.directory for entry in header.files] == [int(entry["dir_index"]) for entry in files]
+        assert [entry.md5.hex() if entry.md5 else None for entry in header.files] == [
+            e.get("md5_checksum") for e in files
+        ]
+        assert [entry.source is not None for entry in header.files] == ["source" in entry for entry in files]
+        assert all(entry.source in {None, compiled.SOURCE} for entry in header.files)
+        assert [as_dumped(row) for row in mine.rows] == rows
+        assert len(rows) > 10
+
+
+def test_embedded_sources_are_kept(tmp_path, require_tool):
+    path = compiled.compiled(tmp_path, require_tool, "amdgcn", "-gdwarf-5 -gembed-source")
+    found = compiled.sections(path)
+    first, _ = line_tables(found[".debug_line"], string_at=compiled.string_reader(found))
+    assert first.file(0).source == compiled.SOURCE
+    assert first.path(0) == str(tmp_path / "first.c")
+
+
+@pytest.mark.parametrize("compiler, options", [("x86-64", "-gdwarf-5 -O2"), ("x86-64", "-gdwarf-4 -O2")])
+def test_positions_are_what_the_symbolizer_prints(compiler, options, tmp_path, require_tool):
+    symbolizer = require_tool("llvm-symbolizer-22", "llvm-symbolizer")
+    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+    found = compiled.sections(path)
+    tables = list(line_tables(found[".debug_line"], string_at=compiled.string_reader(found)))
+    addresses = [a for mine in tables for start, end in mine.ranges() for a in range(start, end)]
+    command = [symbolizer, "--no-inlines", "--functions=none", "--obj", path, *map(hex, addresses)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    positions = []
+    for address in addresses:
+        [[mine, span]] = [[mine, span] for mine in tables for span in mine.at(address)]
+        positions.append(f"{mine.path(span.row.file, str(tmp_path))}:{span.row.line}:{span.row.column}")
+        assert span in mine.spans(span.row.line, {span.row.file}, span.row.column)
+    assert positions == printed
 
 
 # --- Anything -----------------------------------------------------------------------------------------------------

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import re
+import subprocess
+from functools import partial
 
 import pytest
+from elftools.dwarf.locationlists import LocationParser
+from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import lists, location_lists, range_lists
-from dwarfgpu.objfile.addresses import AddressTable
+from dwarfgpu.objfile.addresses import AddressTable, address_table
 from dwarfgpu.objfile.lists import ListContext, list_table, list_table_at, list_tables
 from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.range_lists import raw_range_list, read_range_list
+from tests.builders import compiled
 from tests.builders.lists import (
     contribution,
     gnu_loclist,
@@ -444,6 +450,175 @@ def test_an_index_that_leads_nowhere(data, index, kind):
 def test_a_base_that_is_none():
     with pytest.raises(MalformedFile, match=r"no table of \.debug_rnglists has its base at 0xd"):
         list_table(table_of_lists(b"\x00"), 13, section=".debug_rnglists")
+
+
+# --- What llvm-dwarfdump and pyelftools say -----------------------------------------------------------------------
+
+PRODUCERS = [("gcc", f"-gdwarf-{v} -O2 {more}") for v in (2, 3, 4, 5) for more in ("", "-ffunction-sections")]
+PRODUCERS += [
+    ("gcc", "-gdwarf-5 -gdwarf64 -O2"),
+]
+PRODUCERS += [(t, f"-gdwarf-{v} -O2") for t in ("x86-64", "amdgcn", "i386", "ppc64") for v in (2, 4, 5)]
+PRODUCERS += [(t, "-gdwarf-5 -gdwarf64 -O2 -ffunction-sections") for t in ("x86-64", "amdgcn")]
+
+UNIT = re.compile(
+    r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE
+)
+LIST = re.compile(
+    r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$",
+    re.MULTILINE,
+)
+
+
+def dumped_lists(text):
+    """The lists of ``llvm-dwarfdump --debug-info``, each with what its unit says."""
+    parts = UNIT.split(text)
+    for format_, version, size, dies in zip(*[iter(parts[1:])] * 4, strict=True):
+        unit = {
+            "version": int(version, 16),
+            "size": int(size, 16),
+            "offset_size": 8 if format_ == "DWARF64" else 4,
+        }
+        for name in ("low_pc", "addr_base", "loclists_base", "rnglists_base"):
+            value = re.search(rf"DW_AT_{name}\t\(0x(\w+)\)", dies)
+            unit[name] = int(value[1], 16) if value else None
+        for name, index, offset, lines in LIST.findall(dies):
+            spans = re.findall(r"\[0x(\w+), 0x(\w+)\)", lines)
+            yield (
+                unit,
+                name,
+                int(index, 16) if index else None,
+                int(offset, 16),
+                [(int(a, 16), int(b, 16)) for a, b in spans],
+            )
+
+
+def context_of_unit(unit, found, order):
+    addresses = None
+    if unit["addr_base"] is not None:
+        addresses = address_table(
+            found[".debug_addr"],
+            unit["addr_base"],
+            version=unit["version"],
+            address_size=unit["size"],
+            byte_order=order,
+            offset_size=unit["offset_size"],
+        ).__getitem__
+    return ListContext(unit["size"], order, unit["low_pc"], addresses)
+
+
+@pytest.mark.parametrize("compiler, options", PRODUCERS)
+def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, require_tool):
+    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+    found, order = compiled.sections(path), compiled.byte_order(path)
+    seen = 0
+    for unit, name, index, offset, spans in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
+        new, old = (
+            (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
+        )
+        section = new if unit["version"] >= 5 else old
+        if index is not None:
+            base = unit["rnglists_base" if name == "ranges" else "loclists_base"]
+            table = list_table(
+                found[section], base, section=section, offset_size=unit["offset_size"], byte_order=order
+            )
+            assert table[index] == offset
+        reader = read_range_list if name == "ranges" else read_location_list
+        mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
+        assert mine.error is None
+        assert [(entry.start, entry.end) for entry in mine.entries] == spans
+        seen += 1
+    assert seen > 5
+
+
+@pytest.mark.parametrize("compiler, options", PRODUCERS)
+def test_lists_are_what_pyelftools_reads(compiler, options, tmp_path, require_tool):
+    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+    found, order = compiled.sections(path), compiled.byte_order(path)
+    seen = 0
+    with path.open("rb") as stream:
+        dwarf = ELFFile(stream).get_dwarf_info()
+        parser = LocationParser(dwarf.location_lists())
+        for unit in dwarf.iter_CUs():
+            top = unit.get_top_DIE().attributes
+            base = top["DW_AT_low_pc"].value if "DW_AT_low_pc" in top else None
+            context = ListContext(unit["address_size"], order, base, partial(dwarf.get_addr, unit))
+            section = ".debug_loclists" if unit["version"] >= 5 else ".debug_loc"
+            for die in unit.iter_DIEs():
+                for attribute in die.attributes.values():
+                    if not parser.attribute_has_location(attribute, unit["version"]):
+                        continue
+                    theirs = parser.parse_from_attribute(attribute, unit["version"], die)
+                    if not isinstance(theirs, list):
+                        continue
+                    theirs = [entry for entry in theirs if hasattr(entry, "loc_expr")]
+                    offset = theirs[0].entry_offset
+                    mine = read_location_list(found[section], offset, section=section, context=context)
+                    assert [entry.expression for entry in mine.entries] == [bytes(e.loc_expr) for e in theirs]
+                    assert [entry.offset for entry in mine.entries] == [
+                        entry.entry_offset for entry in theirs
+                    ]
+                    seen += 1
+    assert seen > 5
+
+
+def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
+    """DW_LLE_GNU_view_pair, which llvm-dwarfdump and pyelftools do not know."""
+    readelf = require_tool("readelf")
+    path = compiled.compiled(
+        tmp_path, require_tool, "gcc", "-gdwarf-5 -O2 -gvariable-location-views=incompat5"
+    )
+    shown = subprocess.run(
+        [readelf, "--debug-dump=loc", path], check=True, capture_output=True, text=True
+    ).stdout
+    data, found = compiled.sections(path)[".debug_loclists"], []
+    for header in list_tables(data, section=".debug_loclists"):
+        offset = header.header.base
+        while offset < header.header.end:
+            mine = read_location_list(data, offset, section=".debug_loclists", context=ListContext())
+            assert mine.error is None
+            found += mine.entries
+            offset = mine.end
+    entries = re.findall(
+        r"(?:v([0-9a-f]+) v([0-9a-f]+) views for:\n)?^ +([0-9a-f]{8}) ([0-9a-f]{16}) ([0-9a-f]{16}) ",
+        shown,
+        re.MULTILINE,
+    )
+    entries = [tuple(int(number or "0", 16) for number in numbers) for numbers in entries]
+    assert [(*(entry.views or (0, 0)), entry.offset, entry.start, entry.end) for entry in found] == entries
+    assert any(entry.views not in {None, (0, 0)} for entry in found)
+
+
+SPLIT = [("gcc", "-gno-variable-location-views", 4), ("gcc", "-gno-variable-location-views", 5)]
+SPLIT += [("x86-64", "", 4), ("x86-64", "", 5), ("amdgcn", "", 4), ("amdgcn", "", 5)]
+
+
+@pytest.mark.parametrize("compiler, more, version", SPLIT)
+def test_lists_of_split_units_are_what_llvm_dwarfdump_prints(compiler, more, version, tmp_path, require_tool):
+    options = f"-gdwarf-{version} -gsplit-dwarf -O2 {more}"
+    compiled.compiled(tmp_path, require_tool, compiler, options)
+    path = tmp_path / "first.dwo"
+    section = ".debug_loclists.dwo" if version == 5 else ".debug_loc.dwo"
+    data = compiled.sections(path)[section]
+    option = "--debug-loclists" if version == 5 else "--debug-loc"
+    expected, seen = compiled.dumped(path, require_tool, "-v", option), 0
+    if version == 5:
+        for mine, shown in zip(list_tables(data, section=section), [expected], strict=True):
+            offsets = re.findall(r"^0x\w+ => 0x(\w+)", shown, re.MULTILINE)
+            assert list(mine) == [int(offset, 16) for offset in offsets]
+    for part in re.split(r"^0x(?=\w+: *\n)", expected, flags=re.MULTILINE)[1:]:
+        entries, _, error = raw_location_list(
+            data, int(part.partition(":")[0], 16), section=section, context=ListContext()
+        )
+        assert error is None
+        theirs = [
+            (k, compiled.numbers(o)) for k, o in re.findall(r"^ +(DW_LLE_\w+) +\((.*?)\)", part, re.MULTILINE)
+        ]
+        assert [(location_lists.kind_name(e.kind), e.operands) for e in entries] == [
+            t for t in theirs if t[1]
+        ]
+        seen += 1
+    assert seen > 3
 
 
 # --- Anything -----------------------------------------------------------------------------------------------------

@@ -41,14 +41,16 @@ TYPES: dict[str, Any] = {
     "12": {"encoding": "bfloat16", "byte_size": 2},
 }
 
-LIKED = (
-    "lit4 dup over swap rot drop pick plus minus mul div mod shl shr shra eq lt bra skip deref deref_size deref_type "
-    "regval_type breg0 bregx regx piece bit_piece stack_value implicit_value LLVM_offset LLVM_bit_offset LLVM_push_lane "
-    "LLVM_form_aspace_address LLVM_extend LLVM_select_bit_piece LLVM_piece_end LLVM_overlay LLVM_bit_overlay convert "
-    "reinterpret const_type call4 implicit_pointer LLVM_call_frame_entry_reg push_object_address call_frame_cfa fbreg "
-    "LLVM_undefined composite LLVM_push_iteration LLVM_aspace_bregx entry_value LLVM_aspace_implicit_pointer addr "
-    "form_tls_address constx addrx xderef lit1 lit0 lit5 const1u and nop LLVM_offset_uconst"
-).split()
+_LIKED = """
+    lit4 dup over swap rot drop pick plus minus mul div mod shl shr shra eq lt bra skip deref deref_size
+    deref_type regval_type breg0 bregx regx piece bit_piece stack_value implicit_value LLVM_offset
+    LLVM_bit_offset LLVM_push_lane LLVM_form_aspace_address LLVM_extend LLVM_select_bit_piece
+    LLVM_piece_end LLVM_overlay LLVM_bit_overlay convert reinterpret const_type call4 implicit_pointer
+    LLVM_call_frame_entry_reg push_object_address call_frame_cfa fbreg LLVM_undefined composite
+    LLVM_push_iteration LLVM_aspace_bregx entry_value LLVM_aspace_implicit_pointer addr form_tls_address
+    constx addrx xderef lit1 lit0 lit5 const1u and nop LLVM_offset_uconst
+"""
+LIKED = _LIKED.split()
 
 
 def random_case(choose: random.Random) -> dict[str, Any]:
@@ -56,7 +58,9 @@ def random_case(choose: random.Random) -> dict[str, Any]:
     case: dict[str, Any] = dict(choose.choice(SETTINGS))
     case["context"] = context(choose, case)
     stack = case["context"].get("initial_stack", ())
-    case["ops"] = program(choose, case, ["l" if isinstance(one, dict) and "kind" in one else "g" for one in stack])
+    case["ops"] = program(
+        choose, case, ["l" if isinstance(one, dict) and "kind" in one else "g" for one in stack]
+    )
     if choose.random() < 0.4:
         case["want"] = choose.choice(("value", "location"))
     if choose.random() < 0.5:
@@ -87,7 +91,13 @@ def program(choose: random.Random, case: dict[str, Any], stack: list[str] | None
     return "; ".join(parts)
 
 
-RAW = {"piece": "l -- c", "bit_piece": "l -- c", "LLVM_piece_end": "c -- l", "stack_value": "v -- l", "over": "a a -- a a l"}
+RAW = {
+    "piece": "l -- c",
+    "bit_piece": "l -- c",
+    "LLVM_piece_end": "c -- l",
+    "stack_value": "v -- l",
+    "over": "a a -- a a l",
+}
 
 
 def effect_of(name: str) -> tuple[list[str], list[str]]:
@@ -123,7 +133,9 @@ def statement(choose: random.Random, name: str, case: dict[str, Any]) -> str:
     kinds = [operand.kind for operand in row.operands] if encoding is None else encoding.operand_kinds
     if "DR" in (letter.name for letter in row.operands) and "uleb" in kinds and choose.random() < 0.9:
         return typed_statement(choose, name, case)
-    words = [operand(choose, kind, letter.name, case) for kind, letter in zip(kinds, row.operands, strict=True)]
+    words = [
+        operand(choose, kind, letter.name, case) for kind, letter in zip(kinds, row.operands, strict=True)
+    ]
     return " ".join((name, *words))
 
 
@@ -185,7 +197,11 @@ def context(choose: random.Random, case: dict[str, Any]) -> dict[str, Any]:
             found["memory"].append({"space": 0, "address": start, "bytes": data.hex()})
     if is_amdgpu:
         found["memory"] += [
-            {"space": "private_wave", "address": 0, "bytes": choose.randbytes(choose.choice((64, 1024))).hex()},
+            {
+                "space": "private_wave",
+                "address": 0,
+                "bytes": choose.randbytes(choose.choice((64, 1024))).hex(),
+            },
             {"space": "local", "address": 0, "bytes": choose.randbytes(64).hex()},
         ]
     optional: dict[str, Any] = {
@@ -204,10 +220,7 @@ def context(choose: random.Random, case: dict[str, Any]) -> dict[str, Any]:
         "dies": dies(choose, case),
         "pc": 4,
     }
-    for key, value in optional.items():
-        if choose.random() < 0.75:
-            found[key] = value
-    return found
+    return {**found, **{key: value for key, value in optional.items() if choose.random() < 0.75}}
 
 
 def registers(choose: random.Random, case: dict[str, Any], bits: int, *, is_amdgpu: bool) -> dict[str, Any]:
@@ -230,7 +243,12 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
     is_amdgpu = case.get("target", "").startswith("amdgcn")
     if kind == "memory":
         space = choose.choice((0, 3, 5, 6)) if is_amdgpu else 0
-        found = {"kind": kind, "space": space, "address": choose.randrange(20), "bit": choose.choice((0, 0, 3))}
+        found = {
+            "kind": kind,
+            "space": space,
+            "address": choose.randrange(20),
+            "bit": choose.choice((0, 0, 3)),
+        }
         return {**found, "lane": choose.randrange(4)} if space == 5 and choose.random() < 0.5 else found
     if kind == "register":
         register = register_number(choose, case)
@@ -242,7 +260,8 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
         return {"kind": kind, "die": die, "byte_offset": choose.randrange(-2, 4), "space": 0}
     if kind == "composite":
         parts = [
-            {"bit_size": choose.choice((0, 3, 4)), "location": location(choose, case, depth + 1)} for _ in range(3)
+            {"bit_size": choose.choice((0, 3, 4)), "location": location(choose, case, depth + 1)}
+            for _ in range(3)
         ]
         return {"kind": kind, "parts": parts}
     if kind == "multiple":

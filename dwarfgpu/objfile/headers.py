@@ -1,0 +1,121 @@
+"""Unit headers (DWARF 5 section 7.5.1), in every version and both formats.
+
+Version 6 is read as version 5: its drafts, and the compilers that write it, have changed attributes but not the header.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+COMPILE, TYPE, PARTIAL, SKELETON, SPLIT_COMPILE, SPLIT_TYPE = range(1, 7)
+"""Unit types (DWARF 5, table 7.2). Before version 5 there is no such field: DW_AT_GNU_dwo_id and the section tell."""
+
+SPEC = "DWARF 5, 7.5.1"
+
+
+@record
+class UnitHeader:
+    """What stands before the entries of a unit."""
+
+    section: str
+    offset: int
+    end: int
+    """Where the next unit begins."""
+    format: Format
+    unit_type: int
+    abbreviations: int
+    """The offset in ``.debug_abbrev`` (of the contribution, in a package)."""
+    first: int
+    """Where the unit entry begins, counted from the header."""
+    signature: int | None = None
+    """Of a type unit: the signature of its type."""
+    type_offset: int = 0
+    """Of a type unit: the entry of the type, counted from the header."""
+    dwo_id: int | None = None
+
+    @property
+    def version(self) -> int:
+        return self.format.version
+
+    @property
+    def is_type_unit(self) -> bool:
+        return self.unit_type in (TYPE, SPLIT_TYPE)
+
+
+def read_headers(data: bytes, section: str, byte_order: ByteOrder) -> Iterator[UnitHeader | DwarfGpuError]:
+    """All unit headers of a section; for one that cannot be read its error, and then the next one."""
+    position = 0
+    while position < len(data):
+        try:
+            header = read_header(data, position, section, byte_order)
+        except DwarfGpuError as error:
+            if not any(data[position:]):
+                return  # padding at the end of the section
+            yield error
+            following = _following(data, position, byte_order)
+            if following is None:
+                return
+            position = following
+        else:
+            yield header
+            position = header.end
+
+
+def read_header(data: bytes, offset: int, section: str, byte_order: ByteOrder) -> UnitHeader:
+    """The header at an offset."""
+    cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile, section=section)
+    length, offset_size = initial_length(cursor)
+    end = cursor.position + length
+    if end > cursor.end:
+        raise cursor.fail(
+            "truncated", f"a unit of {length} bytes is longer than the {cursor.remaining} left", SPEC, offset
+        )
+    cursor.end = end
+    version = cursor.unsigned(2)
+    if not 2 <= version <= 6:
+        error = Unsupported(
+            "bad_version", f"units of version {version} are not known, only those of 2 to 6", spec=SPEC
+        )
+        raise error.at(section=section, offset=offset)
+    if version >= 5:
+        unit_type = cursor.unsigned(1)
+        address_size = cursor.unsigned(1)
+        abbreviations = cursor.unsigned(offset_size)
+    else:
+        abbreviations = cursor.unsigned(offset_size)
+        address_size = cursor.unsigned(1)
+        unit_type = TYPE if section.startswith(".debug_types") else COMPILE
+    check_address_size(cursor, address_size)
+    signature, type_offset, dwo_id = None, 0, None
+    if unit_type in (TYPE, SPLIT_TYPE):
+        signature, type_offset = cursor.unsigned(8), cursor.unsigned(offset_size)
+    elif unit_type in (SKELETON, SPLIT_COMPILE):
+        dwo_id = cursor.unsigned(8)
+    elif not (unit_type in (COMPILE, PARTIAL) or unit_type >= 0x80):  # from 0x80 on those of vendors
+        raise cursor.fail("bad_unit_type", f"the unit type {unit_type:#x} is not known", SPEC, offset)
+    format = Format(address_size, offset_size, byte_order, version)  # noqa: A001
+    return UnitHeader(
+        section, offset, end, format, unit_type, abbreviations, cursor.position - offset, signature, type_offset, dwo_id
+    )  # fmt: skip
+
+
+def _following(data: bytes, offset: int, byte_order: ByteOrder) -> int | None:
+    """Where the unit after a broken one begins, if its length makes sense."""
+    cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile)
+    try:
+        length, _ = initial_length(cursor)
+    except MalformedFile:
+        return None
+    end = cursor.position + length
+    return end if length and end < len(data) else None

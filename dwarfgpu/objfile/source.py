@@ -1,0 +1,78 @@
+"""Where debugging information comes from: sections by name, and the strings in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.errors import MalformedFile
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+
+class Sections(Protocol):
+    """What is asked of a file."""
+
+    @property
+    def byte_order(self) -> ByteOrder: ...
+
+    @property
+    def address_size(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """What the file is called in messages."""
+
+    def data(self, name: str) -> bytes | memoryview | None:
+        """A section's content, decompressed and relocated; None when it is absent, `MalformedFile` when it is broken.
+
+        Sections of one name, as relocatable files have for each group, stand in one piece, and references between them
+        count from its beginning.
+        """
+
+
+class Source:
+    """The sections of one file as bytes, each asked for once, and the strings that were looked at."""
+
+    def __init__(self, sections: Sections) -> None:
+        self.sections = sections
+        self.name = sections.name
+        self.byte_order: ByteOrder = sections.byte_order
+        self._data: dict[str, bytes] = {}
+        self._texts: dict[str, dict[int, str]] = {}
+
+    def data(self, name: str) -> bytes:
+        """The content of a section; empty when there is none."""
+        found = self._data.get(name)
+        if found is None:
+            data = self.sections.data(name)
+            found = self._data[name] = b"" if data is None else bytes(data)
+        return found
+
+    def string(self, section: str, offset: int) -> bytes:
+        """The string at an offset, without its end."""
+        data = self.data(section)
+        end = data.find(0, offset) if 0 <= offset < len(data) else -1
+        if end < 0:
+            what = f"there is no string at {offset:#x} of {section}, which has {len(data)} bytes"
+            error = MalformedFile("bad_string", what, spec="DWARF 5, 7.26")
+            raise error.at(section=section, offset=offset)
+        return data[offset:end]
+
+    def text(self, section: str, offset: int) -> str:
+        """The same, decoded and remembered."""
+        texts = self._texts.setdefault(section, {})
+        found = texts.get(offset)
+        if found is None:
+            found = texts[offset] = decode(self.string(section, offset))
+        return found
+
+    def drop(self) -> None:
+        """Give back the memory; what is asked for again is read again."""
+        self._data.clear()
+        self._texts.clear()
+
+
+def decode(data: bytes) -> str:
+    """The text of a string. What is no UTF-8 is shown as escapes, so that a text can always be printed."""
+    return data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,274 @@
+"""What every command keeps: streams, exit statuses, JSON, colour, pipes, and what is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIT = ("eval", "--ops", "DW_OP_lit5")
+
+
+def run(*words: str, stdin: str | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *words],
+        cwd=ROOT,
+        env={**environment, **(env or {})},
+        input=stdin if stdin is not None else "",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+# --- Exit statuses ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (0, LIT),
+        (0, ("--version",)),
+        (0, ("--help",)),
+        (0, ()),
+        (0, ("eval", "--help")),
+        (0, ("ops", "DW_OP_lit0")),
+        (0, ("disasm", "31")),
+        (0, ("asm", "DW_OP_lit1")),
+        (0, ("verify", "--ops", "DW_OP_lit1")),
+        (1, ("eval", "--ops", "DW_OP_lit1; DW_OP_lit0; DW_OP_div")),
+        (1, ("eval", "--ops", "DW_OP_plus")),
+        (1, ("eval", "--ops", "DW_OP_call_frame_cfa")),
+        (1, ("eval", "--ops", "DW_OP_nonsense")),
+        (1, ("eval", "--hex", "ff")),
+        (1, ("disasm", "ff")),
+        (1, ("verify", "--ops", "DW_OP_plus")),
+        (1, ("asm", "--target", "generic", "DW_OP_LLVM_undefined")),
+        (2, ("eval",)),
+        (2, ("eval", "--ops", "DW_OP_lit1", "--hex", "31")),
+        (2, ("eval", "--hex", "3")),
+        (2, ("eval", "--hex", "zz")),
+        (2, (*LIT, "--target", "amdgcn-gfx9999")),
+        (2, (*LIT, "--dialect", "klingon")),
+        (2, (*LIT, "--rules", "none")),
+        (2, (*LIT, "--lane", "x")),
+        (2, (*LIT, "--lane", "9-3")),
+        (2, (*LIT, "--read", "quux")),
+        (2, (*LIT, "--json", "--jsonl")),
+        (2, (*LIT, "--address-size", "9")),
+        (2, (*LIT, "--nonsense")),
+        (2, ("--nonsense",)),
+        (2, ("nonsense",)),
+        (2, ("ops", "no_such_operation")),
+        (2, ("verify",)),
+        (2, ("disasm",)),
+        (2, ("asm",)),
+        (3, (*LIT, "--state", "/nonexistent/state.json")),
+        (3, (*LIT, "--state", "pyproject.toml")),
+        (3, ("eval", "--cases", "/nonexistent/cases.jsonl")),
+        (3, ("eval", "--cases", "README.md")),
+    ],
+    ids=str,
+)
+def test_status(status: int, words: tuple[str, ...]) -> None:
+    done = run(*words)
+
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    if status in (2, 3):
+        assert done.stdout == ""
+    if status == 0:
+        assert done.stderr == ""
+    elif words[0] != "verify" or status == 2:
+        lines = done.stderr.splitlines()
+        assert lines[0].startswith("dwarfgpu: error: ")
+        assert all(line.startswith("hint: ") for line in lines[1:])
+
+
+def test_error_names_where_rule_and_clause() -> None:
+    done = run("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
+
+    assert done.stderr == (
+        "dwarfgpu: error: the operation needs 2 stack entries, there are 1 at DW_OP_plus, offset 0x1 "
+        "[DWARF 5, 2.5.1.4 (10)]\n"
+    )
+
+
+def test_traceback_only_with_debug() -> None:
+    done = run("eval", "--ops", "DW_OP_plus", "--debug")
+
+    assert "Traceback" in done.stderr
+
+
+def test_results_before_an_undecodable_tail_are_shown() -> None:
+    done = run("disasm", "31", "ff")
+
+    assert "DW_OP_lit1" in done.stdout
+    assert "0xff is not an operation" in done.stderr
+
+
+# --- Lanes --------------------------------------------------------------------------------------------------------
+
+
+def test_one_lane_is_one_answer() -> None:
+    done = run("eval", "--target", "gfx90a", "--lane", "7", "--ops", "DW_OP_LLVM_push_lane")
+
+    assert done.stdout == "value 7 (generic)\n"
+
+
+def test_all_lanes() -> None:
+    for target, count in (("amdgcn-gfx1100-wave32", 32), ("amdgcn-gfx1100-wave64", 64)):
+        done = run("eval", "--target", target, "--lane", "all", "--ops", "DW_OP_LLVM_push_lane")
+
+        assert len(done.stdout.splitlines()) == count
+
+
+def test_an_error_in_one_lane_hides_no_other() -> None:
+    done = run("eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div")
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero")
+    assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        LIT,
+        (*LIT, "--trace", "--stack"),
+        (*LIT, "--target", "gfx90a", "--lane", "0-3"),
+        ("disasm", "3123"),
+        ("disasm", "31"),
+        ("asm", "DW_OP_lit1"),
+        ("ops",),
+        ("ops", "offset"),
+        ("verify", "--ops", "DW_OP_plus"),
+    ],
+    ids=str,
+)
+def test_json_and_jsonl(words: tuple[str, ...]) -> None:
+    one = json.loads(run(*words, "--json").stdout)
+    many = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
+
+    assert one["schema"] == 1
+    assert many
+    assert all(document["schema"] == 1 for document in many)
+
+
+def test_trace_in_json_has_the_stack_before_and_after() -> None:
+    trace = json.loads(run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout)["trace"]
+
+    assert [step["operation"] for step in trace] == ["DW_OP_lit1", "DW_OP_lit2", "DW_OP_plus"]
+    assert [entry["value"] for entry in trace[2]["before"]] == [1, 2]
+    assert [entry["value"] for entry in trace[2]["after"]] == [3]
+
+
+# --- Cases --------------------------------------------------------------------------------------------------------
+
+
+def test_cases_from_standard_input() -> None:
+    lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
+    done = run("eval", "--cases", "-", stdin="\n".join(lines))
+    answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert done.returncode == 0
+    assert [answer["id"] for answer in answers] == [1, "x"]
+    assert [answer["status"] for answer in answers] == ["ok", "error"]
+
+
+def test_what_is_no_case_names_the_line() -> None:
+    done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
+
+    assert done.returncode == 3
+    assert len(done.stdout.splitlines()) == 1
+    assert "line 2" in done.stderr
+    assert "opps" in done.stderr
+
+
+# --- State files --------------------------------------------------------------------------------------------------
+
+
+def test_state_is_a_context_or_a_case(tmp_path: Path) -> None:
+    context = {"registers": {"0": 4096}}
+    for number, state in enumerate((context, {"context": context, "address_size": 4})):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(state))
+        done = run("eval", "--ops", "DW_OP_breg0 4", "--state", str(path))
+
+        assert done.stdout == "default#0x1004\n"
+
+
+def test_state_from_standard_input() -> None:
+    done = run("eval", "--ops", "DW_OP_breg0 4", "--state", "-", stdin='{"registers": {"0": 16}}')
+
+    assert done.stdout == "default#0x14\n"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff"])
+def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(text.encode("latin-1"))
+    done = run(*LIT, "--state", str(path))
+
+    assert done.returncode == 3
+    assert "state.json" in done.stderr
+
+
+# --- Output -------------------------------------------------------------------------------------------------------
+
+
+def test_color() -> None:
+    escape = "\x1b["
+
+    assert escape not in run("ops", "lit0").stdout
+    assert escape in run("ops", "lit0", "--color", "always").stdout
+    assert escape in run("ops", "lit0", env={"FORCE_COLOR": "1"}).stdout
+    assert escape not in run("ops", "lit0", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
+    assert escape not in run("ops", "lit0", "--color", "never", env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_closed_pipe_ends_quietly() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m dwarfgpu ops --jsonl | head -n 1; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[1] == "0"
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("--version",), LIT], ids=str)
+def test_short_commands_import_little(words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from dwarfgpu.cli import main; main(sys.argv[1:]); "
+        "print(*sorted({'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'attr', 'json'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == ""

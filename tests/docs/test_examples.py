@@ -1,0 +1,47 @@
+"""Every command that the documentation shows prints what the documentation says."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def examples() -> list[tuple[str, str, str]]:
+    """The commands in ``console`` blocks, with the output shown for each."""
+    found: list[tuple[str, str, str]] = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        block = False
+        for line in path.read_text().splitlines():
+            if line.startswith("```"):
+                block = line == "```console"
+            elif block and line.startswith("$ "):
+                found.append((path.name, line[2:], ""))
+            elif block and found:
+                name, command, output = found.pop()
+                found.append((name, command, f"{output}{line}\n"))
+    return [example for example in found if example[1].startswith("dwarfgpu ")]
+
+
+@pytest.mark.parametrize(("page", "command", "expected"), examples(), ids=lambda value: value[:60])
+def test_example(page: str, command: str, expected: str) -> None:
+    words = shlex.split(command)[1:]
+    environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}
+    done = subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *words],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stdout == expected, f"{page}: {command}"

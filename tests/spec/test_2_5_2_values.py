@@ -1,0 +1,324 @@
+"""A.2.5.2 DWARF Expression Value: types of values, the generic type, integral types; A.5.1 base types."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu import dialects
+from dwarfgpu.backends.protocol import Backend
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm, locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.rules import AMD
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.types import BaseType
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.cases import Case, answer, table
+
+# Base types by the offset of their entries: what the programs below call them.
+TYPES = {
+    "0x10": {"encoding": "signed", "byte_size": 1},
+    "0x11": {"encoding": "signed", "byte_size": 2},
+    "0x12": {"encoding": "signed", "byte_size": 4},
+    "0x13": {"encoding": "signed", "byte_size": 8},
+    "0x14": {"encoding": "signed", "byte_size": 16},
+    "0x20": {"encoding": "unsigned", "byte_size": 1},
+    "0x21": {"encoding": "unsigned", "byte_size": 2},
+    "0x22": {"encoding": "unsigned", "byte_size": 4},
+    "0x23": {"encoding": "unsigned", "byte_size": 8},
+    "0x24": {"encoding": "unsigned", "byte_size": 16},
+    "0x30": {"encoding": "signed_char", "byte_size": 1},
+    "0x31": {"encoding": "unsigned_char", "byte_size": 1},
+    "0x32": {"encoding": "boolean", "byte_size": 1},
+    "0x33": {"encoding": "boolean", "byte_size": 4},
+    "0x34": {"encoding": "address", "byte_size": 8},
+    "0x35": {"encoding": "UTF", "byte_size": 4},
+    "0x36": {"encoding": "UCS", "byte_size": 2},
+    "0x37": {"encoding": "ASCII", "byte_size": 1},
+    "0x40": {"encoding": "float", "byte_size": 2},
+    "0x41": {"encoding": "float", "byte_size": 4},
+    "0x42": {"encoding": "float", "byte_size": 8},
+    "0x43": {"encoding": "bfloat16", "byte_size": 2},
+    "0x44": {"encoding": "float", "byte_size": 16},
+    "0x50": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
+    "0x51": {"encoding": "signed", "byte_size": 1, "bit_size": 1},
+    "0x52": {"encoding": "unsigned", "byte_size": 1, "bit_size": 7},
+    "0x53": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
+    "0x54": {"encoding": "unsigned", "byte_size": 3},
+    "0x55": {"encoding": "signed", "byte_size": 3},
+    "0x56": {"encoding": "unsigned", "byte_size": 8, "bit_size": 33},
+    "0x57": {"encoding": "signed", "byte_size": 8, "bit_size": 33},
+    "0x58": {"encoding": "unsigned", "byte_size": 16, "bit_size": 65},
+    "0x59": {"encoding": "signed", "byte_size": 16, "bit_size": 65},
+    "0x5a": {"encoding": "unsigned", "byte_size": 255},
+    "0x5b": {"encoding": "unsigned", "byte_size": 256},
+    "0x5c": {"encoding": "signed", "byte_size": 256},
+    "0x60": {"encoding": "unsigned", "byte_size": 1, "vector_size": 4},
+    "0x61": {"encoding": "signed", "byte_size": 2, "vector_size": 3},
+    "0x62": {"encoding": "float", "byte_size": 4, "vector_size": 2},
+    "0x63": {"encoding": "unsigned", "byte_size": 4, "vector_size": 64},
+    "0x64": {"encoding": "unsigned", "byte_size": 4, "vector_size": 1},
+    "0x65": {"encoding": "bfloat16", "byte_size": 2, "vector_size": 2},
+    "0x66": {"encoding": "unsigned", "byte_size": 16, "vector_size": 2},
+    "0x70": {"encoding": "complex_float", "byte_size": 8},
+    "0x71": {"encoding": "imaginary_float", "byte_size": 4},
+    "0x72": {"encoding": "packed_decimal", "byte_size": 2},
+    "0x73": {"encoding": "numeric_string", "byte_size": 2},
+    "0x74": {"encoding": "edited", "byte_size": 2},
+    "0x75": {"encoding": "signed_fixed", "byte_size": 4},
+    "0x76": {"encoding": "unsigned_fixed", "byte_size": 4},
+    "0x77": {"encoding": "decimal_float", "byte_size": 8},
+    "0x80": {"encoding": "unsigned", "byte_size": 0},
+    "0x81": {"encoding": "unsigned", "byte_size": 2, "bit_size": 17},
+    "0x82": {"encoding": "unsigned", "byte_size": 4, "vector_size": 0},
+    "0x83": {"encoding": "unsigned", "byte_size": 4, "bit_size": 0},
+}
+
+
+def row(clause, ops, expected, **case):
+    return Case(clause, ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
+
+
+GENERIC = [
+    # The generic type "has the size of an address in the target architecture default address space".
+    *(
+        row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(256**size - 1), address_size=size, byte_order=order)
+        for size in (1, 2, 3, 4, 5, 6, 7, 8)
+        for order in ("little", "big")
+    ),
+    row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(2**64 - 1), target="amdgcn-gfx90a"),
+    row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(2**64 - 1), target="x86_64"),
+    # ... it is not the unsigned type of that size: the two have no operation in common.
+    row("A.2.5.2", "DW_OP_lit1; DW_OP_const_type 0x23 0100000000000000; DW_OP_plus", "type_mismatch"),
+    row("A.2.5.2", "DW_OP_lit1; DW_OP_const_type 0x13 0100000000000000; DW_OP_plus", "type_mismatch"),
+    # "a target architecture defined endianity": an implicit location that holds it, and memory.
+    row("A.2.5.2", "DW_OP_const2u 0x0102; DW_OP_stack_value", "implicit 0201", address_size=2),
+    row(
+        "A.2.5.2",
+        "DW_OP_const2u 0x0102; DW_OP_stack_value",
+        "implicit 0102",
+        address_size=2,
+        byte_order="big",
+    ),
+    row(
+        "A.2.5.2",
+        "DW_OP_addr 0x10; DW_OP_deref",
+        "66051",
+        address_size=3,
+        byte_order="big",
+        memory=[{"space": 0, "address": 16, "bytes": "010203"}],
+    ),
+]
+
+LITERALS = [
+    # "A value has a type and a literal value": each encoding.
+    row("A.2.5.2", "DW_OP_const_type 0x10 80", "-128:signed8"),
+    row("A.2.5.2", "DW_OP_const_type 0x11 feff", "-2:signed16"),
+    row("A.2.5.2", "DW_OP_const_type 0x12 ffffff7f", "2147483647:signed32"),
+    row("A.2.5.2", "DW_OP_const_type 0x13 0000000000000080", "-9223372036854775808:signed64"),
+    row("A.2.5.2", f"DW_OP_const_type 0x14 {'ff' * 16}", "-1:signed128"),
+    row("A.2.5.2", "DW_OP_const_type 0x20 80", "128:unsigned8"),
+    row("A.2.5.2", "DW_OP_const_type 0x21 feff", "65534:unsigned16"),
+    row("A.2.5.2", "DW_OP_const_type 0x22 ffffffff", "4294967295:unsigned32"),
+    row("A.2.5.2", "DW_OP_const_type 0x23 0000000000000080", "9223372036854775808:unsigned64"),
+    row("A.2.5.2", f"DW_OP_const_type 0x24 {'ff' * 16}", f"{2**128 - 1}:unsigned128"),
+    row("A.2.5.2", "DW_OP_const_type 0x30 c8", "-56:signed_char8"),
+    row("A.2.5.2", "DW_OP_const_type 0x31 c8", "200:unsigned_char8"),
+    row("A.2.5.2", "DW_OP_const_type 0x32 01", "1:boolean8"),
+    row("A.2.5.2", "DW_OP_const_type 0x33 00000000", "0:boolean32"),
+    row("A.2.5.2", "DW_OP_const_type 0x34 0807060504030201", "72623859790382856:address64"),
+    row("A.2.5.2", "DW_OP_const_type 0x35 00f60100", "128512:UTF32"),
+    row("A.2.5.2", "DW_OP_const_type 0x36 ac20", "8364:UCS16"),
+    row("A.2.5.2", "DW_OP_const_type 0x37 41", "65:ASCII8"),
+    row("A.2.5.2", "DW_OP_const_type 0x40 003c", "1.0:float16"),
+    row("A.2.5.2", "DW_OP_const_type 0x40 0100", "5.960464477539063e-08:float16"),  # the least subnormal: 2**-24
+    row("A.2.5.2", "DW_OP_const_type 0x41 0000c0bf", "-1.5:float32"),
+    row("A.2.5.2", "DW_OP_const_type 0x42 182d4454fb210940", "3.141592653589793:float64"),
+    row("A.2.5.2", "DW_OP_const_type 0x43 803f", "1.0:bfloat16"),
+    row("A.2.5.2", "DW_OP_const_type 0x43 49c0", "-3.140625:bfloat16"),
+    row("A.2.5.2", "DW_OP_const_type 0x41 0000807f", "inf:float32"),
+    row("A.2.5.2", "DW_OP_const_type 0x42 000000000000f0ff", "-inf:float64"),
+    row("A.2.5.2", "DW_OP_const_type 0x41 0000c07f", "nan:float32"),
+    row("A.2.5.2", "DW_OP_const_type 0x41 00000080", "-0.0:float32"),
+    # "The base type specifies the size": bit sizes that are no bytes, and wide ones.
+    row("A.2.5.2", "DW_OP_const_type 0x50 01", "1:unsigned1"),
+    row("A.2.5.2", "DW_OP_const_type 0x51 01", "-1:signed1"),
+    row("A.2.5.2", "DW_OP_const_type 0x52 7f", "127:unsigned7"),
+    row("A.2.5.2", "DW_OP_const_type 0x53 7f", "-1:signed7"),
+    row("A.2.5.2", "DW_OP_const_type 0x54 010203", "197121:unsigned24"),
+    row("A.2.5.2", "DW_OP_const_type 0x55 ffffff", "-1:signed24"),
+    row("A.2.5.2", "DW_OP_const_type 0x56 ffffffff01", "8589934591:unsigned33"),
+    row("A.2.5.2", "DW_OP_const_type 0x57 ffffffff01", "-1:signed33"),
+    row("A.2.5.2", "DW_OP_const_type 0x58 000000000000000001", "18446744073709551616:unsigned65"),
+    row("A.2.5.2", "DW_OP_const_type 0x59 000000000000000001", "-18446744073709551616:signed65"),
+    row("A.2.5.2", f"DW_OP_const_type 0x5a {'00' * 254}80", f"{1 << 2039}:unsigned2040"),
+    row("A.2.5.2", "DW_OP_lit1; DW_OP_convert 0x5b", "1:unsigned2048"),
+    row("A.2.5.2", "DW_OP_const1s -1; DW_OP_convert 0x13; DW_OP_convert 0x5b", f"{2**2048 - 1}:unsigned2048"),
+    row("A.2.5.2", "DW_OP_const_type 0x10 ff; DW_OP_convert 0x5c", "-1:signed2048"),
+    # ... "and endianity": that of the target, unless the type says otherwise (below).
+    row("A.2.5.2", "DW_OP_const_type 0x21 0102", "258:unsigned16", byte_order="big"),
+    row("A.2.5.2", "DW_OP_const_type 0x12 fffffffe", "-2:signed32", byte_order="big"),
+    row("A.2.5.2", "DW_OP_const_type 0x41 3f800000", "1.0:float32", byte_order="big"),
+    row("A.2.5.2", "DW_OP_const_type 0x43 3f80", "1.0:bfloat16", byte_order="big"),
+    row("A.2.5.2", "DW_OP_const_type 0x54 010203", "66051:unsigned24", byte_order="big"),
+    row("A.2.5.2", "DW_OP_const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"),
+]
+
+# "An integral type is a base type that has an encoding of DW_ATE_signed, DW_ATE_signed_char, DW_ATE_unsigned,
+# DW_ATE_unsigned_char, DW_ATE_boolean, or any target architecture defined integral encoding"; no target here has more.
+# DW_OP_not requires an integral type, and so tells which ones are.
+INTEGRAL = [
+    row("A.2.5.2", "DW_OP_lit1; DW_OP_not", str(2**64 - 2)),
+    row("A.2.5.2", "DW_OP_const_type 0x10 01; DW_OP_not", "-2:signed8"),
+    row("A.2.5.2", "DW_OP_const_type 0x20 01; DW_OP_not", "254:unsigned8"),
+    row("A.2.5.2", "DW_OP_const_type 0x30 01; DW_OP_not", "-2:signed_char8"),
+    row("A.2.5.2", "DW_OP_const_type 0x31 01; DW_OP_not", "254:unsigned_char8"),
+    row("A.2.5.2", "DW_OP_const_type 0x32 01; DW_OP_not", "254:boolean8"),
+    row("A.2.5.2", "DW_OP_const_type 0x51 01; DW_OP_not", "0:signed1"),
+    # The note leaves open whether DW_ATE_address is one; the list of the text lacks it.
+    row("A.2.5.2", "DW_OP_const_type 0x34 0100000000000000; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x35 01000000; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x36 0100; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x37 01; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x40 0100; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x41 01000000; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x42 0100000000000000; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x43 0100; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x60 01020304; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x64 01020304; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x70 0102030405060708; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x71 01020304; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x72 0102; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x73 0102; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x74 0102; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x75 01020304; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x76 01020304; DW_OP_not", "integral_type_required"),
+    row("A.2.5.2", "DW_OP_const_type 0x77 0102030405060708; DW_OP_not", "integral_type_required"),
+]
+
+VECTORS = [
+    # "The representation of a vector base type is as N contiguous elements".
+    row("A.5.1 (1)", "DW_OP_const_type 0x60 01020304", "[1, 2, 3, 4]:unsigned8x4"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x60 01020304", "[1, 2, 3, 4]:unsigned8x4", byte_order="big"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x61 0100feff0300", "[1, -2, 3]:signed16x3"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x61 0001fffe0003", "[1, -2, 3]:signed16x3", byte_order="big"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x62 0000803f00000040", "[1.0, 2.0]:float32x2"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x62 3f80000040000000", "[1.0, 2.0]:float32x2", byte_order="big"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x62 0000c07f000080ff", "['nan', '-inf']:float32x2"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x64 07000000", "[7]:unsigned32x1"),
+    row("A.5.1 (1)", "DW_OP_const_type 0x65 803f0040", "[1.0, 2.0]:bfloat16x2"),
+    row("A.5.1 (1)", f"DW_OP_const_type 0x66 {'ff' * 16}01{'00' * 15}", f"[{2**128 - 1}, 1]:unsigned128x2"),
+    row(
+        "A.5.1 (1)",
+        "DW_OP_regval_type v1 0x63",
+        f"{list(range(64))}:unsigned32x64",
+        target="amdgcn-gfx90a",
+        registers={"v1": list(range(64))},
+    ),
+    # A base type without the attribute "is not a vector type": one with it is another type, also with one element.
+    row("A.5.1 (1)", "DW_OP_const_type 0x64 01000000; DW_OP_const_type 0x22 01000000; DW_OP_eq", "type_mismatch"),
+]
+
+ILL_FORMED = [
+    # "The DWARF is ill-formed if N is not greater than 0."
+    row("A.5.1 (1)", "DW_OP_const_type 0x82 01000000", "bad_type"),
+    # Sizes that no base type has (DWARF 5, 5.1).
+    row("DWARF 5, 5.1", "DW_OP_const_type 0x80 0x", "bad_type"),
+    row("DWARF 5, 5.1", "DW_OP_const_type 0x81 010203", "bad_type"),
+    row("DWARF 5, 5.1", "DW_OP_const_type 0x83 0x", "bad_type"),
+    # It concerns only an expression that uses the type.
+    row("DWARF 5, 5.1", "DW_OP_lit1", "1"),
+    # A value that is needed, and a location that no conversion makes one of (A.2.5.4).
+    row("A.2.5.4", "DW_OP_reg0; DW_OP_not", "wrong_kind"),
+]
+
+test_the_generic_type = table(GENERIC)
+test_types_and_literal_values = table(LITERALS)
+test_integral_types = table(INTEGRAL)
+test_vectors = table(VECTORS)
+test_ill_formed_types = table(ILL_FORMED)
+
+
+@pytest.mark.parametrize("kind", ["address", "UTF", "UCS", "ASCII"])
+def test_a_type_that_is_not_integral_still_has_arithmetic(kind):
+    types = {"1": {"encoding": kind, "byte_size": 1}}
+
+    assert Case("A.2.5.2", "DW_OP_const_type 1 ff; DW_OP_const_type 1 02; DW_OP_plus", f"1:{kind}8", base_types=types).check() is None
+
+
+def test_a_value_without_a_number_is_not_shown_as_one():
+    # 128-bit floats can be held, moved and read as bytes; arithmetic and numbers of them are not supported
+    held = answer(f"DW_OP_const_type 0x44 {'01' * 16}; DW_OP_stack_value", rules="amd", base_types=TYPES)
+    shown = answer(f"DW_OP_const_type 0x44 {'01' * 16}", rules="amd", base_types=TYPES)
+
+    assert held["result"]["bytes"] == "01" * 16
+    assert shown["error"]["class"] == "unsupported"
+
+
+# --- Endianity (DW_AT_endianity) -----------------------------------------------------------------------------------
+
+
+class Unit:
+    """A unit whose base type at 1 has a byte order of its own."""
+
+    reference_size = 4
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def base_type(self, offset):
+        return self.kind
+
+
+class Registers(Backend):
+    """Every register holds 01 02 03 04 05 06 07 08."""
+
+    def read_register(self, register, wave, lane):
+        return bytes(range(1, 9))
+
+
+class Frame:
+    """The frame that the registers are of."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def register(self, number, lanes):
+        return locations.at(Register(self.target.register(number)))
+
+
+def evaluated(ops, order, kind):
+    target = resolve("generic", byte_order=order)
+    code = asm.parse(ops, dialects.get("llvm-user"), Format(byte_order=order))
+    context = Context(target, AMD, Registers(), unit=Unit(kind), frame=Frame(target))
+    return evaluate(code, context).one(), Accessor(context.backend, order)
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("endianity", ["little", "big"])
+def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
+    kind = BaseType("unsigned", 32, byte_order=endianity)
+    number = 0x01020304 if endianity == "big" else 0x04030201
+
+    constant, _ = evaluated("DW_OP_const_type 1 01020304", order, kind)
+    register, _ = evaluated("DW_OP_regval_type 0 1", order, kind)
+    location, accessor = evaluated("DW_OP_const_type 1 01020304; DW_OP_stack_value", order, kind)
+
+    assert constant.number() == number
+    assert register.number() == number
+    assert int(accessor.read(location, 32).bits).to_bytes(4, order) == bytes([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_types_of_different_byte_orders_are_different_types(order):
+    kind = BaseType("float", 32, byte_order="big")
+    one = (0x3F800000).to_bytes(4, "big").hex()
+
+    value, _ = evaluated(f"DW_OP_const_type 1 {one}", order, kind)
+    total, _ = evaluated(f"DW_OP_const_type 1 {one}; DW_OP_dup; DW_OP_plus", order, kind)
+
+    assert value.number() == 1.0
+    assert total.number() == 2.0
+    assert BaseType("float", 32, byte_order="big") != BaseType("float", 32)
