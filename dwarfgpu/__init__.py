@@ -63,12 +63,40 @@ _HOMES = {
 _RENAMED = {"dialect": ("dialects", "get"), "target": ("targets.resolve", "resolve")}
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
-__all__ = [  # noqa: RUF022 (in the order in which a reader needs them)
-    *("target", "dialect", "Format", "parse", "decode", "assemble", "lines", "text", "verify"),
-    *("Context", "Limits", "Rules", "AMD", "DWARF5", "DWARF6", "LaneSet", "Backend", "DescribedMachine"),
-    *("evaluate", "LaneResults", "Value", "Location", "Accessor", "parse_case", "answer_case", "run_case"),
-    *("DwarfGpuError", "EvaluationError", "IllFormed", "MalformedFile", "MissingContext", "Unsupported"),
+__all__ = [
+    "AMD",
+    "DWARF5",
+    "DWARF6",
+    "Accessor",
+    "Backend",
+    "Context",
+    "DescribedMachine",
+    "DwarfGpuError",
+    "EvaluationError",
+    "Format",
+    "IllFormed",
+    "LaneResults",
+    "LaneSet",
+    "Limits",
+    "Location",
+    "MalformedFile",
+    "MissingContext",
+    "Rules",
+    "Unsupported",
     "UsageError",
+    "Value",
+    "answer_case",
+    "assemble",
+    "decode",
+    "dialect",
+    "evaluate",
+    "lines",
+    "parse",
+    "parse_case",
+    "run_case",
+    "target",
+    "text",
+    "verify",
 ]
 
 

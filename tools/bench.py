@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -91,9 +92,14 @@ def expressions() -> None:
         for one in evaluate(mixed, context):
             if isinstance(one, Exception):
                 raise one
-    one_lane, all_lanes, pass_loop = in_turns([lambda: evaluate(mixed, lane), lambda: evaluate(mixed, wave), empty_loop])
+    one_lane, all_lanes = in_turns([lambda: evaluate(mixed, lane), lambda: evaluate(mixed, wave)])
     count = len(mixed.instructions)
-    show("64 lanes at once / one lane", all_lanes / one_lane, "at most 4", f"{count} operations, {all_lanes * 1e6:.0f} us")
+    show(
+        "64 lanes at once / one lane",
+        all_lanes / one_lane,
+        "at most 4",
+        f"{count} operations, {all_lanes * 1e6:.0f} us",
+    )
     show("64 single evaluations / 64 lanes at once", 64 * one_lane / all_lanes, "at least 12", "")
 
     arithmetic = asm.parse(ARITHMETIC, dialects.get("llvm-user"), Format())
@@ -107,14 +113,14 @@ def expressions() -> None:
             f"one lane, {name}: an operation / an empty loop iteration",
             each / empty,
             "at most 75",
-            f"{each * 1e6:.2f} us, the iteration {empty * 1e9:.1f} ns; {each / empty * 20e-3:.2f} us where it takes 20 ns",
+            f"{each * 1e6:.2f} us; the iteration {empty * 1e9:.1f} ns, of 20 ns {each / empty / 50:.2f} us",
         )
 
     grid = Context(target, lanes=LaneSet.grid(9_375, 64))
     lanes = grid.lanes.lane
 
     def by_hand() -> object:
-        x = lanes
+        x: Any = lanes
         for number, step in zip(
             (1, 4, 5, 14, 3, 7, 15, 255, 3, 2),
             (np.add, np.multiply, np.add, np.bitwise_xor, np.add, np.multiply, np.subtract, np.bitwise_and,
@@ -126,7 +132,9 @@ def expressions() -> None:
 
     ours, theirs = in_turns([lambda: evaluate(arithmetic, grid), by_hand])
     slots = grid.lanes.count
-    show(f"{slots:,} slots / the same arithmetic in numpy", ours / theirs, "at most 3", f"{ours * 1e3:.1f} ms")
+    show(
+        f"{slots:,} slots / the same arithmetic in numpy", ours / theirs, "at most 3", f"{ours * 1e3:.1f} ms"
+    )
 
 
 def startup() -> None:
@@ -134,7 +142,9 @@ def startup() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", "dwarfgpu"], cwd=ROOT, check=True)
 
     def process(*words: str) -> Callable[[], object]:
-        return lambda: subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        return lambda: subprocess.run(
+            [sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+        )
 
     bare, version, evaluated = in_turns(
         [
@@ -145,7 +155,12 @@ def startup() -> None:
         rounds=10,
     )
     show("dwarfgpu --version / python3 -c pass", version / bare, "at most 3", f"{version * 1e3:.0f} ms")
-    show("dwarfgpu eval --ops DW_OP_lit1 / python3 -c pass", evaluated / bare, "at most 6", f"{evaluated * 1e3:.0f} ms")
+    show(
+        "dwarfgpu eval --ops DW_OP_lit1 / python3 -c pass",
+        evaluated / bare,
+        "at most 6",
+        f"{evaluated * 1e3:.0f} ms",
+    )
 
 
 GROUPS = {"expressions": expressions, "startup": startup}
@@ -153,7 +168,9 @@ GROUPS = {"expressions": expressions, "startup": startup}
 
 def main() -> int:
     """Print the figures of some groups, or of all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help="which figures (all)")
     options = parser.parse_args()
     print(f"{'figure':58} {'ratio':>8}   {'wanted':12}")

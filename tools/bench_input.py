@@ -17,11 +17,46 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = """
-algorithm any array atomic bitset chrono complex condition_variable deque filesystem forward_list fstream functional
-future iomanip iostream iterator list map memory mutex numeric optional queue random regex set shared_mutex sstream
-stack string thread tuple unordered_map unordered_set valarray variant vector
-""".split()
+HEADERS = [
+    "algorithm",
+    "any",
+    "array",
+    "atomic",
+    "bitset",
+    "chrono",
+    "complex",
+    "condition_variable",
+    "deque",
+    "filesystem",
+    "forward_list",
+    "fstream",
+    "functional",
+    "future",
+    "iomanip",
+    "iostream",
+    "iterator",
+    "list",
+    "map",
+    "memory",
+    "mutex",
+    "numeric",
+    "optional",
+    "queue",
+    "random",
+    "regex",
+    "set",
+    "shared_mutex",
+    "sstream",
+    "stack",
+    "string",
+    "thread",
+    "tuple",
+    "unordered_map",
+    "unordered_set",
+    "valarray",
+    "variant",
+    "vector",
+]
 
 # {n} numbers the part: every part has names of its own beside the thousands that it shares with all others.
 PART = """

@@ -31,7 +31,9 @@ ARGUMENTS = (
     argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all"),
     argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of the target)"),
     argument("--want", choices=("value", "location"), help="the kind the result must have"),
-    argument("--read", metavar="WHAT", help="also read the result: a number of bytes, or a type such as float32"),
+    argument(
+        "--read", metavar="WHAT", help="also read the result: a number of bytes, or a type such as float32"
+    ),
     argument("--write", metavar="BYTES", help="write bytes to the result first"),
     argument("--stack", action="store_true", help="show the whole final stack, the top last"),
     argument("--trace", action="store_true", help="show each operation with the stack before and after it"),
@@ -93,7 +95,7 @@ def _one(session: Session, options: Any) -> int:
 
         tracer = Tracer(case.target)
     answer = answer_case(case, tracer.record if tracer is not None else None)
-    outcomes: dict[Any, Outcome | None] = dict(answer.by_lane or {None: answer.outcome})
+    outcomes: dict[Any, Outcome | None] = {**answer.by_lane} if answer.by_lane else {None: answer.outcome}
     if session.wants_json:
         _show_json(session, answer, tracer)
     else:
@@ -108,7 +110,9 @@ def _question(options: Any) -> dict[str, Any]:
     """The options as keys of a case."""
     from dwarfgpu.program import question
 
-    asked: dict[str, Any] = {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
+    asked: dict[str, Any] = (
+        {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
+    )
     for key in ("target", "dialect", "rules", "want"):
         if getattr(options, key) is not None:
             asked[key] = getattr(options, key)
@@ -153,7 +157,9 @@ def _read(text: str) -> dict[str, Any]:
     described = question.type_of(text)
     if described is None and text != "generic":
         message = f"{text!r} is neither a number of bytes nor a type"
-        raise UsageError(message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4")
+        raise UsageError(
+            message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4"
+        )
     return {"type": described or text}
 
 

@@ -19,7 +19,10 @@ def _setting(options: Any) -> Setting:
     from dwarfgpu.program import expressions
 
     return expressions.setting(
-        options.target or "generic", options.dialect, getattr(options, "rules", None), **encoding_keys(options)
+        options.target or "generic",
+        options.dialect,
+        getattr(options, "rules", None),
+        **encoding_keys(options),
     )
 
 
@@ -111,7 +114,9 @@ def _verify(session: Session, options: Any) -> int:
         expression = expressions.read_text(options.ops, where)
     else:
         expression = expressions.read_bytes(bytes.fromhex(hex_digits(options.hex)), where)
-    found = expressions.findings(expression, where, in_cfi=options.cfi, depth=options.depth, want=options.want)
+    found = expressions.findings(
+        expression, where, in_cfi=options.cfi, depth=options.depth, want=options.want
+    )
     documents = [
         {
             "severity": one.severity,
@@ -155,18 +160,23 @@ COMMANDS = {
         "Assemble operations, separated by semicolons or lines, to bytes.",
         (argument("text", nargs="*", metavar="TEXT", help="operations; - reads standard input"), *ENCODING),
         _asm,
-        ('dwarfgpu asm "again: DW_OP_dup; DW_OP_bra @again"', 'dwarfgpu asm --dialect llvm-user "DW_OP_LLVM_undefined"'),
+        (
+            'dwarfgpu asm "again: DW_OP_dup; DW_OP_bra @again"',
+            'dwarfgpu asm --dialect llvm-user "DW_OP_LLVM_undefined"',
+        ),
     ),
     "verify": Command(
         "verify",
         "check an expression without evaluating it",
-        "Check branch targets, stack depth and kinds over every path, operands, and what call frame information forbids.\n"
-        "The exit status is 1 when there are findings.",
+        "Check branch targets, stack depth and kinds over every path, operands, and what call frame information\n"
+        "forbids. The exit status is 1 when there are findings.",
         (
             argument("--ops", metavar="TEXT", help="the operations"),
             argument("--hex", metavar="BYTES", help="the bytes of the expression"),
             argument("--cfi", action="store_true", help="as an operand of call frame information"),
-            argument("--depth", type=int, default=0, metavar="N", help="entries on the stack at the start (0)"),
+            argument(
+                "--depth", type=int, default=0, metavar="N", help="entries on the stack at the start (0)"
+            ),
             argument("--want", choices=("value", "location"), help="the kind the result must have"),
             _RULES,
             *ENCODING,

@@ -144,7 +144,9 @@ def result_of(ev: Evaluation) -> Result:
     top = ev.stack[-1]
     if isinstance(top, IncompleteComposite):
         top = completed(top)
-    elif ev.rules.location_after_pieces == "ill_formed" and any(type(e) is IncompleteComposite for e in ev.stack):
+    elif ev.rules.location_after_pieces == "ill_formed" and any(
+        type(e) is IncompleteComposite for e in ev.stack
+    ):
         message = "a location after pieces has no piece of its own"
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
     if wanted is None:

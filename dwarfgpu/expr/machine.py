@@ -276,7 +276,9 @@ class Evaluation:
         inner = replace(self.context, lanes=self.lanes, nesting=nesting, **changes)
         key = (expression.data, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
-            raise EvaluationError("cycle", "the evaluation of a location needs its own result", spec="A.2.5.4")
+            raise EvaluationError(
+                "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"
+            )
         inner = replace(inner, active=(*self.context.active, key))
         results = evaluate(expression, inner)
         if len(results.groups) == 1:

@@ -210,7 +210,9 @@ def rows() -> list[Operation]:
 def sections() -> list[tuple[str, list[Operation]]]:
     """The rows by section of the text: title, rows."""
     _load()
-    return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS]
+    return [
+        (title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS
+    ]
 
 
 def names() -> list[str]:

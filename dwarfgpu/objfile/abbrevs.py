@@ -1,22 +1,17 @@
 """Abbreviations: what the entries of a unit look like (DWARF 5 section 7.5.3), and readers made for each.
 
-An abbreviation whose values all have a fixed size is read by one `struct.Struct`. For any other one a function is
-generated, once it has been used a few times: for a single entry that would cost more than it gains, and no file,
-however made, can then spend more time on generated functions than on reading entries without them.
-
 All readers take the position of the entry's abbreviation code and know how long that is. Where a producer has padded
-the code, the position to give is that many bytes later.
+the code, the position to give is that many bytes later (`AbbreviationTable.at`).
 """
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile import readers
-from dwarfgpu.objfile.forms import IMPLICIT_CONST, NO_DATA, class_of
+from dwarfgpu.objfile.forms import IMPLICIT_CONST, class_of
+from dwarfgpu.objfile.readers import Layout, layouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,15 +19,12 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.attributes import AttributeDialect
-    from dwarfgpu.objfile.readers import Pick, Read, Skip
 
     T = TypeVar("T")
 
 MAX_ATTRIBUTES = 1000
 """An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so
 many."""
-FEW = 8
-"""An abbreviation that has been used more often than this gets a function of its own."""
 MAX_DENSE = 1 << 14
 """Codes from here on take three bytes and more; they are looked up in a dictionary."""
 
@@ -40,36 +32,18 @@ MAX_DENSE = 1 << 14
 class Abbreviation:
     """The look of an entry: tag, whether it may own others, and its attributes.
 
-    The *values* of an entry are those that stand in its data, in order; `slots` says for each attribute which of them
-    it has, with -1 where the value stands in the abbreviation.
+    The *values* of an entry are those that stand in its data, in order. `Layout.slots` says for each attribute which of
+    them it has, with -1 where the value stands in the abbreviation.
     """
 
-    __slots__ = (
-        "_names",
-        "_skips",
-        "_slots",
-        "_uses",
-        "attributes",
-        "code",
-        "format",
-        "forms",
-        "has_children",
-        "implicit",
-        "lead",
-        "read",
-        "size",
-        "skip",
-        "structure",
-        "tag",
-    )
+    __slots__ = ("_names", "attributes", "code", "forms", "has_children", "implicit", "layout", "tag")
 
     def __init__(
         self,
         code: int,
         tag: int,
         attributes: tuple[int, ...],
-        forms: tuple[int, ...],
-        format: Format,
+        layout: Layout,
         *,
         has_children: bool = False,
         implicit: dict[int, int] | None = None,
@@ -78,37 +52,14 @@ class Abbreviation:
         self.tag = tag
         self.has_children = has_children
         self.attributes = attributes
-        self.forms = forms
+        self.forms = layout.forms
         self.implicit = implicit
         """The values of DW_FORM_implicit_const, by the index of their attribute."""
-        self.format = format
-        self.lead = 1 if code < 0x80 else (code.bit_length() + 6) // 7
-        """How many bytes the code has."""
+        self.layout = layout
         self._names: tuple[AttributeDialect, int, dict[str, int]] | None = None
-        self._slots: tuple[int, ...] | None = None
-        self._uses = self._skips = 0
-        self.structure: struct.Struct | None = None
-        """How the entry is packed, where all values are plain numbers of fixed size. Known once it was read."""
-        self.size = -1
-        """How many bytes the entry has, if that is fixed. Known once it was read."""
-        self.read: Read = self._first_read
-        """(data, position) -> (next position, values). It replaces itself, so look it up each time."""
-        self.skip: Skip = self._first_skip
-        """(data, position) -> next position. So does it."""
 
     def __repr__(self) -> str:
         return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.forms)} attributes)"
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        """For each attribute the index of its value."""
-        if self._slots is None:
-            slots, count = [], 0
-            for form in self.forms:
-                slots.append(-1 if form in NO_DATA else count)
-                count += form not in NO_DATA
-            self._slots = tuple(slots)
-        return self._slots
 
     def index_of(self, attribute: int) -> int:
         """Which of the attributes has a number: the first one that has; -1 for none."""
@@ -130,69 +81,10 @@ class Abbreviation:
 
     def value(self, index: int, values: tuple[Any, ...]) -> Any:
         """The value of the attribute with an index, for an entry with some values."""
-        slot = self.slots[index]
+        slot = self.layout.slots[index]
         if slot >= 0:
             return values[slot]
         return (self.implicit or {}).get(index, 0) if self.forms[index] == IMPLICIT_CONST else True
-
-    # --- Readers ----------------------------------------------------------------------------------------------------
-
-    def fixed_size(self) -> int:
-        """How many bytes every such entry has; -1 where that depends on the entry."""
-        sizes = readers.sizes(self.format)
-        total = self.lead
-        for form in self.forms:
-            size = sizes.get(form, -1)
-            if size < 0:
-                return -1
-            total += size
-        return total
-
-    def picker(self, attributes: tuple[int, ...]) -> Pick:
-        """A function that decodes the values of some attributes; None for one that is not in the data."""
-        return readers.picker(self.forms, tuple(map(self.index_of, attributes)), self.format, self.lead)
-
-    def prepare(self) -> None:
-        """Find out whether the size is fixed. An unknown form is an error here, when an entry uses it."""
-        if self._uses:
-            return
-        structure = readers.plain_struct(self.forms, self.format, self.lead)
-        self.size = self.fixed_size()
-        if structure is not None:
-            self.structure = structure
-            self.read = _structure_reader(structure)
-        elif readers.is_known(self.forms, self.format, self.lead):
-            self.read = readers.reader(self.forms, self.format, self.lead)
-        else:
-            self.read = self._interpret
-        self._uses = 1
-
-    def _first_read(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
-        self.prepare()
-        return self.read(data, position)
-
-    def _interpret(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
-        self._uses += 1
-        if self._uses > FEW:
-            self.read = readers.reader(self.forms, self.format, self.lead)
-        return readers.interpret(self.forms, self.format, data, position + self.lead)
-
-    def _first_skip(self, data: bytes, position: int) -> int:
-        self.prepare()
-        size = self.size
-        self.skip = self._interpret_skip if size < 0 else lambda _, start: start + size
-        return self.skip(data, position)
-
-    def _interpret_skip(self, data: bytes, position: int) -> int:
-        self._skips += 1
-        if self._skips > FEW:
-            self.skip = readers.skipper(self.forms, self.format, self.lead)
-        return self.read(data, position)[0]
-
-
-def _structure_reader(structure: struct.Struct) -> Read:
-    unpack, size = structure.unpack_from, structure.size
-    return lambda data, position: (position + size, unpack(data, position))
 
 
 class AbbreviationTable:
@@ -201,7 +93,17 @@ class AbbreviationTable:
     They are read as far as they are asked for. What is broken does not hide the abbreviations before it.
     """
 
-    __slots__ = ("_by_code", "_cursor", "_dense", "_format", "_kept", "_rows", "offset", "problem")
+    __slots__ = (
+        "_by_code",
+        "_cursor",
+        "_dense",
+        "_format",
+        "_kept",
+        "_layouts",
+        "_rows",
+        "offset",
+        "problem",
+    )
 
     def __init__(self, data: bytes, offset: int, format: Format, section: str = ".debug_abbrev") -> None:
         if not 0 <= offset < len(data):
@@ -215,6 +117,7 @@ class AbbreviationTable:
         self.problem: MalformedFile | None = None
         """Why there may be more abbreviations than could be read."""
         self._format = format
+        self._layouts = layouts(format)
         self._by_code: dict[int, Abbreviation] = {}
         self._cursor: Cursor | None = Cursor(
             data, offset, byte_order=format.byte_order, error=MalformedFile, section=section
@@ -252,7 +155,7 @@ class AbbreviationTable:
             return self.get(code), position
         code, end = wide_code(data, position)
         found = self.get(code)
-        return found, end - found.lead
+        return found, end - found.layout.lead
 
     @property
     def dense(self) -> list[Abbreviation | None]:
@@ -267,7 +170,7 @@ class AbbreviationTable:
 
     @property
     def rows(self) -> list[list[int]]:
-        """``rows[second][first]`` is the code that two bytes encode, or where they encode none of those the last index."""
+        """``rows[second][first]`` is the code that two bytes encode, or else the last index of `dense`."""
         if self._rows is None:
             unused = [len(self.dense) - 1] * 256
             self._rows = [unused] * 256
@@ -300,16 +203,15 @@ class AbbreviationTable:
             self.problem = error
             self._cursor = None
             return
-        if code not in self._by_code:
-            self._by_code[code] = Abbreviation(
-                code,
-                tag,
-                attributes,
-                forms,
-                self._format,
-                has_children=has_children,
-                implicit=implicit or None,
-            )
+        if code in self._by_code:
+            return
+        lead = 1 if code < 0x80 else (code.bit_length() + 6) // 7
+        layout = self._layouts.get((lead, forms))
+        if layout is None:
+            layout = self._layouts[lead, forms] = Layout(lead, forms, self._format)
+        self._by_code[code] = Abbreviation(
+            code, tag, attributes, layout, has_children=has_children, implicit=implicit or None
+        )
 
 
 def _plain(cursor: Cursor) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

@@ -6,11 +6,11 @@ just past the header. The GNU tables of split units before version 5 have no hea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 ADDRESS_SIZES = frozenset((1, 2, 4, 8))
 VERSIONS = frozenset((5, 6))
 """Versions whose tables have this header. The drafts of version 6 and the compilers that write it keep the layout."""
+
+
+MAX_BROKEN = 1000
+"""How many broken contributions to a section are looked at: where there are so many, they are none."""
+
+T = TypeVar("T")
 
 
 @record
@@ -55,28 +61,39 @@ def check_address_size(cursor: Cursor, size: int) -> None:
         raise cursor.fail("bad_address_size", f"an address cannot have {size} bytes", "DWARF 5, 7.3")
 
 
-def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | MalformedFile]:
-    """All headers of a section in order; for one that cannot be read its error, and then the next one."""
-    position = 0
-    while position < len(data):
+def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | DwarfGpuError]:
+    """All headers of a section in order; an error stands in place of one that cannot be read."""
+    return each_contribution(
+        data,
+        byte_order,
+        lambda start: contribution_at(data, start, byte_order, section),
+        lambda header: header.end,
+    )
+
+
+def each_contribution(
+    data: bytes, byte_order: ByteOrder, read: Callable[[int], T], end_of: Callable[[T], int]
+) -> Iterator[T | DwarfGpuError]:
+    """What ``read`` makes of each contribution to a section. A broken one gives its error, and hides no other.
+
+    The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is given up.
+    """
+    start = broken = 0
+    while start < len(data) and broken < MAX_BROKEN:
         try:
-            header = contribution_at(data, position, byte_order, section)
-        except MalformedFile as error:
+            found = read(start)
+        except DwarfGpuError as error:
+            broken += 1
             yield error
-            position = after_contribution(data, position, byte_order)
+            cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile)
+            try:
+                length, _ = initial_length(cursor)
+            except MalformedFile:
+                return
+            start = cursor.position + length
         else:
-            yield header
-            position = header.end
-
-
-def after_contribution(data: bytes, start: int, byte_order: ByteOrder) -> int:
-    """Where the contribution after a broken one begins: its length is all that is needed."""
-    cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile)
-    try:
-        length, _ = initial_length(cursor)
-    except MalformedFile:
-        return len(data)
-    return min(cursor.position + length, len(data))
+            yield found
+            start = end_of(found)
 
 
 def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str) -> TableHeader:
@@ -178,10 +195,10 @@ def address_table(
 
 def address_tables(
     data: bytes, byte_order: ByteOrder = "little", section: str = ".debug_addr"
-) -> Iterator[AddressTable | MalformedFile]:
+) -> Iterator[AddressTable | DwarfGpuError]:
     """All tables of a version 5 section in order; an error stands in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
-        yield header if isinstance(header, MalformedFile) else _table(data, header, byte_order, section)
+        yield header if isinstance(header, DwarfGpuError) else _table(data, header, byte_order, section)
 
 
 def _table(data: bytes, header: TableHeader, byte_order: ByteOrder, section: str) -> AddressTable:

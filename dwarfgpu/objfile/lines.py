@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.addresses import after_contribution
+from dwarfgpu.objfile.addresses import each_contribution
 from dwarfgpu.objfile.line_header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.line_program import Row, Rows, Sequence, run
 from dwarfgpu.records import record
@@ -221,21 +221,16 @@ def line_tables(
     zero_is_code: bool = False,
 ) -> Iterator[LineTable | DwarfGpuError]:
     """All tables of a section in order; an error stands in place of one whose header cannot be read."""
-    offset = 0
-    while offset < len(data):
-        try:
-            table = line_table(
-                data,
-                offset,
-                byte_order=byte_order,
-                address_size=address_size,
-                string_at=string_at,
-                section=section,
-                zero_is_code=zero_is_code,
-            )
-        except DwarfGpuError as error:
-            yield error
-            offset = after_contribution(data, offset, byte_order)
-        else:
-            yield table
-            offset = table.header.end
+
+    def read(offset: int) -> LineTable:
+        return line_table(
+            data,
+            offset,
+            byte_order=byte_order,
+            address_size=address_size,
+            string_at=string_at,
+            section=section,
+            zero_is_code=zero_is_code,
+        )
+
+    return each_contribution(data, byte_order, read, lambda table: table.header.end)

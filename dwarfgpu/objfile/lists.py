@@ -268,7 +268,7 @@ def list_table_at(data: bytes, start: int, *, section: str, byte_order: ByteOrde
 
 def list_tables(
     data: bytes, *, section: str, byte_order: ByteOrder = "little"
-) -> Iterator[ListTable | MalformedFile]:
+) -> Iterator[ListTable | DwarfGpuError]:
     """All tables of a section in order; an error stands in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
-        yield header if isinstance(header, MalformedFile) else ListTable(data, header, byte_order, section)
+        yield header if isinstance(header, DwarfGpuError) else ListTable(data, header, byte_order, section)

@@ -4,6 +4,10 @@ The text of such a function is built from forms alone. Runs of values with a fix
 `struct.Struct.unpack_from`, with padding where a value is not wanted; the first byte of a LEB128 number or of a block's
 length is part of the run before it, because it nearly always is the last one, too.
 
+An abbreviation whose values all have a fixed size needs no function, only a `struct.Struct`. For any other one it is
+generated once it has been used a few times: for a single entry that would cost more than it gains, and no file,
+however made, can then spend much more time on generating functions than on reading entries without them.
+
 The generated functions do not check that they stay inside ``data``: they raise IndexError, ValueError or struct.error
 at its end, or return a position past it. Whoever calls them does (`FAILURES`).
 """
@@ -30,14 +34,17 @@ if TYPE_CHECKING:
     """(data, position of the code) -> (next position, chosen values...)."""
     Skip: TypeAlias = Callable[[bytes, int], int]
     """(data, position of the code) -> next position."""
+    Unpack: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
 
 FAILURES = (IndexError, ValueError, struct.error, OverflowError)
 """What the end of the data does to a generated function; `truncated` makes an error of it."""
 
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
-_MAX_CACHED = 4096
-_cache: dict[tuple[Any, ...], Any] = {}
-_sizes: dict[Format, dict[int, int]] = {}
+FEW = 6
+"""Entries that are read or skipped more often than this get a function of their own."""
+MAX_LAYOUTS = 8192
+_layouts: dict[Format, dict[tuple[int, tuple[int, ...]], Layout]] = {}
+_skips: dict[tuple[Any, ...], Skip] = {}
 
 
 def truncated(offset: int, section: str) -> MalformedFile:
@@ -46,94 +53,111 @@ def truncated(offset: int, section: str) -> MalformedFile:
     return error.at(section=section, offset=offset)  # type: ignore[no-any-return]
 
 
-# --- What a table asks for ----------------------------------------------------------------------------------------
+# --- Layouts ------------------------------------------------------------------------------------------------------
 
 
-def sizes(format: Format) -> dict[int, int]:
-    """The size of the values of each form that has a fixed one."""
-    found: dict[int, int] | None = _sizes.get(format)
-    if found is None:
-        every = ((code, fixed_size(form.encoding, format)) for code, form in FORMS.items())
-        found = _sizes[format] = {code: size for code, size in every if size is not None}
-    return found
+class Layout:
+    """How the entries of an abbreviation are laid out: a code of ``lead`` bytes, then a value for each form.
 
-
-def plain_struct(codes: tuple[int, ...], format: Format, lead: int) -> struct.Struct | None:
-    """The structure of an entry whose values are all plain numbers of fixed size."""
-    text = f"{lead}x"
-    for code in codes:
-        encoding = form(code).encoding
-        size = fixed_size(encoding, format)
-        if size is None or (size and size not in _CODES):
-            return None
-        text += _CODES[size] if size else ""
-    return struct.Struct(_order(format) + text)
-
-
-def reader(codes: tuple[int, ...], format: Format, lead: int) -> Read:
-    """A function that decodes all values of an entry."""
-    key = ("read", codes, format, lead)
-    found: Read | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format, lead).read())
-
-
-def picker(codes: tuple[int, ...], wanted: tuple[int, ...], format: Format, lead: int) -> Pick:
-    """A function that decodes some values, given by the index of their form.
-
-    For -1, and for a form whose value stands in the abbreviation, it returns None.
+    Abbreviations with the same forms share a layout, in whatever table they are.
     """
-    key = ("pick", codes, wanted, format, lead)
-    found: Pick | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format, lead, wanted).pick())
+
+    __slots__ = ("_reads", "_skips", "format", "forms", "lead", "read", "size", "skip", "slots", "unpack")
+
+    def __init__(self, lead: int, forms: tuple[int, ...], format: Format) -> None:
+        self.lead = lead
+        self.forms = forms
+        self.format = format
+        self._reads = self._skips = 0
+        sizes: list[int | None] = []
+        slots, count = [], 0
+        for code in forms:
+            known = FORMS.get(code)
+            sizes.append(None if known is None else fixed_size(known.encoding, format))
+            slots.append(-1 if code in NO_DATA else count)
+            count += code not in NO_DATA
+        self.slots = tuple(slots)
+        """For each form the index of its value among those that stand in the data; -1 for one that does not."""
+        self.size = -1
+        """How many bytes an entry has; -1 where that depends on the entry."""
+        self.unpack: Unpack | None = None
+        """(data, position of the code) -> values, where all are plain numbers of fixed size."""
+        self.read: Read = self._first_reads
+        """(data, position of the code) -> (next position, values). It replaces itself, so look it up each time."""
+        self.skip: Skip = self._first_skips
+        """(data, position of the code) -> next position. So does it."""
+        if None not in sizes:
+            self._fix([size for size in sizes if size])
+
+    def _fix(self, sizes: list[int]) -> None:
+        self.size = size = self.lead + sum(sizes)
+        self.skip = lambda _, position: position + size
+        if all(each in _CODES for each in sizes):
+            text = "".join(_CODES[each] for each in sizes)
+            self.unpack = unpack = struct.Struct(f"{_order(self.format)}{self.lead}x{text}").unpack_from
+            self.read = lambda data, position: (position + size, unpack(data, position))
+
+    def _first_reads(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
+        self._reads += 1
+        if self._reads > FEW:
+            self.read = _Writer(self).read()
+            return self.read(data, position)
+        cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
+        values = [read_value(cursor, code, self.format) for code in self.forms if code not in NO_DATA]
+        return cursor.position, tuple(values)
+
+    def _first_skips(self, data: bytes, position: int) -> int:
+        self._skips += 1
+        key = self._shape()
+        found = _skips.get(key)
+        if found is None:
+            if self._skips <= FEW:
+                return self.read(data, position)[0]
+            if len(_skips) >= MAX_LAYOUTS:
+                _skips.clear()
+            found = _skips[key] = _Writer(self, ()).skip()
+        self.skip = found
+        return found(data, position)
+
+    def _shape(self) -> tuple[Any, ...]:
+        """What a function that skips depends on: values of fixed size make no difference but by their sum."""
+        shape: list[int | str] = [self.lead]
+        for code in self.forms:
+            encoding = form(code).encoding
+            size = fixed_size(encoding, self.format)
+            last = shape[-1]
+            if size is None:
+                shape.append("uleb" if encoding == "sleb" else encoding)
+            elif isinstance(last, int):
+                shape[-1] = last + size
+            else:
+                shape.append(size)
+        return (*shape, self.format) if "indirect" in shape else (*shape, self.format.byte_order)
+
+    def picker(self, wanted: tuple[int, ...]) -> Pick:
+        """A function that decodes some values, given by the index of their form.
+
+        For -1, and for a form whose value stands in the abbreviation, it returns None.
+        """
+        return _Writer(self, wanted).pick()
+
+    def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
+        """Where the value of each form begins and ends, with the length of a block as part of the value."""
+        cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
+        found = []
+        for code in self.forms:
+            start = cursor.position
+            read_value(cursor, code, self.format)
+            found.append((start, cursor.position))
+        return found
 
 
-def skipper(codes: tuple[int, ...], format: Format, lead: int) -> Skip:
-    """A function that finds the end of an entry."""
-    shape: list[int | str] = [lead]  # entries that differ in values of fixed size alone share a function
-    for code in codes:
-        encoding = form(code).encoding
-        size = fixed_size(encoding, format)
-        if size is None:
-            shape.append("uleb" if encoding == "sleb" else encoding)
-        elif isinstance(shape[-1], int):
-            shape[-1] += size
-        else:
-            shape.append(size)
-    key = ("skip", tuple(shape), format)
-    found: Skip | None = _cache.get(key)
-    return found or _keep(key, _Writer(codes, format, lead, ()).skip())
-
-
-def is_known(codes: tuple[int, ...], format: Format, lead: int) -> bool:
-    """Whether `reader` has a function for these forms already."""
-    return ("read", codes, format, lead) in _cache
-
-
-def interpret(
-    codes: tuple[int, ...], format: Format, data: bytes, position: int
-) -> tuple[int, tuple[Any, ...]]:
-    """Do what a reader does without one: for entries of which there are too few to generate a function."""
-    cursor = Cursor(data, position, byte_order=format.byte_order, error=MalformedFile)
-    values = [read_value(cursor, code, format) for code in codes if code not in NO_DATA]
-    return cursor.position, tuple(values)
-
-
-def positions(codes: tuple[int, ...], format: Format, data: bytes, position: int) -> list[tuple[int, int]]:
-    """Where the value of each form begins and ends, with the length of a block as part of the value."""
-    cursor = Cursor(data, position, byte_order=format.byte_order, error=MalformedFile)
-    found = []
-    for code in codes:
-        start = cursor.position
-        read_value(cursor, code, format)
-        found.append((start, cursor.position))
+def layouts(format: Format) -> dict[tuple[int, tuple[int, ...]], Layout]:
+    """The layouts of a format, by length of the code and forms; whoever needs one that is missing adds it."""
+    found = _layouts.setdefault(format, {})
+    if len(found) > MAX_LAYOUTS:
+        found.clear()
     return found
-
-
-def _keep(key: tuple[Any, ...], function: Any) -> Any:
-    if len(_cache) >= _MAX_CACHED:
-        _cache.clear()
-    _cache[key] = function
-    return function
 
 
 def _order(format: Format) -> str:
@@ -188,15 +212,13 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
 class _Writer:
     """Writes one function. ``k`` counts the bytes since the position that the variable ``p`` holds."""
 
-    def __init__(
-        self, codes: tuple[int, ...], format: Format, lead: int, wanted: tuple[int, ...] | None = None
-    ) -> None:
-        self.codes = codes
-        self.format = format
-        self.order = format.byte_order
-        self.wanted = range(len(codes)) if wanted is None else wanted
+    def __init__(self, layout: Layout, wanted: tuple[int, ...] | None = None) -> None:
+        self.codes = layout.forms
+        self.format = layout.format
+        self.order = layout.format.byte_order
+        self.wanted = range(len(self.codes)) if wanted is None else wanted
         self.lines: list[str] = []
-        self.k = lead  # the abbreviation code
+        self.k = layout.lead  # the abbreviation code
         self.fields: list[tuple[int, str, str]] = []  # (offset from p, structure code, name) not yet read
         self.after: list[str] = []  # what to do once they are
         self.scope: dict[str, Any] = {"uleb": _uleb, "sleb": _sleb, "from_bytes": int.from_bytes}

@@ -92,7 +92,7 @@ class UnitTree:
             abbreviation, start = table.at(data, position)
             if abbreviation.has_children:
                 inner.append(position)
-            position = abbreviation.skip(data, start)
+            position = abbreviation.layout.skip(data, start)
         if inner:
             return inner[-1]
         return self._first if owner is None else owner
@@ -103,7 +103,7 @@ class UnitTree:
         if not data[position]:
             return position + 1
         abbreviation, position = self._table.at(data, position)
-        return abbreviation.skip(data, position)
+        return abbreviation.layout.skip(data, position)
 
     def _read(self, until: int) -> None:
         """Read on, at least to an offset if the unit entry does not end before."""
@@ -155,7 +155,7 @@ class UnitTree:
                         abbreviation, start = table.at(data, position)
                     if abbreviation.has_children:
                         waiting.append(position)
-                    position = abbreviation.skip(data, start)
+                    position = abbreviation.layout.skip(data, start)
                     if not waiting:  # a unit entry that owns nothing
                         break
             if not waiting:
@@ -170,7 +170,7 @@ def entry_sizes(table: AbbreviationTable) -> list[int]:
     sizes = [0] * len(table.dense)
     for code, abbreviation in enumerate(table.dense):
         if abbreviation is not None:
-            size = max(abbreviation.fixed_size(), 0)
+            size = max(abbreviation.layout.size, 0)
             sizes[code] = -size if abbreviation.has_children else size
     sizes[0] = -1
     return sizes

@@ -126,7 +126,7 @@ def _target(fields: dict[str, Node]) -> Target:
     from dwarfgpu.targets.resolve import resolve
 
     size = fields["address_size"].unsigned() if "address_size" in fields else None
-    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
+    order: Any = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
     name = fields["target"].string() if "target" in fields else "generic"
     try:
         return resolve(name, byte_order=order, address_size=size)

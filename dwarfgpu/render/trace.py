@@ -63,7 +63,7 @@ class Tracer:
         if step.operation is step.instruction.operation:
             return text
         operands = " ".join(str(operand) for operand in step.operands if operand is not None)
-        return f"{text} ({' '.join((step.operation.name, operands)).strip()})"
+        return f"{text} ({step.operation.name} {operands})" if operands else f"{text} ({step.operation.name})"
 
     def lines(self) -> list[str]:
         """The trace as text, an operation a line; a line in between says when other lanes go on."""

@@ -7,7 +7,6 @@ from typing import Literal
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 ADDRESS_SIZES = range(1, 9)
-BYTE_ORDERS = ("little", "big")
 
 
 def generic(byte_order: Literal["little", "big"] = "little", address_size: int = 8) -> Target:

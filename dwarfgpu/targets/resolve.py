@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dwarfgpu.errors import UnknownTarget, UsageError
 from dwarfgpu.targets.target import Target
@@ -26,7 +26,9 @@ _by_key: dict[tuple[object, ...], Target] = {}
 """One object for each target, whatever it was called."""
 
 
-def resolve(name: str, *, byte_order: str | None = None, address_size: int | None = None) -> Target:
+def resolve(
+    name: str, *, byte_order: Literal["little", "big"] | None = None, address_size: int | None = None
+) -> Target:
     """The target with a name.
 
     Accepted are ``generic``; ``x86_64`` and its triples; ``amdgcn-<processor>``, ``<processor>``, both with ``-wave32``
@@ -73,10 +75,10 @@ def resolve_elf(
 # --- The three families -------------------------------------------------------------------------------------------
 
 
-def _generic(byte_order: str, address_size: int) -> Target:
-    from dwarfgpu.targets.generic import ADDRESS_SIZES, BYTE_ORDERS, generic
+def _generic(byte_order: Literal["little", "big"], address_size: int) -> Target:
+    from dwarfgpu.targets.generic import ADDRESS_SIZES, generic
 
-    if byte_order not in BYTE_ORDERS:
+    if byte_order not in ("little", "big"):
         raise UsageError(f"byte order {byte_order!r} is neither little nor big")
     if address_size not in ADDRESS_SIZES:
         raise UsageError(f"addresses of {address_size} bytes are not supported", hint="1 to 8 bytes are")

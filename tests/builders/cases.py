@@ -63,7 +63,7 @@ def _reading(read: dict[str, Any]) -> str:
     return read["bytes"] + (f" undefined {read['undefined']}" if "undefined" in read else "")
 
 
-def notation(result: dict[str, Any]) -> str:  # noqa: PLR0911 (one for each kind)
+def notation(result: dict[str, Any]) -> str:
     """A result in the short notation."""
     kind = result["kind"]
     if kind == "value":

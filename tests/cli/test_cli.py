@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LIT = ("eval", "--ops", "DW_OP_lit5")
 
 
-def run(*words: str, stdin: str | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, stdin: str | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     return subprocess.run(
         [sys.executable, "-m", "dwarfgpu", *words],
@@ -33,7 +35,7 @@ def run(*words: str, stdin: str | None = None, env: dict[str, str] | None = None
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    "status,words",
     [
         (0, LIT),
         (0, ("--version",)),
@@ -132,7 +134,9 @@ def test_all_lanes() -> None:
 
 
 def test_an_error_in_one_lane_hides_no_other() -> None:
-    done = run("eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div")
+    done = run(
+        "eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div"
+    )
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero")
@@ -167,7 +171,9 @@ def test_json_and_jsonl(words: tuple[str, ...]) -> None:
 
 
 def test_trace_in_json_has_the_stack_before_and_after() -> None:
-    trace = json.loads(run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout)["trace"]
+    trace = json.loads(
+        run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout
+    )["trace"]
 
     assert [step["operation"] for step in trace] == ["DW_OP_lit1", "DW_OP_lit2", "DW_OP_plus"]
     assert [entry["value"] for entry in trace[2]["before"]] == [1, 2]
@@ -215,7 +221,9 @@ def test_state_from_standard_input() -> None:
     assert done.stdout == "default#0x14\n"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff"]
+)
 def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(text.encode("latin-1"))
@@ -255,8 +263,15 @@ def test_closed_pipe_ends_quietly() -> None:
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(tmp_path),
+    }
+    subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60
+    )
 
     assert list(tmp_path.iterdir()) == []
 

@@ -29,7 +29,7 @@ def examples() -> list[tuple[str, str, str]]:
     return [example for example in found if example[1].startswith("dwarfgpu ")]
 
 
-@pytest.mark.parametrize(("page", "command", "expected"), examples(), ids=lambda value: value[:60])
+@pytest.mark.parametrize("page,command,expected", examples(), ids=lambda value: value[:60])
 def test_example(page: str, command: str, expected: str) -> None:
     words = shlex.split(command)[1:]
     environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}

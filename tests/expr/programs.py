@@ -9,7 +9,7 @@ from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr import convert, locations, table, types
+from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.asm import encode
 from dwarfgpu.expr.context import Context, Die
 from dwarfgpu.expr.instruction import Instruction

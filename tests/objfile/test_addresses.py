@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.addresses import address_table, address_tables, contribution_with_base
+from dwarfgpu.objfile.addresses import MAX_BROKEN, address_table, address_tables, contribution_with_base
 from tests.builders.lists import contribution, number
 
 
@@ -94,6 +94,12 @@ def test_a_reserved_length_ends_the_section():
 def test_a_table_longer_than_its_section_has_what_is_there():
     [table] = address_tables(contribution(addresses(1, 2), length=1 << 30))
     assert list(table) == [1, 2]
+
+
+def test_a_section_of_zeros_is_given_up():
+    errors = list(address_tables(bytes(1 << 20)))
+    assert len(errors) == MAX_BROKEN
+    assert {error.kind for error in errors} == {"truncated"}
 
 
 @given(st.binary(max_size=64), st.integers(-8, 80), st.integers(2, 6), st.integers(0, 9), st.integers(-2, 9))

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError, IllFormed
-from dwarfgpu.expr import asm
-from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.machine import evaluate
-from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory
-from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedFrame, DescribedUnit
-from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, run_lanes, table
+from tests.builders.cases import Case
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"

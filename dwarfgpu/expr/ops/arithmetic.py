@@ -15,6 +15,7 @@ from dwarfgpu.expr.values import Value
 if TYPE_CHECKING:
     from dwarfgpu.expr.machine import Evaluation
 
+
 @operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")
 def abs_(_ev: Evaluation, value: Value) -> Value:
     """Push the absolute value of A; the generic type is read as signed."""

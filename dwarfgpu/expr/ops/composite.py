@@ -102,7 +102,9 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     consumed = len(stack) if base is None else 2
     if base is None and len(stack) > 1:
         message = "a piece needs a composite below its operand, or nothing"
-        raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
+        raise IllFormed(
+            "bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite"
+        )
     if base is None and stack:
         base = _composite_of(stack[-1])
     if consumed == 2 or (stack and base is None):
