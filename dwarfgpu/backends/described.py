@@ -81,6 +81,20 @@ class SparseMemory:
             address = (page_number + 1) * _PAGE
         return bytes(data)
 
+    def gather(self, addresses: Array, size: int) -> Array | None:
+        """The bytes at many addresses, if these are close together and everything between them is known."""
+        first = int(addresses.min())
+        length = int(addresses.max()) + size - first
+        if length > _PAGE * len(addresses):
+            return None
+        data = self.read(first, length)
+        if data is None:
+            return None
+        import numpy as np
+
+        window: Array = np.frombuffer(data, dtype=np.uint8)
+        return window[(addresses - first).astype(np.intp)[:, None] + np.arange(size)]  # type: ignore[no-any-return]
+
     def describe(self, address: int, data: bytes) -> int | None:
         """Make bytes known. Returns the first address at which another byte is known already."""
         position = 0
@@ -233,6 +247,10 @@ class DescribedMachine(Backend):
     ) -> tuple[Array, Array]:
         import numpy as np
 
+        if space.alias is None and not isinstance(addresses, int):
+            close = self._memory[space.number].gather(addresses, size)
+            if close is not None:
+                return close, np.ones(count, dtype=bool)
         starts = self._storage_addresses(space, addresses, size, lanes, count)
         rows: list[bytes | None]
         if starts is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
-from dwarfgpu.expr.locations import Location, SingleLocation
+from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 from dwarfgpu.records import record
@@ -49,9 +49,8 @@ class Accessor:
         if bit_size > self.max_bits:
             message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
             raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
-        if len(location.places) == 1:
-            return self._read_place(location.places[0], bit_size)
-        return self._read_any(location, bit_size)
+        places = location.places
+        return self._read_place(places[0], bit_size) if len(places) == 1 else self._read_any(location, bit_size)
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
@@ -76,18 +75,20 @@ class Accessor:
 
     def _read_place(self, place: SingleLocation, bit_size: int) -> Reading:
         storage = place.storage
+        offset = place.bit_offset
         kind = type(storage)
         if kind is Undefined:
             return Reading(0, (1 << bit_size) - 1)
-        self._check_extent(place, bit_size)
+        if type(offset) is not int or offset + bit_size > storage.bit_size:
+            self._check_extent(place, bit_size)
         if kind is Memory:
-            return Reading(self._read_memory(storage, place.bit_offset, bit_size))  # type: ignore[arg-type]
+            return Reading(self._read_memory(storage, offset, bit_size))  # type: ignore[arg-type]
         if kind is Register:
-            return Reading(self._read_register(storage, place.bit_offset, bit_size))  # type: ignore[arg-type]
+            return Reading(self._read_register(storage, offset, bit_size))  # type: ignore[arg-type]
         if kind is Implicit:
-            return Reading(self._slice(storage.data, storage.bit_size, place.bit_offset, bit_size))  # type: ignore[union-attr]
+            return Reading(self._slice(storage.data, storage.bit_size, offset, bit_size))  # type: ignore[union-attr]
         if kind is Composite:
-            return self._read_composite(storage, place.bit_offset, bit_size)  # type: ignore[arg-type]
+            return self._read_composite(storage, offset, bit_size)  # type: ignore[arg-type]
         raise _pointer_misuse("its bits cannot be read")
 
     def _check_extent(self, place: SingleLocation, bit_size: int) -> None:
@@ -114,17 +115,13 @@ class Accessor:
         return b.resized(stream >> count, size)
 
     def _read_memory(self, storage: Memory, offset: Bits, size: int) -> Bits:
-        if type(offset) is int and self._single_owner(storage.wave, storage.lane):
+        wave: Any = storage.wave
+        lane: Any = storage.lane
+        if type(offset) is int and _is_one(wave) and _is_one(lane):
             first, last = offset >> 3, (offset + size + 7) >> 3
-            wave: Any = storage.wave
-            lane: Any = storage.lane
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
-            return (
-                stream
-                if size == (last - first) * 8
-                else self._slice(stream, (last - first) * 8, offset & 7, size)
-            )
+            return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
@@ -132,29 +129,49 @@ class Accessor:
             storage.space, addresses, length, storage.wave, storage.lane, self.count
         )
         if not found.all():
-            raise LaneFault(
-                b.positions_of(~found),
-                lambda i: memory_unavailable(storage.space, int(b.select(addresses, i)), length),
-            )
+            raise LaneFault(b.positions_of(~found), lambda slot: self._memory_fault(storage, addresses, length, slot))
         return self._slice(self._stream(data_rows), length * 8, skip, size)
 
     def _read_register(self, storage: Register, offset: Bits, size: int) -> Bits:
         register = storage.register
-        if self._single_owner(storage.wave, storage.lane):
-            wave: Any = storage.wave
-            lane: Any = storage.lane
+        wave: Any = storage.wave
+        lane: Any = storage.lane
+        if _is_one(wave) and _is_one(lane):
             data = self.backend.read_register(register, wave, lane)
-            start = uniform_offset(offset)
+            start = offset if type(offset) is int else uniform_offset(offset)
             if start is not None:
                 first, last = start >> 3, (start + size + 7) >> 3
                 stream = int.from_bytes(data[first:last], self.byte_order)
-                return self._slice(stream, (last - first) * 8, start & 7, size)
+                return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, start & 7, size)
             rows = _repeated(data, self.count)
         else:
             rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)
             if not found.all():
-                raise LaneFault(b.positions_of(~found), lambda _i: register_unavailable(register))
+                raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
         return self._slice_rows(rows, offset, size)
+
+    def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
+        """The error that a slot meets when it reads alone."""
+        one = storage.select(slot)
+        wave: Any = one.wave
+        lane: Any = one.lane
+        address = int(b.select(addresses, slot))
+        try:
+            self.backend.read_memory(one.space, address, size, wave or 0, lane)
+        except DwarfGpuError as error:
+            return error
+        return memory_unavailable(one.space, address, size)
+
+    def _register_fault(self, storage: Register, slot: int) -> DwarfGpuError:
+        """The error that a slot meets when it reads alone."""
+        one = storage.select(slot)
+        wave: Any = one.wave
+        lane: Any = one.lane
+        try:
+            self.backend.read_register(one.register, wave, lane)
+        except DwarfGpuError as error:
+            return error
+        return register_unavailable(one.register)
 
     def _slice_rows(self, rows: Array, offset: Bits, size: int) -> Bits:
         """Bits from one row of bytes a slot."""
@@ -183,10 +200,6 @@ class Accessor:
             return padded.view("<u8").reshape(-1).astype("u8")
         padded[:, 8 - length :] = rows
         return padded.view(">u8").reshape(-1).astype("u8")
-
-    @staticmethod
-    def _single_owner(wave: Bits | None, lane: Bits | None) -> bool:
-        return (wave is None or type(wave) is int) and (lane is None or type(lane) is int)
 
     def _read_composite(self, storage: Composite, offset: Bits, size: int) -> Reading:
         start = uniform_offset(offset)
@@ -259,10 +272,9 @@ class Accessor:
 
         Retrieving bits of one in any other way is an error (A.2.5.4.4.5 (3)).
         """
-        place = location.places[0]
-        storage = place.storage
-        if type(storage) is not ImplicitPointer and not (type(storage) is Composite and storage.has_pointer):
+        if not may_hold_pointer(location):
             return None
+        place = location.places[0]
         self._check_extent(place, bit_size)
         found: ImplicitPointer | None = None
         position = 0
@@ -336,6 +348,11 @@ class Accessor:
         mask = ((1 << size) - 1) << shift
         stream = int.from_bytes(old, self.byte_order) & ~mask | bits << shift
         return stream.to_bytes(len(old), self.byte_order)
+
+
+def _is_one(owner: Any) -> bool:
+    """Whether a wave or a lane is the same for all slots, or not specified."""
+    return owner is None or type(owner) is int
 
 
 def uniform_offset(offset: Bits) -> int | None:

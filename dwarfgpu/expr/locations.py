@@ -116,6 +116,13 @@ def remaining(place: SingleLocation, slot: int = 0) -> int:
     return place.storage.bit_size - int(b.select(place.bit_offset, slot))
 
 
+def may_hold_pointer(location: Location) -> bool:
+    """Whether an implicit pointer is in the first place of a location, which is the one that is read."""
+    storage = location.places[0].storage
+    kind = type(storage)
+    return kind is ImplicitPointer or (kind is Composite and storage.has_pointer)  # type: ignore[union-attr]
+
+
 def union(locations: Iterable[Location]) -> Location:
     """All places of some locations (A.2.5.5)."""
     places: list[SingleLocation] = []

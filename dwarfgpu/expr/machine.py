@@ -105,6 +105,7 @@ class Evaluation:
         limit = self.context.limits.stack
         absent = self.absent
         in_cfi = self.context.in_cfi
+        watched = in_cfi or trace is not None or self.rules.location_ends_expression
         budget = self.budget
         index = self.index
         before: tuple[Entry, ...] = ()
@@ -116,13 +117,13 @@ class Evaluation:
                 budget -= 1
                 if budget < 0:
                     self._exhausted(step)
-                if trace is not None:
+                if watched:
                     before = tuple(stack)
                     running = self.expression
+                    if in_cfi:
+                        self._check_cfi(step)
                 if step.needs and not absent.isdisjoint(step.needs):
                     self._miss(step)
-                if in_cfi:
-                    self._check_cfi(step)
                 if arity == 2:
                     try:
                         left = stack[-2]
@@ -182,10 +183,11 @@ class Evaluation:
                     index = self.index
                 else:
                     index = self._run_wide(step, index)
-                if trace is not None and step.operation is not END:
-                    trace(self, running, step, before, tuple(stack))
-                if step.ends_location and self.rules.location_ends_expression:
-                    self._check_after_location(code[index])
+                if watched:
+                    if trace is not None and step.operation is not END:
+                        trace(self, running, step, before, tuple(stack))
+                    if step.ends_location and self.rules.location_ends_expression:
+                        self._check_after_location(code[index])
         finally:
             self.index = index
             self.budget = budget
@@ -308,15 +310,20 @@ class Evaluation:
 
     def _absent(self) -> set[str]:
         context = self.context
-        found = {
-            "unit": context.unit,
-            "frame": context.frame,
-            "object": context.object,
-            "iteration": context.iteration,
-            "lane": self.lanes.lane,
-            "thread": self.lanes.wave,
-        }
-        return {element for element, value in found.items() if value is None}
+        absent = set()
+        if context.unit is None:
+            absent.add("unit")
+        if context.frame is None:
+            absent.add("frame")
+        if context.object is None:
+            absent.add("object")
+        if context.iteration is None:
+            absent.add("iteration")
+        if self.lanes.lane is None:
+            absent.add("lane")
+        if self.lanes.wave is None:
+            absent.add("thread")
+        return absent
 
     def _miss(self, step: Step) -> None:
         """Raise the error of the first element that an operation needs and the context does not have."""

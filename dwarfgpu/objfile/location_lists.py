@@ -48,6 +48,7 @@ class ListEntry:
     """The location views of GCC at start and end, which tell places of one address apart; not looked at here."""
 
     def covers(self, pc: int) -> bool:
+        """Whether it is a bounded entry whose range holds ``pc``."""
         return self.start <= pc < self.end
 
 
@@ -71,7 +72,7 @@ class LocationList:
 
 def matching(entries: Sequence[ListEntry], pc: int) -> tuple[ListEntry, ...]:
     """The bounded entries whose range holds ``pc``, however many; when there is none, the default ones (A.2.5.5)."""
-    bounded = tuple(entry for entry in entries if entry.start <= pc < entry.end and not entry.default)
+    bounded = tuple(entry for entry in entries if entry.covers(pc))
     return bounded or tuple(entry for entry in entries if entry.default)
 
 

@@ -149,6 +149,8 @@ class Scanner:
         if head[: len(BUNDLE_MAGIC)] != BUNDLE_MAGIC:
             message = "a compressed bundle does not hold a bundle"
             raise malformed(self.file, "not_a_bundle", message, offset=part.base, spec=SPEC)
+        if len(head) < position:
+            raise malformed(self.file, "truncated", "a bundle is not whole", offset=part.base, spec=SPEC)
         count = int.from_bytes(head[position - 8 : position], "little")
         if count > MAX_ENTRIES:
             message = f"a bundle with {count} entries is not read"
@@ -194,10 +196,10 @@ class Scanner:
                 position += 8  # padding
                 continue
             size: int = struct.unpack_from("<Q", data, position + 8)[0]
-            part = Part(self.file, data[position : position + size], base + position, where)
+            part = Part(self.file, data[position : position + max(size, 32)], base + position, where)
             try:
                 yield from self._offload_entries(part)
-            except struct.error:
+            except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
                 self._add("truncated", "a table of an offload binary is not whole", part.base)
             except DwarfGpuError as error:
                 self.problems.append(error)

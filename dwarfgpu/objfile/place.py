@@ -102,13 +102,11 @@ def _number(text: str, key: str) -> int | None:
 def _percent_decoded(text: str) -> str:
     if "%" not in text:
         return text
-    first, *parts = text.encode("utf-8", "surrogateescape").split(b"%")
+    first, *parts = os.fsencode(text).split(b"%")
     out = [first]
     for part in parts:
-        try:
-            out.append(bytes.fromhex(part[:2].decode("ascii")) + part[2:])
-        except ValueError:
-            out.append(b"%" + part)
+        is_code = len(part) >= 2 and all(byte in b"0123456789abcdefABCDEF" for byte in part[:2])
+        out.append(bytes([int(part[:2], 16)]) + part[2:] if is_code else b"%" + part)
     return os.fsdecode(b"".join(out))
 
 

@@ -120,7 +120,7 @@ class UnitTree:
         if self._error is not None:
             raise self._error
 
-    def _walk(self, position: int, until: int) -> None:
+    def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call costs more than a step)
         data, table = self._data, self._table
         known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
         waiting = self._open
@@ -174,3 +174,35 @@ def entry_sizes(table: AbbreviationTable) -> list[int]:
             sizes[code] = -size if abbreviation.has_children else size
     sizes[0] = -1
     return sizes
+
+
+def after_children(data: bytes, position: int, table: AbbreviationTable) -> int:
+    """Where the entries that begin at a position end, with all they own: behind the null entry, or at the end."""
+    known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
+    depth, end = 1, len(data)
+    while position < end:
+        code = data[position]
+        if code > 127:
+            code = rows[data[position + 1]][code]
+        size = sizes[code]
+        if size > 0:
+            position += size
+        elif size < 0:
+            if code:
+                depth += 1
+                position -= size
+            else:
+                depth -= 1
+                position += 1
+                if not depth:
+                    return position
+        else:
+            abbreviation = known[code]
+            if abbreviation is None:
+                abbreviation, position = table.at(data, position)
+            if abbreviation.has_children:
+                depth += 1
+            position = abbreviation.layout.skip(data, position)
+    if position > end:
+        raise IndexError
+    return position

@@ -98,7 +98,7 @@ class DescribedFrame:
     A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
     """
 
-    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "entry_values", "machine", "tls")
+    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "_own", "entry_values", "machine", "tls")
 
     def __init__(
         self,
@@ -116,11 +116,19 @@ class DescribedFrame:
         self._cfa = cfa
         self._frame_base = frame_base
         self._entry_registers = entry_registers or {}
+        self._own: dict[int, Location] = {}
+        """Locations of registers that are the same for all lanes, once somebody has asked."""
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def register(self, number: int, lanes: LaneSet) -> Location:
-        return self._of_register(self._register(number), lanes)
+        found = self._own.get(number)
+        if found is None:
+            register = self._register(number)
+            found = self._of_register(register, lanes)
+            if not self.machine.lane_owned(register):
+                self._own[number] = found
+        return found
 
     def _of_register(self, register: TargetRegister, lanes: LaneSet) -> Location:
         return bound(locations.at(Register(register)), self.machine, lanes)

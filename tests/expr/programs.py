@@ -122,7 +122,14 @@ BRANCHES = frozenset(("DW_OP_bra", "DW_OP_skip"))
 STRAIGHT = [row for row in table.rows() if row.name not in CALLS | BRANCHES]
 """The operations whose effect a program alone tells, and that go on to the next one."""
 
-INNER = ["DW_OP_reg5", "DW_OP_breg5 0; DW_OP_deref", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus", "DW_OP_plus", "DW_OP_addr 8", ""]
+INNER = [
+    "DW_OP_reg5",
+    "DW_OP_breg5 0; DW_OP_deref",
+    "DW_OP_lit1; DW_OP_lit2; DW_OP_plus",
+    "DW_OP_plus",
+    "DW_OP_addr 8",
+    "",
+]
 
 
 def word(kind):
@@ -137,39 +144,35 @@ def word(kind):
 
 
 @st.composite
-def statement(draw, rows=STRAIGHT):
+def statement(draw, rows):
     row = draw(st.sampled_from(rows))
     return " ".join([row.name, *[draw(word(operand.kind)) for operand in row.operands]])
 
 
-PUSHING = [row for row in STRAIGHT if not row.inputs and not row.is_raw and row.outputs]
+def pushing(rows):
+    return [row for row in rows if not row.inputs and not row.is_raw and row.outputs]
 
 
-def straight_programs():
+def straight_programs(rows=STRAIGHT):
     """Programs without branches and calls; they begin with a few entries, so that what follows has something to do."""
-    begin = st.lists(statement(PUSHING), max_size=4)
-    return st.builds(lambda head, rest: "; ".join([*head, *rest]), begin, st.lists(statement(), max_size=6))
+    begin = st.lists(statement(pushing(rows)), max_size=4)
+    return st.builds(
+        lambda head, rest: "; ".join([*head, *rest]), begin, st.lists(statement(rows), max_size=6)
+    )
 
 
 @st.composite
-def forward_programs(draw):
+def forward_programs(draw, rows=STRAIGHT):
     """Programs that may skip forward, at most three times."""
-    statements = [draw(statement(PUSHING)) for _ in range(draw(st.integers(0, 3)))]
-    statements += [draw(statement()) for _ in range(draw(st.integers(0, 6)))]
+    statements = draw(st.lists(statement(pushing(rows)), max_size=3))
+    statements += draw(st.lists(statement(rows), max_size=6))
     for number in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(statements)))
         stop = draw(st.integers(start, len(statements)))
         statements.insert(stop, f"l{number}:")
-        statements[start:start] = draw(
-            st.sampled_from(
-                [
-                    [f"DW_OP_skip @l{number}"],
-                    [f"DW_OP_bra @l{number}"],
-                    ["DW_OP_push_lane", f"DW_OP_bra @l{number}"],
-                    ["DW_OP_lit0", f"DW_OP_bra @l{number}"],
-                ]
-            )
-        )
+        conditions = ["DW_OP_const1u 1", "DW_OP_const1u 0", "DW_OP_breg5 0; DW_OP_deref", "DW_OP_breg5 -8"]
+        branch = f"{draw(st.sampled_from(conditions))}; DW_OP_bra @l{number}"
+        statements.insert(start, draw(st.sampled_from([branch, branch, f"DW_OP_skip @l{number}"])))
     return "\n".join(statements)
 
 

@@ -279,7 +279,13 @@ def test_encode_gives_the_bytes_of_one_operation():
 
 @pytest.mark.parametrize(
     "name, register",
-    [("DW_OP_reg5", 5), ("DW_OP_breg31", 31), ("DW_OP_lit5", None), ("DW_OP_regx", None), ("DW_OP_over", None)],
+    [
+        ("DW_OP_reg5", 5),
+        ("DW_OP_breg31", 31),
+        ("DW_OP_lit5", None),
+        ("DW_OP_regx", None),
+        ("DW_OP_over", None),
+    ],
 )
 def test_implied_register(name, register):
     assert implied_register(find(name)) == register

@@ -112,7 +112,10 @@ def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
         ("DW_OP_skip 1; DW_OP_const2u 5", "DW_OP_skip +1; DW_OP_const2u 5"),
         ("DW_OP_skip 0; (undecoded: ff)", "DW_OP_skip @L1; L1: (undecoded: ff)"),
         ("DW_OP_skip 1; (undecoded: ff)", "DW_OP_skip +1; (undecoded: ff)"),
-        ("DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)", "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)"),
+        (
+            "DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)",
+            "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)",
+        ),
         ("", ""),
     ],
 )

@@ -44,7 +44,6 @@ PROGRAMS = [
     "DW_OP_implicit_value 01020304; DW_OP_implicit_pointer 0x2a -4",
     "DW_OP_entry_value (DW_OP_reg5); DW_OP_stack_value",
     "(undecoded: e9 0e)",
-    "DW_OP_lit1; (undecoded: 08)",
 ]
 
 # An abbreviation each for DW_TAG_compile_unit, DW_TAG_base_type (DW_AT_name as DW_FORM_string) and DW_TAG_variable
@@ -129,7 +128,9 @@ def printed_by_llvm(text, target):
     """
     text = re.sub(r'"[^"]*"', "", text)
     operations = []
-    for token in TOKEN.findall(text.replace("DW_OP_LLVM_user DW_OP", "DW_OP").partition("<decoding error>")[0]):
+    for token in TOKEN.findall(
+        text.replace("DW_OP_LLVM_user DW_OP", "DW_OP").partition("<decoding error>")[0]
+    ):
         if token.startswith("DW_OP_"):
             operations.append([token])
         elif token[0].isalpha():

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -455,6 +456,11 @@ def test_one_string_named_often_is_read_once():
     assert (len(found.header.files), calls) == (100, [("line_strp", 5)])
 
 
+def test_a_table_before_its_section():
+    with pytest.raises(MalformedFile, match="cannot begin"):
+        line_table(table(), -1)
+
+
 @pytest.mark.parametrize(
     "data, kind",
     [
@@ -739,6 +745,25 @@ def test_embedded_sources_are_kept(tmp_path, require_tool):
     first, _ = line_tables(found[".debug_line"], string_at=compiled.string_reader(found))
     assert first.file(0).source == compiled.SOURCE
     assert first.path(0) == str(tmp_path / "first.c")
+
+
+@pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("tombstone", ["", "-z dead-reloc-in-nonalloc=.debug_*=0xffffffffffffffff"])
+def test_dropped_functions_of_real_linkers_answer_nothing(
+    compiler, version, tombstone, tmp_path, require_tool
+):
+    options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"
+    path = compiled.compiled(
+        tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {tombstone}"
+    )
+    with path.open("rb") as stream:
+        text = ELFFile(stream).get_section_by_name(".text").header
+    tables = list(line_tables(compiled.sections(path)[".debug_line"]))
+    assert all(mine.error is None for mine in tables)
+    assert sum(len(mine.rows.sequences) for mine in tables) > sum(len(mine.ranges()) for mine in tables) > 0
+    for start, end in (span for mine in tables for span in mine.ranges()):
+        assert text.sh_addr <= start < end <= text.sh_addr + text.sh_size
 
 
 @pytest.mark.parametrize("compiler, options", [("x86-64", "-gdwarf-5 -O2"), ("x86-64", "-gdwarf-4 -O2")])

@@ -562,6 +562,36 @@ def test_lists_are_what_pyelftools_reads(compiler, options, tmp_path, require_to
     assert seen > 5
 
 
+@pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
+@pytest.mark.parametrize("version", [4, 5])
+def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, require_tool):
+    """With the tombstones that lld is told to write, every list is good, and what is alive lies in the code."""
+    options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"
+    dead = "-z dead-reloc-in-nonalloc=.debug_*=0xffffffffffffffff"
+    if version < 5:
+        dead += "".join(
+            f" -z dead-reloc-in-nonalloc=.debug_{s}=0xfffffffffffffffe" for s in ("loc", "ranges")
+        )
+    path = compiled.compiled(tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {dead}")
+    found, order, empty, full = compiled.sections(path), compiled.byte_order(path), 0, 0
+    with path.open("rb") as stream:
+        text = ELFFile(stream).get_section_by_name(".text").header
+    for unit, name, _, offset, _ in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
+        new, old = (
+            (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
+        )
+        section = new if version >= 5 else old
+        reader = read_range_list if name == "ranges" else read_location_list
+        mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
+        assert mine.error is None
+        for entry in mine.entries:
+            alive = entry.start < entry.end
+            full, empty = full + alive, empty + (not alive)
+            assert not alive or text.sh_addr <= entry.start < entry.end <= text.sh_addr + text.sh_size
+    assert full
+    assert empty
+
+
 def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
     """DW_LLE_GNU_view_pair, which llvm-dwarfdump and pyelftools do not know."""
     readelf = require_tool("readelf")

@@ -29,7 +29,9 @@ MISSING = [
     # "If the evaluation requires a context element that is not specified, then the result ... is an error."
     amd("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "lane"),
     amd("A.2.5.1 current lane", "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "lane", **GPU),
-    amd("A.2.5.1 current lane", "DW_OP_lit5; DW_OP_LLVM_aspace_bregx s0 0", "lane", **GPU, registers={"s0": 1}),
+    amd(
+        "A.2.5.1 current lane", "DW_OP_lit5; DW_OP_LLVM_aspace_bregx s0 0", "lane", **GPU, registers={"s0": 1}
+    ),
     amd("A.2.5.1 current iteration", "DW_OP_LLVM_push_iteration", "iteration"),
     amd("A.2.5.1 current call frame", "DW_OP_call_frame_cfa", "frame"),
     amd("A.2.5.1 current call frame", "DW_OP_fbreg 0", "frame"),
@@ -73,7 +75,12 @@ ELEMENTS = [
     amd("A.2.5.1 current call frame", "DW_OP_reg3", "r3"),
     # *A current object*: "The location description of a program object", of every kind.
     amd("A.2.5.1 current object", "DW_OP_push_object_address", "mem 0x40", object=0x40),
-    amd("A.2.5.1 current object", "DW_OP_push_object_address", "r4", object={"kind": "register", "register": 4}),
+    amd(
+        "A.2.5.1 current object",
+        "DW_OP_push_object_address",
+        "r4",
+        object={"kind": "register", "register": 4},
+    ),
     amd("A.2.5.1 current object", "DW_OP_push_object_address", "undefined", object={"kind": "undefined"}),
     amd(
         "A.2.5.1 current object",
@@ -280,8 +287,8 @@ UNIT = """
     DW_OP_implicit_pointer 0 0
     DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0 0
 """
-# Required "for operations that are related to target architecture threads", such as DW_OP_regval_type, of which the text
-# makes DW_OP_breg* and DW_OP_bregx (A.2.5.4.4.3 (7)).
+# Required "for operations that are related to target architecture threads", such as DW_OP_regval_type, as which
+# DW_OP_breg* and DW_OP_bregx retrieve their register (A.2.5.4.4.3 (7)).
 THREAD = """
     DW_OP_reg0
     DW_OP_regx 40

@@ -51,9 +51,7 @@ OFFSETS = [
     rule("DW_OP_LLVM_undefined; DW_OP_const1s -1; DW_OP_LLVM_bit_offset", "undefined"),
     rule("DW_OP_LLVM_undefined; DW_OP_lit3; DW_OP_LLVM_bit_offset", "undefined"),
     rule("DW_OP_LLVM_undefined; DW_OP_LLVM_offset_uconst 0xffffffffffffffff", "undefined"),
-    rule(
-        "DW_OP_LLVM_undefined; DW_OP_LLVM_push_lane; DW_OP_LLVM_offset", ["undefined"] * 32, target=WAVE32
-    ),
+    rule("DW_OP_LLVM_undefined; DW_OP_LLVM_push_lane; DW_OP_LLVM_offset", ["undefined"] * 32, target=WAVE32),
     # ... but B must be an integral value all the same.
     rule("DW_OP_LLVM_undefined; DW_OP_reg5; DW_OP_LLVM_offset", "wrong_kind"),
     # Among several places only the others move.

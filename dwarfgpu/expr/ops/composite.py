@@ -24,7 +24,8 @@ _SPEC = "A.2.5.4.4.6"
 def _check_fits(location: Location, size: int, spec: str) -> None:
     """All bits of a part must be within the storage of each of its places."""
     for place in location.places:
-        if type(place.storage) is Undefined:
+        offset = place.bit_offset
+        if type(place.storage) is Undefined or (type(offset) is int and offset + size <= place.storage.bit_size):
             continue
         beyond = place.bit_offset > place.storage.bit_size - size
         refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]

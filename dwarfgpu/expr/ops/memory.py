@@ -173,14 +173,14 @@ def _register_plus(ev: Evaluation, number: int, displacement: int, space: Addres
 
 
 @operation(
-    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("frame",), family=range(32)
+    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("thread", "frame"), family=range(32)
 )
 def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     """Push the memory at the contents of the register plus B, in the default address space."""
     return _register_plus(ev, number, displacement, ev.target.default_space)
 
 
-operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("frame",))(breg)
+operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame"))(breg)
 
 
 @operation(
@@ -189,7 +189,7 @@ operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:
     "A.2.5.4.4.3 (9)",
     operands="R:uleb B:sleb",
     since="LLVM",
-    needs=("frame",),
+    needs=("thread", "frame"),
     aliases=("DW_OP_aspace_bregx",),
 )
 def aspace_bregx(ev: Evaluation, identifier: Value, number: int, displacement: int) -> Location:

@@ -10,7 +10,7 @@ from dwarfgpu.expr import types
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import block_stream, describe, evaluate_location, pointer_misuse
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.locations import Location, may_hold_pointer
 from dwarfgpu.expr.table import equivalent, operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
@@ -26,14 +26,14 @@ equivalent(
     "A.2.5.4.3.4 (1)",
     operands="R:uleb DR:uleb",
     since="5",
-    needs=("frame", "unit"),
+    needs=("thread", "frame", "unit"),
     aliases=("DW_OP_GNU_regval_type",),
 )
 
 
 def dereference(ev: Evaluation, location: Location, kind: BaseType) -> Value | ImplicitPointerValue:
     """The value of a type that stands at a location."""
-    pointer = ev.accessor.pointer_at(location, kind.bit_size)
+    pointer = ev.accessor.pointer_at(location, kind.bit_size) if may_hold_pointer(location) else None
     if pointer is not None:
         if ev.rules.implicit_pointer == "eager":
             raise pointer_misuse("it cannot be dereferenced")

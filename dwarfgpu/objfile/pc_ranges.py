@@ -1,0 +1,45 @@
+"""The addresses of an entry's code: DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges (DWARF 5 section 2.17)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.forms import class_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+
+
+def ranges_of(die: Die) -> list[tuple[int, int]]:
+    """The ranges of an entry that are not empty; no range for an entry without code."""
+    ranges = die.number(at.RANGES)
+    if ranges is not None:
+        return listed(die.unit, *ranges.list_place())
+    low, high = die.number(at.LOW_PC), die.number(at.HIGH_PC)
+    if low is None or high is None:
+        return []
+    return between(die.unit, low.address(), high.form, high.value)
+
+
+def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
+    """The range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
+    end = unit.address(form, high) if class_of(form, at.HIGH_PC, unit.version) == "address" else low + high
+    if is_dead(low, unit.address_size) or low >= end:
+        return []
+    return [(low, end)]
+
+
+def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
+    """The ranges of a range list."""
+    from dwarfgpu.objfile.lists import ListContext
+    from dwarfgpu.objfile.range_lists import read_range_list
+
+    context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.address_at)
+    return read_range_list(unit.list_data(section), offset, section=section, context=context).spans()
+
+
+def is_dead(address: int, address_size: int) -> bool:
+    """Whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
+    return address >= (1 << 8 * address_size) - 2

@@ -1,0 +1,496 @@
+"""A.2.5.4.0 Vendor Extension Operations, and the bytes of every operation in every dialect (A.7.7.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm, table as operations
+from dwarfgpu.expr.decode import decode
+from tests.builders.cases import Case, answer, table
+
+# --- What all programs here are evaluated in -----------------------------------------------------------------------
+
+CONTEXT = {
+    "rules": "amd",
+    "lane": 3,
+    "lane_count": 8,
+    "iteration": 1,
+    "iterations": 2,
+    "registers": {str(number): 0x100 + number for number in range(40)},
+    "memory": [{"space": 0, "address": 0x100, "bytes": bytes(range(0x80)).hex()}],
+    "cfa": 0x7F00,
+    "frame_base": 0x7E00,
+    "object": 0x6000,
+    "base_types": {
+        "8": {"encoding": "unsigned", "byte_size": 2},
+        "9": {"encoding": "signed", "byte_size": 8},
+    },
+    "debug_addr": {"0": 0xA0, "300": 0xA3},
+    "tls": {"0": 0x9000, "5": 0x9005},
+    "entry_values": {"55": 0x77},
+    "dies": {
+        "unit:4": {"location": {"ops": "DW_OP_lit4"}},
+        "info:258": {"location": {"ops": "DW_OP_reg7"}},
+    },
+}
+
+
+def row(clause, ops, expected, data, **case):
+    """A row whose bytes are evaluated; ``ops`` says what they mean."""
+    return Case(clause, ops, expected, expr=data.replace(" ", ""), **{**CONTEXT, **case})
+
+
+def user(ops, expected, data, **case):
+    return row("A.2.5.4.0 (1)", ops, expected, data, **{"dialect": "llvm-user", **case})
+
+
+def legacy(ops, expected, data, **case):
+    return row("A.7.7.1", ops, expected, data, **{"dialect": "llvm-legacy", **case})
+
+
+def oldest(ops, expected, data, **case):
+    return row("A.7.7.1", ops, expected, data, **{"dialect": "amdgpu-2020", **case})
+
+
+def gnu(ops, expected, data, **case):
+    return row("GCC", ops, expected, data, **{"dialect": "gnu", **case})
+
+
+# --- DW_OP_LLVM_user -----------------------------------------------------------------------------------------------
+
+PREFIX = [
+    # "It has at least one operand: a ULEB128 constant identifying a vendor extension operation. The remaining operands
+    # are defined by the vendor extension."
+    user("DW_OP_lit5; DW_OP_LLVM_nop", "5", "35 e901"),
+    user("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e902"),
+    user("DW_OP_LLVM_push_lane", "3", "e903"),
+    user("DW_OP_addr 0x100; DW_OP_lit4; DW_OP_LLVM_offset", "mem 0x104", "03 0001000000000000 34 e904"),
+    user("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e905 04"),
+    user("DW_OP_addr 0x100; DW_OP_LLVM_offset_uconst 300", "mem 0x22c", "03 0001000000000000 e905 ac02"),
+    user("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e906"),
+    user(
+        "DW_OP_LLVM_call_frame_entry_reg 6",
+        "r6",
+        "e907 06",
+        entry_registers={"6": {"kind": "register", "register": 6}},
+    ),
+    user("DW_OP_LLVM_undefined", "undefined", "e908"),
+    user("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e909 05 7b"),
+    user(
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_lit2; DW_OP_LLVM_offset",
+        "{32:r5}+16",
+        "55 9304 e90a 32 e904",
+    ),
+    user("DW_OP_reg5; DW_OP_LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 e90b 10 03"),
+    user(
+        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 16 3",
+        "{16:r5 16:r6+16 16:r5+32}",
+        "55 56 32 e90c 10 03",
+    ),
+    # The ULEB128 may be padded, as any other.
+    user("DW_OP_LLVM_push_lane", "3", "e9 8300"),
+    user("DW_OP_LLVM_push_lane", "3", "e9 838000"),
+    user("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e9 8500 8400"),
+    # "The vendor extension opcode 0 is reserved and cannot be used by any vendor extension."
+    user("", "unknown_operation", "e900"),
+    user("", "unknown_operation", "e9 8000"),
+    user("", "unknown_operation", "e900 01"),
+    user("", "unknown_operation", "35 e900"),
+    # What no vendor has taken is no operation either.
+    *(user("", "unknown_operation", f"e9 {code:02x}") for code in (0x0E, 0x0F, 0x10, 0x20, 0x7F)),
+    user("", "unknown_operation", "e9 8001"),
+    user("", "unknown_operation", "e9 ffffffffffffffffff01"),
+    user("", "unknown_operation", "e9 8101"),
+    # A constant that is not there, or has no end, or is too large.
+    user("", "truncated", "e9"),
+    user("", "truncated", "e9 80"),
+    user("", "truncated", "35 e9"),
+    user("", "leb128_overflow", "e9 ffffffffffffffffff02"),
+    # The operands of DW_OP_LLVM_NVIDIA_mux are known to nobody, so what follows cannot be decoded.
+    user("DW_OP_LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d"),
+    user("DW_OP_LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01"),
+    user("DW_OP_lit1; DW_OP_LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02"),
+    # ... also where a branch goes into it, but what stands before it runs.
+    user("DW_OP_skip 4; DW_OP_LLVM_NVIDIA_mux 012f30", "DW_OP_LLVM_NVIDIA_mux", "2f 0400 e90d 01 2f 30"),
+    user("DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_LLVM_NVIDIA_mux 0x", "division_by_zero", "31 30 1b e90d"),
+    user("DW_OP_drop; DW_OP_LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d"),
+    # 0xe9 is a prefix in this dialect alone.
+    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf5"),
+    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),
+    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6"),
+]
+
+# --- The single bytes of older producers ---------------------------------------------------------------------------
+
+LEGACY = [
+    legacy("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
+    legacy("DW_OP_LLVM_push_lane", "3", "e2"),
+    legacy("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e3"),
+    legacy("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e4 04"),
+    legacy("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e5"),
+    legacy(
+        "DW_OP_LLVM_call_frame_entry_reg 6",
+        "r6",
+        "e6 06",
+        entry_registers={"6": {"kind": "register", "register": 6}},
+    ),
+    legacy("DW_OP_LLVM_undefined", "undefined", "e7"),
+    legacy("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),
+    legacy(
+        "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"
+    ),
+    legacy(
+        "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 1",
+        "ptr info:0x102+1",
+        "30 e9 0000000000000102 01",
+        offset_size=8,
+        byte_order="big",
+    ),
+    legacy(
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_lit2; DW_OP_LLVM_offset",
+        "{32:r5}+16",
+        "55 9304 ea 32 e3",
+    ),
+    legacy("DW_OP_reg5; DW_OP_LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 eb 10 03"),
+    legacy(
+        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 16 3",
+        "{16:r5 16:r6+16 16:r5+32}",
+        "55 56 32 ec 10 03",
+    ),
+    legacy("", "unknown_operation", "ed"),
+    legacy("DW_OP_GNU_push_tls_address", "mem 0x9005", "35 e0"),
+    legacy("DW_OP_GNU_const_index 300", "163", "fc ac02"),
+]
+
+OLDEST = [
+    oldest("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
+    oldest("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e9"),
+    oldest("DW_OP_LLVM_push_lane", "3", "ea"),
+    oldest("DW_OP_GNU_const_index 300", "163", "fc ac02"),
+    *(
+        oldest("", "unknown_operation", f"{code:02x}")
+        for code in (0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE8, 0xEB, 0xEC)
+    ),
+]
+
+# 0xe9 means three things: which one is said by whoever names the dialect, and never guessed.
+THREE_MEANINGS = [
+    user("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e904"),
+    oldest("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e9"),
+    legacy("DW_OP_lit4; DW_OP_LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
+]
+
+# --- GNU -----------------------------------------------------------------------------------------------------------
+
+GNU = [
+    gnu("DW_OP_lit5; DW_OP_GNU_push_tls_address", "mem 0x9005", "35 e0"),
+    gnu("DW_OP_reg5; DW_OP_GNU_uninit", "r5", "55 f0"),
+    gnu("DW_OP_GNU_encoded_addr 0x00 0x100", "mem 0x100", "f1 00 0001000000000000"),
+    gnu("DW_OP_GNU_encoded_addr 0x01 0x12c", "mem 0x12c", "f1 01 ac02"),
+    gnu("DW_OP_GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0201"),
+    gnu("DW_OP_GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0102", byte_order="big"),
+    gnu("DW_OP_GNU_encoded_addr 0x03 0x102", "mem 0x102", "f1 03 02010000"),
+    gnu("DW_OP_GNU_encoded_addr 0x04 0x102", "mem 0x102", "f1 04 0201000000000000"),
+    gnu("DW_OP_GNU_encoded_addr 0x09 -1", "mem 0xffffffffffffffff", "f1 09 7f"),
+    gnu("DW_OP_GNU_encoded_addr 0x0a -2", "mem 0xfffffffffffffffe", "f1 0a feff"),
+    gnu("DW_OP_GNU_encoded_addr 0x0b -2", "mem 0xfffffffe", "f1 0b feffffff", address_size=4),
+    gnu("DW_OP_GNU_encoded_addr 0x0c -2", "mem 0xfffffffffffffffe", "f1 0c feffffffffffffff"),
+    # DW_EH_PE_indirect: the address stands in memory
+    gnu("DW_OP_GNU_encoded_addr 0x82 0x100", "mem 0x706050403020100", "f1 82 0001"),
+    # DW_EH_PE_omit and unknown formats; what is relative to something
+    gnu("", "pointer_encoding", "f1 ff"),
+    gnu("", "pointer_encoding", "f1 05 00"),
+    gnu("DW_OP_GNU_encoded_addr 0x12 4", "pointer_encoding", "f1 12 0400"),
+    gnu("DW_OP_GNU_encoded_addr 0x50 4", "pointer_encoding", "f1 50 0400000000000000"),
+    gnu("DW_OP_GNU_implicit_pointer 0x102 -3", "ptr info:0x102-3", "f2 02010000 7d"),
+    gnu(
+        "DW_OP_GNU_implicit_pointer 0x102 0",
+        "ptr info:0x102",
+        "f2 0000000000000102 00",
+        offset_size=8,
+        byte_order="big",
+    ),
+    gnu("DW_OP_GNU_entry_value (DW_OP_reg5)", "119", "f3 01 55"),
+    gnu("DW_OP_GNU_const_type 8 0201", "258:unsigned16", "f4 08 02 0201"),
+    gnu("DW_OP_GNU_regval_type 5 8", "261:unsigned16", "f5 05 08"),
+    gnu("DW_OP_addr 0x100; DW_OP_GNU_deref_type 2 8", "256:unsigned16", "03 0001000000000000 f6 02 08"),
+    gnu("DW_OP_const1s -2; DW_OP_GNU_convert 8", "65534:unsigned16", "09 fe f7 08"),
+    gnu("DW_OP_const1s -2; DW_OP_GNU_reinterpret 9", "-2:signed64", "09 fe f9 09"),
+    gnu("DW_OP_GNU_parameter_ref 4", "frame", "fa 04000000"),
+    gnu("DW_OP_GNU_addr_index 300", "mem 0xa3", "fb ac02"),
+    gnu("DW_OP_GNU_const_index 300", "163", "fc ac02"),
+    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 02010000"),
+    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 0000000000000102", offset_size=8, byte_order="big"),
+    # A reference has the size of an address in DWARF 2.
+    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 0201000000000000", dwarf_version=2),
+    # 0xf8 is an operation of another compiler, which has no description.
+    gnu("", "unknown_operation", "f8"),
+    *(gnu("", "unknown_operation", f"{code:02x}") for code in (*range(0xE1, 0xF0), 0xFE, 0xFF)),
+]
+
+# The single bytes of 0xe9 and its neighbours are free in DWARF 5 and in its drafts.
+STANDARD = [
+    row("DWARF 5, 7.7.1", "DW_OP_form_tls_address", "mem 0x9005", "35 9b", dialect="dwarf5"),
+    row("DWARF 6 (230524.1)", "DW_OP_form_tls_location", "mem 0x9005", "35 9b", dialect="dwarf6"),
+    row("DWARF 5, 7.7.1", "DW_OP_push_object_address", "mem 0x6000", "97", dialect="dwarf5"),
+    row("DWARF 6 (230524.1)", "DW_OP_push_object_location", "mem 0x6000", "97", dialect="dwarf6"),
+    # "TBA": an operation without a number can be written in text, and evaluated.
+    Case("DWARF 6 (230524.1)", "DW_OP_push_lane", "3", **CONTEXT, dialect="dwarf6"),
+    Case("DWARF 6 (230524.1)", "DW_OP_undefined", "undefined", **CONTEXT, dialect="dwarf6"),
+    Case("A.7.7.1", "DW_OP_LLVM_push_iteration", "1", **CONTEXT, dialect="llvm-user"),
+    Case("A.7.7.1", "DW_OP_LLVM_push_iteration", "1", **CONTEXT, dialect="dwarf5"),
+    # The prefix is implied by the name, and may be written.
+    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user DW_OP_LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
+]
+
+test_the_prefix = table(PREFIX)
+test_the_single_bytes = table(LEGACY)
+test_the_oldest_layout = table(OLDEST)
+test_three_meanings_of_one_byte = table(THREE_MEANINGS)
+test_gnu_operations = table(GNU)
+test_standard_operations = table(STANDARD)
+
+# --- The bytes of every operation ----------------------------------------------------------------------------------
+
+# DWARF 5, table 7.9: bytes on a little-endian target with addresses of 8 bytes and offsets of 4.
+TABLE_7_9 = """
+    03 0807060504030201     DW_OP_addr 0x102030405060708
+    06                      DW_OP_deref
+    08 ff                   DW_OP_const1u 255
+    09 ff                   DW_OP_const1s -1
+    0a 0201                 DW_OP_const2u 0x102
+    0b feff                 DW_OP_const2s -2
+    0c 04030201             DW_OP_const4u 0x1020304
+    0d fdffffff             DW_OP_const4s -3
+    0e 0807060504030201     DW_OP_const8u 0x102030405060708
+    0f fcffffffffffffff     DW_OP_const8s -4
+    10 ac02                 DW_OP_constu 300
+    11 d47d                 DW_OP_consts -300
+    12                      DW_OP_dup
+    13                      DW_OP_drop
+    14                      DW_OP_over
+    15 02                   DW_OP_pick 2
+    16                      DW_OP_swap
+    17                      DW_OP_rot
+    18                      DW_OP_xderef
+    19                      DW_OP_abs
+    1a                      DW_OP_and
+    1b                      DW_OP_div
+    1c                      DW_OP_minus
+    1d                      DW_OP_mod
+    1e                      DW_OP_mul
+    1f                      DW_OP_neg
+    20                      DW_OP_not
+    21                      DW_OP_or
+    22                      DW_OP_plus
+    23 ac02                 DW_OP_plus_uconst 300
+    24                      DW_OP_shl
+    25                      DW_OP_shr
+    26                      DW_OP_shra
+    27                      DW_OP_xor
+    28 feff                 DW_OP_bra -2
+    29                      DW_OP_eq
+    2a                      DW_OP_ge
+    2b                      DW_OP_gt
+    2c                      DW_OP_le
+    2d                      DW_OP_lt
+    2e                      DW_OP_ne
+    2f 0201                 DW_OP_skip 258
+    30                      DW_OP_lit0
+    4f                      DW_OP_lit31
+    50                      DW_OP_reg0
+    6f                      DW_OP_reg31
+    70 7e                   DW_OP_breg0 -2
+    8f ac02                 DW_OP_breg31 300
+    90 80808001             DW_OP_regx 0x200000
+    91 40                   DW_OP_fbreg -64
+    92 ac02 d47d            DW_OP_bregx 300 -300
+    93 04                   DW_OP_piece 4
+    94 08                   DW_OP_deref_size 8
+    95 ff                   DW_OP_xderef_size 255
+    96                      DW_OP_nop
+    97                      DW_OP_push_object_address
+    98 0201                 DW_OP_call2 0x102
+    99 04030201             DW_OP_call4 0x1020304
+    9a 04030201             DW_OP_call_ref 0x1020304
+    9b                      DW_OP_form_tls_address
+    9c                      DW_OP_call_frame_cfa
+    9d ac02 7f              DW_OP_bit_piece 300 127
+    9e 03 010203            DW_OP_implicit_value 010203
+    9f                      DW_OP_stack_value
+    a0 04030201 7f          DW_OP_implicit_pointer 0x1020304 -1
+    a1 ac02                 DW_OP_addrx 300
+    a2 ac02                 DW_OP_constx 300
+    a3 02 7504              DW_OP_entry_value (DW_OP_breg5 4)
+    a4 ac02 02 0102         DW_OP_const_type 300 0102
+    a5 ac02 ad02            DW_OP_regval_type 300 301
+    a6 02 ac02              DW_OP_deref_type 2 300
+    a7 02 ac02              DW_OP_xderef_type 2 300
+    a8 ac02                 DW_OP_convert 300
+    a9 00                   DW_OP_reinterpret 0
+"""
+# ... and on a big-endian one with addresses and offsets of 8 bytes, where they differ.
+BIG = """
+    03 0102030405060708     DW_OP_addr 0x102030405060708
+    0a 0102                 DW_OP_const2u 0x102
+    0b fffe                 DW_OP_const2s -2
+    0c 01020304             DW_OP_const4u 0x1020304
+    0d fffffffd             DW_OP_const4s -3
+    0e 0102030405060708     DW_OP_const8u 0x102030405060708
+    0f fffffffffffffffc     DW_OP_const8s -4
+    10 ac02                 DW_OP_constu 300
+    11 d47d                 DW_OP_consts -300
+    28 fffe                 DW_OP_bra -2
+    2f 0102                 DW_OP_skip 258
+    98 0102                 DW_OP_call2 0x102
+    99 01020304             DW_OP_call4 0x1020304
+    9a 0102030405060708     DW_OP_call_ref 0x102030405060708
+    a0 0102030405060708 7f  DW_OP_implicit_pointer 0x102030405060708 -1
+"""
+# A.7.7.1, and the layouts before it.
+LLVM_USER = """
+    e901                    DW_OP_LLVM_nop
+    e902                    DW_OP_LLVM_form_aspace_address
+    e903                    DW_OP_LLVM_push_lane
+    e904                    DW_OP_LLVM_offset
+    e905 ac02               DW_OP_LLVM_offset_uconst 300
+    e906                    DW_OP_LLVM_bit_offset
+    e907 80808001           DW_OP_LLVM_call_frame_entry_reg 0x200000
+    e908                    DW_OP_LLVM_undefined
+    e909 ac02 d47d          DW_OP_LLVM_aspace_bregx 300 -300
+    e90a                    DW_OP_LLVM_piece_end
+    e90b 20 40              DW_OP_LLVM_extend 32 64
+    e90c 20 40              DW_OP_LLVM_select_bit_piece 32 64
+    e90d 0102               DW_OP_LLVM_NVIDIA_mux 0102
+"""
+LLVM_LEGACY = """
+    e1                      DW_OP_LLVM_form_aspace_address
+    e2                      DW_OP_LLVM_push_lane
+    e3                      DW_OP_LLVM_offset
+    e4 ac02                 DW_OP_LLVM_offset_uconst 300
+    e5                      DW_OP_LLVM_bit_offset
+    e6 80808001             DW_OP_LLVM_call_frame_entry_reg 0x200000
+    e7                      DW_OP_LLVM_undefined
+    e8 ac02 d47d            DW_OP_LLVM_aspace_bregx 300 -300
+    e9 04030201 7f          DW_OP_LLVM_aspace_implicit_pointer 0x1020304 -1
+    ea                      DW_OP_LLVM_piece_end
+    eb 20 40                DW_OP_LLVM_extend 32 64
+    ec 20 40                DW_OP_LLVM_select_bit_piece 32 64
+"""
+AMDGPU_2020 = """
+    e7                      DW_OP_LLVM_form_aspace_address
+    e9                      DW_OP_LLVM_offset
+    ea                      DW_OP_LLVM_push_lane
+"""
+GNU_BYTES = """
+    e0                      DW_OP_GNU_push_tls_address
+    f0                      DW_OP_GNU_uninit
+    f1 02 0201              DW_OP_GNU_encoded_addr 2 258
+    f2 04030201 7f          DW_OP_GNU_implicit_pointer 0x1020304 -1
+    f3 02 7504              DW_OP_GNU_entry_value (DW_OP_breg5 4)
+    f4 ac02 02 0102         DW_OP_GNU_const_type 300 0102
+    f5 ac02 ad02            DW_OP_GNU_regval_type 300 301
+    f6 02 ac02              DW_OP_GNU_deref_type 2 300
+    f7 ac02                 DW_OP_GNU_convert 300
+    f9 00                   DW_OP_GNU_reinterpret 0
+    fa 04030201             DW_OP_GNU_parameter_ref 0x1020304
+    fb ac02                 DW_OP_GNU_addr_index 300
+    fc ac02                 DW_OP_GNU_const_index 300
+    fd 04030201             DW_OP_GNU_variable_value 0x1020304
+"""
+# Addresses of every size.
+ADDRESSES = {
+    1: ("03 ff", "DW_OP_addr 0xff"),
+    2: ("03 feff", "DW_OP_addr 0xfffe"),
+    3: ("03 fdfeff", "DW_OP_addr 0xfffefd"),
+    4: ("03 fcfdfeff", "DW_OP_addr 0xfffefdfc"),
+}
+FORM = Format()
+BIG_FORM = Format(address_size=8, offset_size=8, byte_order="big")
+
+
+def encodings(text):
+    for line in text.strip().splitlines():
+        data, _, ops = line.strip().partition("DW_OP")
+        yield data.replace(" ", ""), f"DW_OP{ops}"
+
+
+ENCODINGS = [
+    *(("dwarf5", FORM, *pair) for pair in encodings(TABLE_7_9)),
+    *(("dwarf5", BIG_FORM, *pair) for pair in encodings(BIG)),
+    *(
+        ("dwarf5", Format(address_size=size), data.replace(" ", ""), ops)
+        for size, (data, ops) in ADDRESSES.items()
+    ),
+    *((name, FORM, f"{0x30 + n:02x}", f"DW_OP_lit{n}") for name in ("dwarf5", "dwarf6") for n in range(32)),
+    *((name, FORM, f"{0x50 + n:02x}", f"DW_OP_reg{n}") for name in ("dwarf5", "dwarf6") for n in range(32)),
+    *(
+        (name, FORM, f"{0x70 + n:02x}7f", f"DW_OP_breg{n} -1")
+        for name in ("dwarf5", "dwarf6")
+        for n in range(32)
+    ),
+    *(("llvm-user", FORM, *pair) for pair in encodings(LLVM_USER)),
+    *(("llvm-legacy", FORM, *pair) for pair in encodings(LLVM_LEGACY)),
+    *(("amdgpu-2020", FORM, *pair) for pair in encodings(AMDGPU_2020)),
+    *(("gnu", FORM, *pair) for pair in encodings(GNU_BYTES)),
+]
+
+
+@pytest.mark.parametrize("name", ["gnu", "llvm-user", "llvm-legacy", "amdgpu-2020"])
+def test_every_dialect_knows_what_it_extends(name):
+    for path, encoding in dialects.get("dwarf5").by_path.items():
+        assert dialects.get(name).by_path[path] == encoding
+
+
+@pytest.mark.parametrize("name, form, data, ops", ENCODINGS)
+def test_text_and_bytes_are_the_same_program(name, form, data, ops):
+    dialect = dialects.get(name)
+
+    assert asm.assemble(ops, dialect, form).hex() == data
+    decoded = decode(bytes.fromhex(data), dialect, form)
+    assert decoded.fault is None or "NVIDIA" in ops
+    assembled = asm.parse(ops, dialect, form).instructions
+    assert [(one.name, one.operands, one.offset) for one in decoded.instructions] == [
+        (one.name, one.operands, one.offset) for one in assembled
+    ]
+
+
+ASSIGNED = {
+    "dwarf5": {0x03, 0x06, *range(0x08, 0xAA)},
+    "gnu": {0xE0, *range(0xF0, 0xFE)} - {0xF8},
+    "llvm-user": {0xE9},
+    "llvm-legacy": set(range(0xE1, 0xED)),
+    "amdgpu-2020": {0xE7, 0xE9, 0xEA},
+    "dwarf6": {0x03, 0x06, *range(0x08, 0xAA)},
+}
+EXTENDS = {"gnu": "dwarf5", "llvm-user": "gnu", "llvm-legacy": "gnu", "amdgpu-2020": "gnu"}
+
+
+def assigned(name):
+    return ASSIGNED[name] | (assigned(EXTENDS[name]) if name in EXTENDS else set())
+
+
+@pytest.mark.parametrize("name", dialects.NAMES)
+def test_every_other_byte_is_unknown(name):
+    for code in range(256):
+        found = answer("", expr=f"{code:02x}", dialect=name)
+        kind = found.get("error", {}).get("kind")
+        assert (kind == "unknown_operation") == (code not in assigned(name)), (name, hex(code), found)
+
+
+def test_an_unknown_operation_names_the_dialects_that_know_it():
+    error = answer("", expr="e903", dialect="gnu")["error"]
+
+    assert error["class"] == "ill_formed"
+    assert "0xe9" in error["message"]
+    assert "gnu" in error["message"]
+
+
+def test_every_number_means_an_operation_of_the_table():
+    for name in dialects.NAMES:
+        for encoding in dialects.get(name).by_path.values():
+            assert operations.find(encoding.name) is not None
