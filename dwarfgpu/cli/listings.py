@@ -11,7 +11,6 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.expr.listing import Line
     from dwarfgpu.program.expressions import Setting
 
 
@@ -58,7 +57,7 @@ def _disasm(session: Session, options: Any) -> int:
     return OK
 
 
-def _line_text(session: Session, line: Line, width: int) -> str:
+def _line_text(session: Session, line: Any, width: int) -> str:
     name = session.style("name", line.name)
     text = f"{name} {line.operands}" if line.operands else name
     shown = line.bytes[:8].hex(" ") + (" .." if len(line.bytes) > 8 else "")
@@ -66,7 +65,7 @@ def _line_text(session: Session, line: Line, width: int) -> str:
     return f"{line.offset:#06x}  {shown:26}  {text}{note}".rstrip()
 
 
-def _disasm_json(session: Session, where: Setting, lines: list[Line], fault: Any) -> None:
+def _disasm_json(session: Session, where: Setting, lines: list[Any], fault: Any) -> None:
     documents = [
         {
             "offset": line.offset,

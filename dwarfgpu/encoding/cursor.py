@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     ByteOrder = Literal["little", "big"]
 
 
+_WIDE = 77
+"""From so many bits on, the bytes of a LEB128 number can only repeat its sign."""
+
+
 class Cursor:
     """Reads numbers and blocks from ``data[position:end]``.
 
@@ -91,8 +95,12 @@ class Cursor:
         while position < end:
             byte = data[position]
             position += 1
-            result |= (byte & 0x7F) << shift
-            shift += 7
+            if shift < _WIDE:
+                result |= (byte & 0x7F) << shift
+                shift += 7
+            elif byte & 0x7F != (0x7F if result >> (_WIDE - 1) else 0):  # more than padding: stop before it gets slow
+                message = "a LEB128 number has more than 64 bits"
+                raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
             if byte < 0x80:
                 self.position = position
                 return result, shift

@@ -374,6 +374,7 @@ class Evaluation:
             setattr(other, name, getattr(self, name))
         chosen: Positions = positions
         other.lanes = self.lanes.select(positions)
+        other.budget = self.budget + 1  # the operation that made the slots part is executed again
         if len(positions) == 1:  # a set of one holds plain ints
             chosen = int(positions[0])
         other.stack = [entry.select(chosen) for entry in self.stack]

@@ -92,12 +92,12 @@ class Die:
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
-        """The entry this one completes: its declaration (DW_AT_specification), or the abstract instance it is one of."""
+        """The entry it completes: its declaration (DW_AT_specification), or the abstract instance it is one of."""
         found = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
         return None if found is None else found.reference()
 
     def origins(self) -> Iterator[Die]:
-        """This entry, the entry it completes, and so on."""
+        """The entry itself, the one it completes, and so on."""
         die: Die | None = self
         for _ in range(MAX_ORIGINS):
             if die is None:
@@ -220,7 +220,7 @@ class Die:
             die = die.parent()
 
     def walk(self) -> Iterator[tuple[Die, int]]:
-        """This entry and all below it, in order, each with its depth from here."""
+        """The entry and all below it, in order, each with its depth from here."""
         unit = self.unit
         for offset, depth, abbreviation, values in unit.entries(self.offset):
             yield Die(unit, offset, abbreviation, values), depth

@@ -36,8 +36,8 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
     from dwarfgpu.objfile.lists import ListContext
     from dwarfgpu.objfile.range_lists import read_range_list
 
-    context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.address_at)
-    return read_range_list(unit.list_data(section), offset, section=section, context=context).spans()
+    context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+    return read_range_list(unit.tables.list_data(section), offset, section=section, context=context).spans()
 
 
 def is_dead(address: int, address_size: int) -> bool:

@@ -17,13 +17,16 @@ from dwarfgpu.objfile.addresses import address_table, contribution_at, contribut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units import Unit
 
 STRING_SECTIONS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
-LIST_SECTIONS = {"loclist": (".debug_loc", ".debug_loclists"), "rnglist": (".debug_ranges", ".debug_rnglists")}
+LIST_SECTIONS = {
+    "loclist": (".debug_loc", ".debug_loclists"),
+    "rnglist": (".debug_ranges", ".debug_rnglists"),
+}
 """Before version 5, and since."""
 
 
@@ -47,12 +50,12 @@ class UnitTables:
         """Where the string of a value is that is not in the entry itself."""
         section = STRING_SECTIONS.get(form)
         if section is not None:
-            return self.source, section + self.suffix, value
+            return self.unit.source, section + self.unit.suffix, value
         if form in forms.STRING_INDEX:
-            return self.source, ".debug_str" + self.suffix, self.string_offset(value)
+            return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
         if form in (forms.STRP_SUP, forms.GNU_STRP_ALT):
-            return self.dwarf.supplementary_file().source, ".debug_str", value
-        raise self.error(
+            return self.unit.dwarf.supplementary_file().source, ".debug_str", value
+        raise self.unit.error(
             MalformedFile("bad_form", f"{forms.form_name(form)} is no string", spec="DWARF 5, 7.5.5")
         )
 
@@ -68,39 +71,37 @@ class UnitTables:
         """The offsets of its strings, by index."""
         if self._strings is None:
             start, end = self._string_offsets_bounds()
-            data = self.source.data(".debug_str_offsets" + self.suffix)
+            data = self.unit.source.data(".debug_str_offsets" + self.unit.suffix)
             self._strings = numbers(
-                data, start, end, self.offset_size, little=self.format.byte_order == "little"
+                data, start, end, self.unit.offset_size, little=self.unit.format.byte_order == "little"
             )
         return self._strings
 
     def _string_offsets_bounds(self) -> tuple[int, int]:
-        part, section = self.part(".debug_str_offsets")
-        data = self.source.data(section)
+        unit = self.unit
+        part, section = unit.part(".debug_str_offsets")
+        data = unit.source.data(section)
         end = len(data)
-        if self.contributions is not None and ".debug_str_offsets" in self.contributions:
-            end = min(end, part + self.contributions[".debug_str_offsets"][1])
-        if self.version < 5:  # the GNU table has no header
+        if unit.contributions is not None and ".debug_str_offsets" in unit.contributions:
+            end = min(end, part + unit.contributions[".debug_str_offsets"][1])
+        if unit.version < 5:  # the GNU table has no header
             return part, end
-        found = self.root_value(at.STR_OFFSETS_BASE)
-        size = 8 if self.offset_size == 4 else 16
-        base = part + (int(found[1]) if found is not None else size)
-        if found is None and not self.suffix:
-            raise self.error(
-                MissingContext(
-                    "str_offsets_base", "the unit has no DW_AT_str_offsets_base", spec="DWARF 5, 3.1.1"
-                )
-            )
-        start = base - size
-        if start < 0 or base > end:
-            error = MalformedFile(
-                "bad_base", f"no table of {section} has its base at {base:#x}", spec="DWARF 5, 7.26"
-            )
-            raise error.at(section=section, offset=base)
-        order = self.format.byte_order
-        length = int.from_bytes(data[start + (0 if self.offset_size == 4 else 4) : base - 4], order)
-        stop = base - 4 + length
-        return base, (stop if base <= stop <= end else end)
+        found = unit.root_value(at.STR_OFFSETS_BASE)
+        if found is None and not unit.suffix:
+            message = "the unit has no DW_AT_str_offsets_base"
+            raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
+        wide = unit.offset_size == 8
+        header = 16 if wide else 8
+        base = part + (int(found[1]) if found is not None else header)
+        if header <= base <= end:
+            order = unit.format.byte_order
+            length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
+            version = int.from_bytes(data[base - 4 : base - 2], order)
+            stop = base - 4 + length
+            if version >= 5 and base <= stop <= end:
+                return base, stop
+        message = f"no table of {section} has its base at {base:#x}"
+        raise MalformedFile("bad_base", message, spec="DWARF 5, 7.26").at(section=section, offset=base)
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 
@@ -120,61 +121,69 @@ class UnitTables:
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
-        found = self.root_value(at.ADDR_BASE, at.GNU_ADDR_BASE)
-        if found is None and self.skeleton is not None:
-            return self.skeleton.addresses
+        found = self.unit.root_value(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        if found is None and self.unit.skeleton is not None:
+            return self.unit.skeleton.tables.addresses
         if found is None:
-            if self.suffix:
+            if self.unit.suffix:
                 message = "a split unit has the addresses of its skeleton, which is not known"
-                raise self.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
-            raise self.error(
+                raise self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
+            raise self.unit.error(
                 MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
             )
         table = address_table(
-            self.source.data(".debug_addr"),
+            self.unit.source.data(".debug_addr"),
             int(found[1]),
-            version=self.version,
-            address_size=self.address_size,
-            byte_order=self.format.byte_order,
-            offset_size=self.offset_size,
+            version=self.unit.version,
+            address_size=self.unit.address_size,
+            byte_order=self.unit.format.byte_order,
+            offset_size=self.unit.offset_size,
         )
         if table.segment_size:
             return tuple(table)
         return numbers(
-            table.data, table.base, table.end, table.address_size, little=self.format.byte_order == "little"
+            table.data,
+            table.base,
+            table.end,
+            table.address_size,
+            little=self.unit.format.byte_order == "little",
         )
 
     # --- Lists ----------------------------------------------------------------------------------------------------
 
+    def list_data(self, section: str) -> bytes:
+        """The content of a section of lists. That of range lists before version 5 is in the program's file."""
+        unit = self.unit
+        if unit.skeleton is not None and not section.endswith(".dwo"):
+            unit = unit.skeleton
+        return unit.source.data(section)
+
     def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
         """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
-        old, new = {
-            "loclist": (".debug_loc", ".debug_loclists"),
-            "rnglist": (".debug_ranges", ".debug_rnglists"),
-        }[kind]
-        if self.version >= 5:
-            part, section = self.part(new)
+        old, new = LIST_SECTIONS[kind]
+        if self.unit.version >= 5:
+            part, section = self.unit.part(new)
             if form in (forms.LOCLISTX, forms.RNGLISTX):
                 return section, self._indexed_list(section, part, int(value), kind)
             return section, part + int(value)
         if kind == "rnglist":  # ranges stay in the program's file even for split units
-            skeleton = self.skeleton
+            skeleton = self.unit.skeleton
             found = None if skeleton is None else skeleton.root_value(at.GNU_RANGES_BASE)
             return old, int(value) + (0 if found is None else int(found[1]))
-        part, section = self.part(old)
+        part, section = self.unit.part(old)
         return section, part + int(value)
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
         """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
-        data, order = self.source.data(section), self.format.byte_order
-        found = self.root_value(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        data, order = self.unit.source.data(section), self.unit.format.byte_order
+        found = self.unit.root_value(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
         if found is not None:
-            table = contribution_with_base(data, part + int(found[1]), self.offset_size, order, section)
-        elif self.suffix:
+            table = contribution_with_base(data, part + int(found[1]), self.unit.offset_size, order, section)
+        elif self.unit.suffix:
             table = contribution_at(data, part, order, section)
         else:
             message = f"the unit has no DW_AT_{kind}s_base"
-            raise self.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
+            raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
         if index >= table.count:
             raise self._no_index("list", index, table.count)
         start = table.base + index * table.offset_size
@@ -188,17 +197,17 @@ class UnitTables:
 
     def _no_index(self, what: str, index: int, count: int) -> DwarfGpuError:
         message = f"there is no {what} {index}, the table of the unit has {count}"
-        return self.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
+        return self.unit.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
 
 
 _NATIVE_LITTLE = sys.byteorder == "little"
-_TYPES = {4: "I", 8: "Q"}
+_TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
     """The unsigned numbers of ``data[start:end]``; without a copy where the machine has the same byte order."""
     view = memoryview(data)[start : end - (end - start) % size]
-    kind = {1: "B", 2: "H", **_TYPES}[size]
+    kind = _TYPES[size]
     if little == _NATIVE_LITTLE or size == 1:
         return view.cast(kind)
     found = array(kind, view.tobytes())

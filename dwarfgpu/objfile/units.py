@@ -109,7 +109,7 @@ class Unit:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, offset: int) -> tuple[Abbreviation, tuple[Any, ...], int]:
-        """Decode what stands at an offset: abbreviation, values and end. Whether an entry begins there is not checked."""
+        """Decode what stands at an offset: abbreviation, values and end. That an entry begins there is not checked."""
         data = self.data
         try:
             abbreviation, start = self.table.at(data, offset)

@@ -114,7 +114,7 @@ class Attribute:
         """Section and offset of a location list or range list."""
         kind = self.value_class
         self._check("loclist", "rnglist")
-        return self.die.unit.list_offset(self.form, self.value, kind)
+        return self.die.unit.tables.list_offset(self.form, self.value, kind)
 
     def reference(self) -> Die:
         """The entry that is referred to; an error when none begins there."""

@@ -196,7 +196,7 @@ CONTENTS = [
     row(
         None,
         "DW_OP_reg5; DW_OP_lit12; DW_OP_LLVM_bit_offset",
-        "f0ff07f0ff",  # read from bit 4 on
+        "ff7f00ffff",  # read from bit 4 on
         registers={"5": -1},
         write="7f00",
         read={"bytes": 5, "offset": -1},

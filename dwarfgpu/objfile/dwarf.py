@@ -1,0 +1,266 @@
+"""The debugging information of one file: its units, its types by signature, and what else it takes to read them.
+
+What is broken in one unit does not hide the others: it is an error when that unit is asked, and stands in `problems`
+when it was found on the way to something else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.objfile.abbrevs import AbbreviationTable
+from dwarfgpu.objfile.attributes import AttributeDialect, dialect
+from dwarfgpu.objfile.headers import read_headers
+from dwarfgpu.objfile.source import Source
+from dwarfgpu.objfile.split import PackageIndex, find_split_unit
+from dwarfgpu.objfile.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.index import Index
+    from dwarfgpu.objfile.source import Sections
+    from dwarfgpu.objfile.split import Contributions, OpenSplit, SplitFile
+
+LOADED = 1 << 26
+"""How many bytes of units are held in pieces besides the section itself."""
+MAX_PROBLEMS = 1000
+
+
+class Dwarf:
+    """All units of one file.
+
+    ``attributes`` chooses how the numbers of LLVM's attributes are read (`attributes`); without it the rule of
+    `dialect_for` does, for each unit. ``open_split`` opens the files that skeleton units name, ``package`` is the
+    ``.dwp`` of the program, and ``supplementary`` the file that dwz moved common entries to.
+    """
+
+    def __init__(
+        self,
+        sections: Sections,
+        *,
+        attributes: AttributeDialect | str | None = None,
+        open_split: OpenSplit | None = None,
+        package: Sections | None = None,
+        supplementary: Sections | None = None,
+    ) -> None:
+        self.source = Source(sections)
+        self.name = sections.name
+        self.dialect = dialect(attributes) if isinstance(attributes, str) else attributes
+        """The dialect that was asked for, if any."""
+        self.problems: list[DwarfGpuError] = []
+        """What has been found broken so far, without having been in the way."""
+        self.package: Dwarf | None = None if package is None else self._related(package)
+        self._supplementary = None if supplementary is None else self._related(supplementary)
+        self._open_split = open_split
+        self._tables: dict[tuple[str, int, Format], AbbreviationTable] = {}
+        self._units: dict[str, tuple[Unit, ...]] = {}
+        self._offsets: dict[str, list[int]] = {}
+        self._types: dict[str, dict[int, Unit]] = {}
+        self._by_id: dict[int | None, Unit] | None = None
+        self._split: dict[Unit, Unit] = {}
+        self._files: dict[SplitFile, Dwarf | None] = {}
+        self._loaded: OrderedDict[Unit, int] = OrderedDict()
+        self._loaded_size = 0
+        self._index: Index | None = None
+
+    def __repr__(self) -> str:
+        return f"Dwarf({self.name})"
+
+    def _related(self, sections: Sections) -> Dwarf:
+        return Dwarf(sections, attributes=self.dialect)
+
+    # --- Units ----------------------------------------------------------------------------------------------------
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units of ``.debug_info``, then those of ``.debug_types``."""
+        return self.units_of(".debug_info") + self.units_of(".debug_types")
+
+    @property
+    def split_units(self) -> tuple[Unit, ...]:
+        """The split units that are in this file: a ``.dwo``, a package, or a program that was not linked."""
+        return self.units_of(".debug_info.dwo") + self.units_of(".debug_types.dwo")
+
+    def units_of(self, section: str) -> tuple[Unit, ...]:
+        """The units of a section that could be read; what could not is in `problems`."""
+        found = self._units.get(section)
+        if found is None:
+            found = self._units[section] = tuple(self._read_units(section))
+            self._offsets[section] = [unit.offset for unit in found]
+        return found
+
+    def _read_units(self, section: str) -> Iterator[Unit]:
+        try:
+            data = self.source.data(section)
+            parts = self._parts(section) if section.endswith(".dwo") and data else {}
+        except DwarfGpuError as error:
+            self.note(error)
+            return
+        for header in read_headers(data, section, self.source.byte_order):
+            if isinstance(header, DwarfGpuError):
+                self.note(header)
+            else:
+                yield Unit(self, header, parts.get(header.offset))
+
+    def _parts(self, section: str) -> dict[int, Contributions]:
+        """In a package the parts of the units of a section, by offset."""
+        found: dict[int, Contributions] = {}
+        mine = section.removesuffix(".dwo")
+        for name in (".debug_cu_index", ".debug_tu_index"):
+            data = self.source.data(name)
+            rows = PackageIndex(data, self.source.byte_order, name).rows() if data else {}
+            found.update((offset, parts) for offset, parts in rows.items() if mine in parts)
+        return found
+
+    def unit_at(self, offset: int, section: str = ".debug_info") -> Unit:
+        """The unit that an offset of a section lies in."""
+        units = self.units_of(section)
+        i = bisect_right(self._offsets[section], offset) - 1
+        if i >= 0 and offset < units[i].header.end:
+            return units[i]
+        error = MalformedFile("bad_reference", f"no unit contains {offset:#x}", spec="DWARF 5, 7.5.5")
+        raise error.at(section=section, offset=offset)
+
+    def die_at(self, offset: int, section: str = ".debug_info") -> Die:
+        """The entry at an offset of a section; an error when none begins there."""
+        unit = self.unit_at(offset, section)
+        return unit.die_at(offset - unit.offset)
+
+    # --- Types by signature -----------------------------------------------------------------------------------------
+
+    def type_unit(self, signature: int, *, split: bool = False) -> Unit:
+        """The type unit with a signature (DWARF 5, 7.32)."""
+        suffix = ".dwo" if split else ""
+        known = self._types.get(suffix)
+        if known is None:
+            known = self._types[suffix] = {}
+            for unit in (*self.units_of(f".debug_info{suffix}"), *self.units_of(f".debug_types{suffix}")):
+                if unit.header.signature is not None:
+                    known.setdefault(unit.header.signature, unit)
+        found = known.get(signature)
+        if found is None:
+            raise MissingContext(
+                "type_unit",
+                f"no type unit of {self.name} has the signature {signature:#018x}",
+                spec="DWARF 5, 7.5.5",
+            )
+        return found
+
+    def type_at(self, signature: int, unit: Unit) -> Die:
+        """The type that DW_FORM_ref_sig8 in a unit means."""
+        found = self.type_unit(signature, split=bool(unit.suffix))
+        return found.die_at(found.header.type_offset)
+
+    # --- Other files ------------------------------------------------------------------------------------------------
+
+    def split_unit(self, skeleton: Unit) -> Unit:
+        """The unit with the entries that a skeleton stands for; an error when it cannot be found."""
+        found = self._split.get(skeleton)
+        if found is None:
+            found = self._split[skeleton] = find_split_unit(self, skeleton)
+            found.skeleton = skeleton
+        return found
+
+    def split_unit_with(self, unit_id: int | None) -> Unit | None:
+        """The split compilation unit in this file that has an id."""
+        if self._by_id is None:
+            self._by_id = {}
+            for unit in self.split_units:
+                try:
+                    if not unit.header.is_type_unit:
+                        self._by_id.setdefault(unit.dwo_id, unit)
+                except DwarfGpuError as error:
+                    self.note(error)
+        return self._by_id.get(unit_id)
+
+    def open_split_file(self, wanted: SplitFile) -> Dwarf | None:
+        """The file that a skeleton names, opened once."""
+        if wanted not in self._files:
+            sections = None if self._open_split is None else self._open_split(wanted)
+            self._files[wanted] = None if sections is None else self._related(sections)
+        return self._files[wanted]
+
+    def supplementary_file(self) -> Dwarf:
+        """The supplementary object file (DWARF 5, 7.3.6)."""
+        if self._supplementary is None:
+            raise MissingContext(
+                "supplementary_file",
+                f"{self.name} refers to a supplementary file, which was not given",
+                spec="DWARF 5, 7.3.6",
+            )
+        return self._supplementary
+
+    def compile_units(self) -> Iterator[Unit]:
+        """The units whose entries can be read: for a skeleton its split unit, if that is there, and the type units."""
+        skeletons = []
+        for unit in self.units:
+            try:
+                if unit.is_skeleton:
+                    skeletons.append(unit)
+                    yield self.split_unit(unit)
+                else:
+                    yield unit
+            except DwarfGpuError as error:
+                self.note(error)
+        linked = set(self._split.values())
+        yield from (unit for unit in self.split_units if unit not in linked)
+        for other in self._related_files():
+            yield from (unit for unit in other.split_units if unit not in linked and unit.header.is_type_unit)
+
+    def _related_files(self) -> Iterable[Dwarf]:
+        return [other for other in (self.package, *self._files.values()) if other is not None]
+
+    # --- What units ask for -----------------------------------------------------------------------------------------
+
+    def abbreviations(self, section: str, offset: int, format: Format) -> AbbreviationTable:
+        """The abbreviations at an offset; units that share them share the table."""
+        key = (section, offset, format)
+        found = self._tables.get(key)
+        if found is None:
+            found = self._tables[key] = AbbreviationTable(self.source.data(section), offset, format, section)
+        return found
+
+    def note(self, error: DwarfGpuError) -> None:
+        """Remember an error that is not in the way."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(error)
+
+    def recently_used(self, unit: Unit) -> None:
+        """Account for the data of a unit that has just been loaded, and release what was loaded long ago."""
+        loaded = self._loaded
+        size = unit.header.end - unit.offset
+        self._loaded_size += size - loaded.get(unit, 0)
+        loaded[unit] = size
+        while self._loaded_size > LOADED and len(loaded) > 1:
+            oldest, size = loaded.popitem(last=False)
+            oldest.release()
+            self._loaded_size -= size
+
+    @property
+    def index(self) -> Index:
+        """Look-up by name and by address."""
+        if self._index is None:
+            from dwarfgpu.objfile.index import Index
+
+            self._index = Index(self)
+        return self._index
+
+    def drop_caches(self) -> None:
+        """Give back all memory but the headers of units; what is asked for again is read again."""
+        for units in self._units.values():
+            for unit in units:
+                unit.drop()
+        self._loaded.clear()
+        self._loaded_size = 0
+        self._tables.clear()
+        self._index = None
+        self.source.drop()
+        for other in (*self._related_files(), self._supplementary):
+            if other is not None:
+                other.drop_caches()

@@ -1,0 +1,133 @@
+"""Properties of all programs: nothing but a result or a `DwarfGpuError`, and all lanes at once as each lane alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr import listing, table
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import Expression, Instruction, Step, steps_of
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.expr.verify import verify
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.records import replace
+from tests.properties.programs import LANES, TARGETS, Writer, context, expression
+
+SEEDS = st.integers(0, (1 << 64) - 1)
+
+
+def outcome(one: object) -> object:
+    """What two evaluations must agree on."""
+    return (type(one), str(one), one.where.trail) if isinstance(one, DwarfGpuError) else one
+
+
+def check_lanes(program: Expression, seed: int, target: str, rules: str) -> None:
+    """All lanes at once give what each lane gives alone."""
+    wave = context(random.Random(seed), target, rules)
+    together = list(evaluate(program, wave))
+    for lane in range(LANES):
+        alone = evaluate(program, replace(wave, lanes=LaneSet.one(lane))).of(0)
+
+        assert outcome(together[lane]) == outcome(alone), (lane, listing.text(program))
+
+
+def check_program(seed: int) -> None:
+    chance = random.Random(seed)
+    target = chance.choice(TARGETS)
+    check_lanes(expression(chance, target), seed, target, chance.choice([*PRESETS]))
+
+
+def check_bytes(seed: int, dialect: str) -> None:
+    chance = random.Random(seed)
+    target = chance.choice(TARGETS)
+    known = [path for path in dialects.get(dialect).by_path if len(path) == 1]
+    data = bytearray(chance.randbytes(chance.randrange(0, 24)))
+    for position in range(len(data)):  # bytes that are operations lead further than others
+        if chance.random() < 0.5:
+            data[position] = chance.choice(known)[0]
+    program = decode(bytes(data), dialects.get(dialect), Format(chance.choice([4, 8])), known_in=dialects.known_in)
+    listing.text(program)
+    listing.lines(program)
+    verify(program, rules=PRESETS[chance.choice([*PRESETS])], in_cfi=chance.random() < 0.5)
+    check_lanes(program, seed, target, chance.choice([*PRESETS]))
+
+
+@settings(max_examples=1_000)
+@given(seed=SEEDS)
+def test_programs(seed: int) -> None:
+    check_program(seed)
+
+
+@pytest.mark.parametrize("dialect", dialects.NAMES)
+@settings(max_examples=300)
+@given(seed=SEEDS)
+def test_bytes(dialect: str, seed: int) -> None:
+    check_bytes(seed, dialect)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_20_000_programs(part: int) -> None:
+    @settings(max_examples=5_000)
+    @given(seed=st.integers(part << 60, ((part + 1) << 60) - 1))
+    def run(seed: int) -> None:
+        check_program(seed)
+
+    run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", dialects.NAMES)
+def test_100_000_byte_strings(dialect: str) -> None:
+    @settings(max_examples=16_700)
+    @given(seed=SEEDS)
+    def run(seed: int) -> None:
+        check_bytes(seed, dialect)
+
+    run()
+
+
+# --- Equivalences -------------------------------------------------------------------------------------------------
+
+EQUIVALENT = [row for row in table.rows() if row.to is not None]
+
+
+def expanded(program: Expression) -> Expression:
+    """A program with each operation that the text defines as others replaced by these, as instructions of their own."""
+    instructions = []
+    for instruction in program.instructions:
+        steps: list[Step] = steps_of(instruction)
+        for step in steps:
+            name = step.operation.name
+            instructions.append(
+                Instruction(step.operation, name, step.operands[len(step.operation.fixed) :], instruction.offset, instruction.end)
+            )
+    return Expression(b"", tuple(instructions), program.form, program.dialect)
+
+
+@pytest.mark.parametrize("row", EQUIVALENT, ids=lambda row: row.name)
+def test_a_row_is_its_expansion(row: table.Operation) -> None:
+    for seed in range(60):
+        chance = random.Random(seed)
+        target = chance.choice(TARGETS)
+        writer = Writer(chance, target)
+        writer.rows = [one for one in writer.rows if not any(operand.kind == "branch" for operand in one.operands)]
+        operands = [writer.operand(operand.name, operand.kind) for operand in row.operands]
+        pushes = chance.choice(["DW_OP_lit5; DW_OP_lit3; DW_OP_lit0", "DW_OP_lit0; DW_OP_addr 0x1004", "DW_OP_regx 32", ""])
+        text = "; ".join(part for part in (pushes, " ".join([row.name, *operands])) if part)
+        from dwarfgpu.expr import asm
+
+        program = asm.parse(text, dialects.get("llvm-user"), Format())
+        wave = replace(context(random.Random(seed), target, "amd"), result_kind=None)
+        ours = [one.kind if isinstance(one, DwarfGpuError) else one for one in evaluate(program, wave)]
+        theirs = [one.kind if isinstance(one, DwarfGpuError) else one for one in evaluate(expanded(program), wave)]
+
+        assert ours == theirs, text

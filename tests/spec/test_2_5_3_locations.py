@@ -1,0 +1,783 @@
+"""A.2.5.3 DWARF location description: several places, whose storage it is, reading and writing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dwarfgpu import dialects
+from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.rules import AMD
+from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.cases import answer_case, parse_case
+from dwarfgpu.program.described import DescribedFrame
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.cases import Case, answer, notation, run, table
+
+CLAUSE = "A.2.5.3"
+WAVE64 = "amdgcn-gfx90a"
+WAVE32 = "amdgcn-gfx1100-wave32"
+FORM = "DW_OP_LLVM_form_aspace_address"
+UINT32 = {"type": {"encoding": "unsigned", "byte_size": 4}}
+
+
+def row(ops: str, expected: Any, clause: str = CLAUSE, **case: Any) -> Case:
+    return Case(clause, ops, expected, **{"rules": "amd", **case})
+
+
+def reg(number: int, bit_offset: int = 0) -> dict[str, Any]:
+    return {"kind": "register", "register": number, "bit_offset": bit_offset}
+
+
+def vgpr(number: int, bit_offset: int = 0) -> dict[str, Any]:
+    return {"kind": "register", "name": f"v{number}", "bit_offset": bit_offset}
+
+
+def mem(address: int, space: Any = 0, **more: Any) -> dict[str, Any]:
+    return {"kind": "memory", "space": space, "address": address, **more}
+
+
+def places(*locations: Any) -> dict[str, Any]:
+    return {"kind": "multiple", "places": list(locations)}
+
+
+def composite(*parts: tuple[int, Any]) -> dict[str, Any]:
+    return {"kind": "composite", "parts": [{"bit_size": size, "location": place} for size, place in parts]}
+
+
+def memory(address: int, data: str, space: Any = 0, **more: Any) -> dict[str, Any]:
+    return {"space": space, "address": address, "bytes": data, **more}
+
+
+UNDEFINED = {"kind": "undefined"}
+IMPLICIT = {"kind": "implicit", "bytes": "0500000000000000"}
+BOTH = places(reg(5), mem(16))
+FIVE = "0500000000000000"
+KNOWN: dict[str, Any] = {"registers": {"5": 5}, "memory": [memory(16, FIVE)]}
+
+# --- Several places -----------------------------------------------------------------------------------------------
+
+READ_ANY = [
+    # The object can be read from any of its places.
+    row("DW_OP_deref", "5", initial_stack=[BOTH], **KNOWN),
+    row("", FIVE, initial_stack=[BOTH], read={"bytes": 8}, **KNOWN),
+    row("", "5", initial_stack=[BOTH], read=UINT32, **KNOWN),
+    row("DW_OP_deref_size 1", "5", initial_stack=[places(reg(5), mem(16), IMPLICIT)], **KNOWN),
+    # ... also where the others cannot be accessed.
+    row("DW_OP_deref", "5", initial_stack=[BOTH], registers={"5": 5}),
+    row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, FIVE)]),
+    row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, "00" * 7 + "05")], byte_order="big"),
+    row("DW_OP_deref", "register_unavailable", initial_stack=[BOTH]),
+    row(
+        "DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_deref_size 1", "2", initial_stack=[BOTH], registers={"5": 0x201}
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        ["register_unavailable"] * 32,
+        initial_stack=[places(vgpr(4), mem(16))],
+        target=WAVE32,
+    ),
+    # The places must hold the same value; otherwise the expression is ill-formed.
+    row(
+        "DW_OP_deref",
+        "bad_operand",
+        initial_stack=[BOTH],
+        registers={"5": 5},
+        memory=[memory(16, "06" + FIVE[2:])],
+    ),
+    row(
+        "",
+        "bad_operand",
+        initial_stack=[BOTH],
+        registers={"5": 5},
+        memory=[memory(16, "06" + FIVE[2:])],
+        read={"bytes": 1},
+    ),
+    row(
+        "",
+        "00",
+        initial_stack=[BOTH],
+        registers={"5": 5},
+        memory=[memory(16, "06" + FIVE[2:])],
+        read={"bytes": 1, "offset": 1},
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        "bad_operand",
+        initial_stack=[places(reg(5), reg(6), reg(7))],
+        registers={"5": 1, "6": 1, "7": 2},
+    ),
+    # ... in the lanes that read different values.
+    row(
+        "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
+        ["bad_operand" if lane == 7 else str(lane) for lane in range(64)],
+        initial_stack=[places(vgpr(1), vgpr(2))],
+        registers={"v1": list(range(64)), "v2": [lane if lane != 7 else 8 for lane in range(64)]},
+        target=WAVE64,
+    ),
+    # ... except for the parts of the value that are uninitialized.
+    row("DW_OP_deref", "5", initial_stack=[places(UNDEFINED, reg(5))], **KNOWN),
+    row("DW_OP_deref", "5", initial_stack=[places(reg(5), UNDEFINED)], **KNOWN),
+    row(
+        "",
+        "0102030400000708 undefined 00000000ffff0000",
+        initial_stack=[
+            places(
+                composite((16, reg(5)), (48, UNDEFINED)),
+                composite((16, UNDEFINED), (16, reg(5, 16)), (32, UNDEFINED)),
+                composite((48, UNDEFINED), (16, reg(5, 48))),
+            )
+        ],
+        registers={"5": 0x0807060504030201},
+        read={"bytes": 8},
+    ),
+    row(
+        "DW_OP_deref",
+        str(0x0807060504030201),
+        initial_stack=[
+            places(
+                composite((19, reg(5)), (45, UNDEFINED)),
+                composite((3, UNDEFINED), (61, reg(5, 3))),
+            )
+        ],
+        registers={"5": 0x0807060504030201},
+        byte_order="big",
+    ),
+    row("", "00000000 undefined ffffffff", initial_stack=[places(UNDEFINED, UNDEFINED)], read={"bytes": 4}),
+    row("DW_OP_deref", "undefined_read", initial_stack=[places(UNDEFINED, UNDEFINED)]),
+    # It is an evaluation error if a bit lies past the storage specified by any single location description.
+    row(
+        "DW_OP_deref",
+        "read_past_storage",
+        "A.2.5.4.3.4 (4)",
+        initial_stack=[BOTH],
+        registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)],
+    ),
+    row(
+        "DW_OP_deref",
+        "read_past_storage",
+        "A.2.5.4.3.4 (4)",
+        initial_stack=[places(mem(16), reg(5))],
+        registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)],
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        "5",
+        "A.2.5.4.3.4 (4)",
+        initial_stack=[BOTH],
+        registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)],
+    ),
+]
+
+ACT_ON_ALL = [
+    # Operations that act on a location description of several places give one of several places.
+    row("DW_OP_dup", ("r5 | mem 0x10", "r5 | mem 0x10"), initial_stack=[BOTH]),
+    row("DW_OP_lit2; DW_OP_LLVM_offset", "r5+16 | mem 0x12", initial_stack=[BOTH]),
+    row("DW_OP_lit2; DW_OP_LLVM_bit_offset", "r5+2 | mem 0x10.2", initial_stack=[BOTH]),
+    row("DW_OP_piece 4", "{32:r5 | mem 0x10}", initial_stack=[BOTH]),
+    row("DW_OP_bit_piece 7 9", "{7:r5+9 | mem 0x11.1}", initial_stack=[BOTH]),
+    row("DW_OP_LLVM_extend 32 2", "{32:r5 | mem 0x10 32:r5 | mem 0x10}", initial_stack=[BOTH]),
+    row(
+        "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2",
+        "{16:r6 16:r5+16 | mem 0x12}",
+        initial_stack=[BOTH],
+    ),
+    row(
+        "DW_OP_reg6; DW_OP_lit2; DW_OP_lit1; DW_OP_LLVM_overlay",
+        "{16:r5 | mem 0x10 8:r6 40:r5+24 | mem 0x13}",
+        initial_stack=[BOTH],
+    ),
+    row(
+        "DW_OP_piece 2; DW_OP_reg6; DW_OP_piece 2; DW_OP_LLVM_piece_end; DW_OP_deref_size 4",
+        str(0x00070005),
+        initial_stack=[BOTH],
+        registers={"5": 5, "6": 7},
+    ),
+    # They are one entry of the stack, and not a value.
+    row("DW_OP_stack_value", "wrong_kind", initial_stack=[places(mem(16), mem(32))]),
+    row("", "r5 | mem 0x10", initial_stack=[BOTH], want="location"),
+]
+
+WRITE_ALL = [
+    # A changed value must be written to all places.
+    row(
+        "",
+        "1122334400000000",
+        initial_stack=[BOTH],
+        write="11223344",
+        read={"bytes": 8},
+        registers={"5": 0},
+        memory=[memory(16, "00" * 8)],
+    ),
+    # ... whatever they hold before.
+    row(
+        "",
+        "11223344",
+        initial_stack=[BOTH],
+        write="11223344",
+        read={"bytes": 4},
+        registers={"5": 1},
+        memory=[memory(16, "02" * 8)],
+    ),
+    row(
+        "DW_OP_piece 4; DW_OP_reg5; DW_OP_piece 4; DW_OP_addr 0x10; DW_OP_piece 4",
+        "112233441122334411223344",
+        initial_stack=[BOTH],
+        write="11223344",
+        read={"bytes": 12},
+        registers={"5": 1},
+        memory=[memory(16, "02" * 8)],
+    ),
+    row(
+        "DW_OP_bit_piece 5 2; DW_OP_bit_piece 3 0; DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
+        "not_writable",  # the part below is undefined
+        initial_stack=[BOTH],
+        write="ff",
+        registers={"5": 0},
+        memory=[memory(16, "00")],
+    ),
+    row(
+        "DW_OP_bit_piece 5 2; DW_OP_reg6; DW_OP_bit_piece 3 0; DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
+        "ff7c7c",
+        initial_stack=[BOTH],
+        write="ff",
+        read={"bytes": 3},
+        registers={"5": 0, "6": 0},
+        memory=[memory(16, "00" * 8)],
+    ),
+    row(
+        "DW_OP_bit_piece 5 2; DW_OP_reg6; DW_OP_bit_piece 3 0; DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
+        "ff3e3e",
+        initial_stack=[BOTH],
+        write="ff",
+        read={"bytes": 3},
+        registers={"5": 0, "6": 0},
+        memory=[memory(16, "00" * 8)],
+        byte_order="big",
+    ),
+    # If one place cannot be written, the value cannot.
+    row("", "not_writable", initial_stack=[places(reg(5), IMPLICIT)], write="06", registers={"5": 5}),
+    row("", "not_writable", initial_stack=[places(UNDEFINED, reg(5))], write="06", registers={"5": 5}),
+    row("", "memory_unavailable", initial_stack=[BOTH], write="06", registers={"5": 5}),
+    row(
+        "",
+        "read_past_storage",
+        initial_stack=[BOTH],
+        write="06" * 8,
+        registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)],
+    ),
+]
+
+# --- Whose storage ------------------------------------------------------------------------------------------------
+
+BY_LANE = [memory(8, f"{100 + lane:02x}000000", "private_lane", lane=lane) for lane in range(32)]
+
+OWNERS = [
+    # What a location description denotes goes with the context it was created in, not with that of the access.
+    row(
+        "DW_OP_deref_size 4",
+        "105",
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        lane=2,
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row("", "private_lane#0x8@5", initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32),
+    row(
+        "DW_OP_deref_size 4",
+        ["105"] * 32,
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        "DW_OP_push_object_address; DW_OP_deref_size 4",
+        ["105"] * 32,
+        object=mem(8, "private_lane", lane=5),
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        f"DW_OP_deref_size 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_deref_size 4; DW_OP_minus",
+        [str((5 - lane) % (1 << 64)) for lane in range(32)],
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        f"DW_OP_piece 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_piece 4",
+        [f"69000000{100 + lane:02x}000000" for lane in range(32)],
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        target=WAVE32,
+        memory=BY_LANE,
+        read={"bytes": 8},
+    ),
+    # It needs no lane at the access then.
+    row(
+        "DW_OP_deref_size 4",
+        "105",
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        "",
+        "69000000",
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        target=WAVE32,
+        memory=BY_LANE,
+        read={"bytes": 4},
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        "105",
+        initial_stack=[mem((2 << 48) + 8, "generic", lane=5)],
+        lane=2,
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    # A location of no particular lane is created for the lane that evaluates.
+    row(
+        "DW_OP_deref_size 4",
+        [str(100 + lane) for lane in range(32)],
+        initial_stack=[mem(8, "private_lane")],
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        "102",
+        initial_stack=[mem(8, "private_lane")],
+        lane=2,
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row("DW_OP_deref_size 4", "lane", initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE),
+    # Writing goes to the same storage as reading.
+    row(
+        f"DW_OP_piece 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_piece 4; DW_OP_lit8; DW_OP_const1u 0x25; {FORM}; DW_OP_piece 4",
+        "aabbccdd66000000aabbccdd",
+        initial_stack=[mem(8, "private_lane", lane=5)],
+        lane=2,
+        target=WAVE32,
+        memory=BY_LANE,
+        write="aabbccdd",
+        read={"bytes": 12},
+    ),
+]
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+R5 = {"5": 0xF0E1D2C3B4A59687}
+
+READING = [
+    # Bits are read from the bit offset on.
+    row("DW_OP_reg5", "8796a5b4c3d2e1f0", read={"bytes": 8}, registers=R5),
+    row("DW_OP_reg5", "f0e1d2c3b4a59687", read={"bytes": 8}, registers=R5, byte_order="big"),
+    row("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "68594b", read={"bytes": 3}, registers=R5),
+    row(
+        "DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset",
+        "0e1d2c",
+        read={"bytes": 3},
+        registers=R5,
+        byte_order="big",
+    ),
+    row("DW_OP_reg5", "a5b4", read={"bytes": 2, "offset": 2}, registers=R5),
+    row("DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset", "8796", read={"bytes": 2, "offset": -2}, registers=R5),
+    row("DW_OP_reg5", "", read={"bytes": 0}, registers=R5),
+    # A type may have any size and either sign.
+    row(
+        "DW_OP_reg5",
+        str(0x9687 & 0x1FFF),
+        read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
+        registers=R5,
+    ),
+    row(
+        "DW_OP_reg5",
+        str((0x9687 & 0x1FFF) - 0x2000),
+        read={"type": {"encoding": "signed", "byte_size": 2, "bit_size": 13}},
+        registers=R5,
+    ),
+    row(
+        "DW_OP_reg5",
+        str(0xF0E1 >> 3),
+        read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
+        registers=R5,
+        byte_order="big",
+    ),
+    row(
+        "DW_OP_addr 0x10",
+        "1.5",
+        read={"type": {"encoding": "float", "byte_size": 4}},
+        memory=[memory(16, "0000c03f")],
+    ),
+    row(
+        "DW_OP_addr 0x10",
+        "[1, 2]",
+        read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
+        memory=[memory(16, "01000200")],
+    ),
+    row(
+        "DW_OP_addr 0x10",
+        "[1, 2]",
+        read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
+        memory=[memory(16, "00010002")],
+        byte_order="big",
+    ),
+    # A value is no location, but one of the generic type becomes one.
+    row("DW_OP_lit16", "05", read={"bytes": 1}, memory=[memory(16, "05")]),
+    row(
+        "DW_OP_const_type 1 05",
+        "wrong_kind",
+        read={"bytes": 1},
+        base_types={"1": {"encoding": "signed", "byte_size": 1}},
+    ),
+    # Bits without a value are told apart from those that are 0.
+    row(
+        "",
+        "0f00 undefined f00f",
+        initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(6)))],
+        read={"bytes": 2},
+        registers={"5": 15, "6": 0},
+    ),
+    row(
+        "",
+        "f00f undefined 0ff0",
+        initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(5)))],
+        read={"bytes": 2},
+        registers={"5": -1},
+        byte_order="big",
+    ),
+    row(
+        "",
+        "0102 undefined 0080",
+        initial_stack=[composite((15, reg(5)), (1, UNDEFINED))],
+        read={"bytes": 2},
+        registers={"5": 0x8201},
+    ),
+    row("", "undefined", initial_stack=[composite((31, reg(5)), (1, UNDEFINED))], read=UINT32, registers=R5),
+    row("", "1", initial_stack=[composite((32, reg(5)), (1, UNDEFINED))], read=UINT32, registers={"5": 1}),
+    # Only the storages that bits come from are accessed.
+    row(
+        "",
+        "05000000",
+        initial_stack=[composite((32, reg(5)), (32, reg(6)))],
+        read={"bytes": 4},
+        registers={"5": 5},
+    ),
+    row(
+        "",
+        "05000000",
+        initial_stack=[composite((32, reg(6)), (32, reg(5)))],
+        read={"bytes": 4, "offset": 4},
+        registers={"5": 5},
+    ),
+    row(
+        "",
+        "register_unavailable",
+        initial_stack=[composite((32, reg(5)), (32, reg(6)))],
+        read={"bytes": 5},
+        registers={"5": 5},
+    ),
+    row(
+        "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
+        [*map(str, range(16)), *["register_unavailable"] * 16],
+        initial_stack=[composite((512, vgpr(1)), (512, vgpr(2)))],
+        target=WAVE32,
+        registers={"v1": list(range(16))},
+    ),
+    # The access ends within the storage, or is an error.
+    row("DW_OP_reg5", "read_past_storage", read={"bytes": 9}, registers=R5),
+    row(
+        "DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", read={"bytes": 8}, registers=R5
+    ),
+    row("DW_OP_implicit_value 0102", "read_past_storage", read={"bytes": 3}),
+    row("", "read_past_storage", initial_stack=[composite((8, reg(5)))], read={"bytes": 2}, registers=R5),
+    row("DW_OP_reg5", "offset_out_of_storage", read={"bytes": 0, "offset": 8}, registers=R5),
+    row("DW_OP_reg5", "offset_out_of_storage", read={"bytes": 1, "offset": -1}, registers=R5),
+]
+
+# --- Writing ------------------------------------------------------------------------------------------------------
+
+R5_AND_R6 = "DW_OP_reg5; DW_OP_bit_piece 3 5; DW_OP_reg6; DW_OP_bit_piece 5 59"
+
+NOT_WRITABLE = [
+    # Implicit storage can only be read, undefined storage neither read nor written.
+    row("DW_OP_implicit_value 00", "not_writable", write="00"),
+    row("DW_OP_lit1; DW_OP_stack_value", "not_writable", write="00"),
+    row("DW_OP_LLVM_undefined", "not_writable", write="00"),
+    row("", "not_writable", write="00"),
+    row("", "not_writable", initial_stack=[composite((4, reg(5)), (4, IMPLICIT))], write="00", registers=R5),
+    row(
+        "",
+        "not_writable",
+        initial_stack=[composite((16, composite((12, reg(5)), (4, UNDEFINED))))],
+        write="0000",
+        registers=R5,
+    ),
+    row(
+        "DW_OP_implicit_pointer 0x10 0", "not_writable", write="00" * 8, dies={"info:0x10": {"location": ""}}
+    ),
+    # ... but a composite can be written where its parts can.
+    row(
+        "",
+        "aabb000005000000",
+        initial_stack=[composite((32, reg(5)), (32, IMPLICIT))],
+        write="aabb",
+        read={"bytes": 8},
+        registers={"5": 0},
+    ),
+    # What is past the storage cannot be written.
+    row("DW_OP_reg5", "read_past_storage", write="00" * 9, registers=R5),
+    row("DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", write="00" * 8, registers=R5),
+    row("", "read_past_storage", initial_stack=[composite((15, reg(5)))], write="0000", registers=R5),
+    # A value is no location.
+    row(
+        "DW_OP_reg5; DW_OP_deref_type 1 1",
+        "wrong_kind",
+        write="00",
+        registers=R5,
+        base_types={"1": {"encoding": "signed", "byte_size": 1}},
+    ),
+]
+
+test_reading_several_places = table(READ_ANY)
+test_acting_on_several_places = table(ACT_ON_ALL)
+test_writing_several_places = table(WRITE_ALL)
+test_owners = table(OWNERS)
+test_reading = table(READING)
+test_what_cannot_be_written = table(NOT_WRITABLE)
+
+
+# --- The whole machine after a write ------------------------------------------------------------------------------
+
+
+def written(ops: str, data: str, order: str = "little", **context: Any) -> tuple[str, str, str]:
+    """The kind of the error, or nothing, and what registers 5 and 6 hold after a write."""
+    case = parse_case({"ops": ops, "rules": "amd", "byte_order": order, "write": data, "context": context}, 1)
+    outcome = answer_case(case).outcome
+    assert outcome is not None
+    machine: Any = case.context.backend
+    contents = [machine.read_register(machine.register(number), 0, None).hex() for number in (5, 6)]
+    return (outcome.error.kind if outcome.error else "", *contents)
+
+
+def registers(r5: str, r6: str = "00" * 8) -> dict[str, Any]:
+    return {"5": {"bytes": r5}, "6": {"bytes": r6}}
+
+
+ONES = "ff" * 8
+ZEROS = "00" * 8
+
+
+@pytest.mark.parametrize(
+    "ops, data, order, before, after",
+    [
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "00", "big", ONES, "f00fffffffffffff"),
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "a5", "little", ZEROS, "500a000000000000"),
+        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "a5", "big", ZEROS, "0a50000000000000"),
+        ("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_offset", "1234", "little", ONES, "ffffff1234ffffff"),
+        ("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
+        ("DW_OP_reg5", "0102030405060708", "little", ONES, "0102030405060708"),
+        ("DW_OP_reg5; DW_OP_const1u 56; DW_OP_LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
+        ("DW_OP_reg5", "", "little", ONES, ONES),
+    ],
+)
+def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
+    found = written(ops, data, order, registers=registers(before))
+
+    assert found == ("", after, ZEROS)
+
+
+@pytest.mark.parametrize(
+    "data, order, before, r5, r6",
+    [
+        # The bits of a5, from the first one on, are 10100101 in both directions.
+        ("a5", "little", ZEROS, "a000000000000000", "00000000000000a0"),
+        ("a5", "big", ZEROS, "0500000000000000", "0000000000000005"),
+        ("a5", "little", ONES, "bfffffffffffffff", "ffffffffffffffa7"),
+        ("a5", "big", ONES, "fdffffffffffffff", "ffffffffffffffe5"),
+        # Those of 13 are 11001000, and 00010011 on a big-endian target.
+        ("13", "little", ZEROS, "6000000000000000", "0000000000000010"),
+        ("13", "big", ZEROS, "0000000000000000", "0000000000000013"),
+    ],
+)
+def test_writing_goes_to_each_part_of_a_composite(data, order, before, r5, r6):
+    assert written(R5_AND_R6, data, order, registers=registers(before, before)) == ("", r5, r6)
+
+
+@pytest.mark.parametrize(
+    "ops, data, kind",
+    [
+        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4", "00" * 8, "not_writable"),
+        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 4", "00" * 5, "not_writable"),
+        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_reg7; DW_OP_piece 4", "00" * 8, "register_unavailable"),
+        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_addr 0x10; DW_OP_piece 4", "00" * 8, "memory_unavailable"),
+        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 4", "00" * 9, "read_past_storage"),
+    ],
+)
+def test_a_write_that_fails_changes_nothing(ops, data, kind):
+    assert written(ops, data, registers=registers(ONES, ONES)) == (kind, ONES, ONES)
+
+
+def test_a_write_to_several_places_that_fails_changes_none():
+    found = written(
+        "DW_OP_push_object_address", "00", registers=registers(ONES), object=places(reg(5), IMPLICIT, reg(6))
+    )
+
+    assert found == ("not_writable", ONES, ZEROS)
+
+
+def test_all_lanes_write_to_their_own_storage():
+    case = parse_case(
+        {
+            "ops": "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_plus_uconst 1; DW_OP_LLVM_offset",
+            "target": WAVE64,
+            "lanes": "all",
+            "write": "abcd",
+            "context": {"registers": {"v4": list(range(64))}},
+        },
+        1,
+    )
+    answered = answer_case(case)
+    machine: Any = case.context.backend
+
+    assert answered.by_lane is not None
+    assert not any(outcome.error for outcome in answered.by_lane.values())
+    assert machine.read_register(machine.register(2564), 0, None).hex() == "".join(
+        f"{lane:02x}abcd00" for lane in range(64)
+    )
+
+
+# --- A location description that is used by another evaluation ----------------------------------------------------
+
+STATE: dict[str, Any] = {
+    "target": WAVE32,
+    "lane": 3,
+    "registers": {"v4": list(range(32)), "s5": 0x11223344, "exec": 0xF0},
+    "memory": [memory(0x20, "0102030405060708"), memory(16, "0a0b0c0d", "local"), *BY_LANE],
+    "dies": {"info:0x10": {"location": {"ops": "DW_OP_addr 0x20"}}},
+}
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        "DW_OP_addr 0x20; DW_OP_lit3; DW_OP_LLVM_bit_offset",
+        f"DW_OP_lit16; DW_OP_lit3; {FORM}",
+        f"DW_OP_lit8; DW_OP_lit5; {FORM}",
+        f"DW_OP_constu {(2 << 48) + 8}; DW_OP_lit1; {FORM}",
+        "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset",
+        "DW_OP_implicit_value 0102030405; DW_OP_lit1; DW_OP_LLVM_offset",
+        "DW_OP_LLVM_undefined",
+        "DW_OP_regx s5; DW_OP_bit_piece 7 3; DW_OP_piece 1; DW_OP_addr 0x20; DW_OP_piece 4",
+        "DW_OP_regx v4; DW_OP_LLVM_undefined; DW_OP_regx exec; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 32 32;"
+        "DW_OP_lit4; DW_OP_LLVM_offset",
+        "DW_OP_implicit_pointer 0x10 4",
+    ],
+)
+def test_a_location_is_the_same_for_the_next_evaluation(ops):
+    """ "A subsequent DWARF expression evaluation can be given the object location description as the object context"."""
+    first = answer(ops, **STATE)["result"]
+    state = {**STATE, "lane": 9}  # another lane: the location stays what it is
+
+    assert run("", **state, initial_stack=[first]) == notation(first)
+    assert run("DW_OP_push_object_address", **state, object=first) == notation(first)
+    if first["kind"] not in ("undefined", "implicit_pointer"):
+        assert run("DW_OP_push_object_address", **state, object=first, read={"bytes": 2}) == run(
+            ops, **STATE, read={"bytes": 2}
+        )
+
+
+class TwoWaves(DescribedMachine):
+    """A machine of two waves: register 5 holds 1000 and 2000, and private_wave#0x10 the bytes 01 and 02."""
+
+    def read_register(self, register: Any, wave: int, lane: int | None) -> bytes:
+        return (1000 * (wave + 1)).to_bytes(-(-register.bit_size // 8), "little")
+
+    def gather_register(self, register: Any, waves: Any, lanes: Any, count: int) -> Any:
+        return super(DescribedMachine, self).gather_register(register, waves, lanes, count)
+
+    def read_memory(self, space: Any, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        return bytes([wave + 1]) * size
+
+    def gather_memory(self, space: Any, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> Any:
+        return super(DescribedMachine, self).gather_memory(space, addresses, size, waves, lanes, count)
+
+
+def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
+    target = machine.target
+    expression = asm.parse(ops, dialects.get("llvm-user"), Format(), target=target)
+    return evaluate(expression, Context(target, AMD, machine, lanes, frame=DescribedFrame(machine)))
+
+
+@pytest.mark.parametrize(
+    "ops, wave, lane",
+    [
+        ("DW_OP_regx s5", 1, None),
+        ("DW_OP_regx v5", 1, None),
+        (f"DW_OP_lit16; DW_OP_lit3; {FORM}", 1, None),
+        (f"DW_OP_lit16; DW_OP_lit6; {FORM}", 1, None),
+        (f"DW_OP_lit16; DW_OP_const1u 0x27; {FORM}", 1, None),
+        (f"DW_OP_lit16; DW_OP_lit5; {FORM}", 1, 3),
+        ("DW_OP_lit16; DW_OP_LLVM_offset_uconst 0", None, None),
+        (f"DW_OP_lit16; DW_OP_lit2; {FORM}", None, None),
+    ],
+)
+def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
+    """Registers are those "of that thread", memory of a space may be that "associated with that thread and lane"."""
+    machine = TwoWaves(resolve(WAVE32))
+    found = evaluated(ops, machine, LaneSet(1, wave=1, lane=3)).one().single.storage
+
+    assert (found.wave, found.lane) == (wave, lane)
+
+
+def test_each_wave_reads_its_own_registers_and_memory():
+    machine = TwoWaves(resolve(WAVE32))
+    lanes = LaneSet.grid(2, 32)
+    found = evaluated("DW_OP_regx s5; DW_OP_deref_size 4", machine, lanes)
+    memory_found = evaluated(f"DW_OP_lit16; DW_OP_lit6; {FORM}; DW_OP_deref_size 1", machine, lanes)
+
+    assert [one.bits for one in found] == [1000] * 32 + [2000] * 32
+    assert [one.bits for one in memory_found] == [1] * 32 + [2] * 32
+
+
+def test_a_location_of_many_slots_is_read_slot_by_slot():
+    """Each slot's location denotes the storage of its own wave and lane, whatever is current when it is read."""
+    machine = TwoWaves(resolve(WAVE32))
+    found = evaluated("DW_OP_regx s5; DW_OP_piece 4", machine, LaneSet.grid(2, 32))
+    accessor = Accessor(machine, "little")
+
+    assert [accessor.read(one, 32).bits for one in found] == [1000] * 32 + [2000] * 32
+
+
+def test_the_kinds_of_storage():
+    """Memory, register, implicit, undefined and composite location storage."""
+    machine = TwoWaves(resolve(WAVE32))
+    lanes = LaneSet(1, lane=0)
+    kinds = [
+        type(evaluated(ops, machine, lanes).one().single.storage).__name__
+        for ops in (
+            "DW_OP_addr 0",
+            "DW_OP_regx s5",
+            "DW_OP_lit0; DW_OP_stack_value",
+            "DW_OP_LLVM_undefined",
+            "DW_OP_piece 1",
+        )
+    ]
+
+    assert kinds == ["Memory", "Register", "Implicit", "Undefined", "Composite"]
