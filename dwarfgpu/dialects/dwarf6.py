@@ -22,6 +22,7 @@ UNNUMBERED = (
     "DW_OP_push_lane",  # 211206.1
     "DW_OP_overlay",  # 251120.1
     "DW_OP_bit_overlay",  # 251120.1
+    "DW_OP_multiloc",  # 260227.1
     "DW_OP_mem",  # proposal 013
     "DW_OP_aspace_bregx",  # proposal 013
     "DW_OP_extend",  # proposal 015

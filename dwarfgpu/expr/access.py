@@ -50,7 +50,9 @@ class Accessor:
             message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
             raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
         places = location.places
-        return self._read_place(places[0], bit_size) if len(places) == 1 else self._read_any(location, bit_size)
+        return (
+            self._read_place(places[0], bit_size) if len(places) == 1 else self._read_any(location, bit_size)
+        )
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
@@ -121,7 +123,11 @@ class Accessor:
             first, last = offset >> 3, (offset + size + 7) >> 3
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
-            return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
+            return (
+                stream
+                if size == (last - first) * 8
+                else self._slice(stream, (last - first) * 8, offset & 7, size)
+            )
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
@@ -129,7 +135,9 @@ class Accessor:
             storage.space, addresses, length, storage.wave, storage.lane, self.count
         )
         if not found.all():
-            raise LaneFault(b.positions_of(~found), lambda slot: self._memory_fault(storage, addresses, length, slot))
+            raise LaneFault(
+                b.positions_of(~found), lambda slot: self._memory_fault(storage, addresses, length, slot)
+            )
         return self._slice(self._stream(data_rows), length * 8, skip, size)
 
     def _read_register(self, storage: Register, offset: Bits, size: int) -> Bits:
@@ -142,7 +150,11 @@ class Accessor:
             if start is not None:
                 first, last = start >> 3, (start + size + 7) >> 3
                 stream = int.from_bytes(data[first:last], self.byte_order)
-                return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, start & 7, size)
+                return (
+                    stream
+                    if size == (last - first) * 8
+                    else self._slice(stream, (last - first) * 8, start & 7, size)
+                )
             rows = _repeated(data, self.count)
         else:
             rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)

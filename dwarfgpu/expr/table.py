@@ -138,7 +138,7 @@ def operation(  # noqa: PLR0913 (the columns of the table)
                     None,
                     aliases,
                     () if number is None else (number,),
-                    (function.__doc__ or "").strip(),
+                    (function.__doc__ or "").strip().partition("\n")[0],
                 )
             )
         return function

@@ -25,7 +25,9 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
     """All bits of a part must be within the storage of each of its places."""
     for place in location.places:
         offset = place.bit_offset
-        if type(place.storage) is Undefined or (type(offset) is int and offset + size <= place.storage.bit_size):
+        if type(place.storage) is Undefined or (
+            type(offset) is int and offset + size <= place.storage.bit_size
+        ):
             continue
         beyond = place.bit_offset > place.storage.bit_size - size
         refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
@@ -151,7 +153,7 @@ def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
     _add_piece(ev, bit_size, bit_offset)
 
 
-@operation("DW_OP_LLVM_piece_end", "*", "A.2.5.4.4.6 (3)", since="LLVM")
+@operation("DW_OP_LLVM_piece_end", "*", "A.2.5.4.4.6 (3)", since="LLVM", aliases=("DW_OP_piece_end",))
 def piece_end(ev: Evaluation) -> None:
     """Complete the composite under construction."""
     top = ev.stack[-1] if ev.stack else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
 from dwarfgpu.expr.convert import moved
+from dwarfgpu.expr.locations import union
 from dwarfgpu.expr.table import equivalent, operation
 
 if TYPE_CHECKING:
@@ -75,3 +76,13 @@ def push_object_address(ev: Evaluation) -> Location:
 def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
     """Push the location that holds the value register R had on entry to the subprogram."""
     return ev.frame.entry_register(number, ev.lanes)
+
+
+@operation("DW_OP_multiloc", "A:location B:location -- L:location", "DWARF 6 (260227.1)", since="6")
+def multiloc(_ev: Evaluation, first: Location, second: Location) -> Location:
+    """Push a location that is in the places of both A and B.
+
+    OPEN: the proposal makes a storage of its own, with an offset of 0, and lets a consumer flatten it. Here it is flat:
+    an offset moves each place within its own storage.
+    """
+    return union((first, second))

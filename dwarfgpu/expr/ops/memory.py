@@ -85,6 +85,7 @@ def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
     "A:any AS:integral -- L:location",
     "A.2.5.4.4.3 (3)",
     since="LLVM",
+    aliases=("DW_OP_form_aspace_address",),
 )
 def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Location:
     """Push the memory at address A of the address space AS."""
@@ -173,14 +174,21 @@ def _register_plus(ev: Evaluation, number: int, displacement: int, space: Addres
 
 
 @operation(
-    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("thread", "frame"), family=range(32)
+    "DW_OP_breg{N}",
+    "-- L:location",
+    "A.2.5.4.4.3 (7)",
+    operands="B:sleb",
+    needs=("thread", "frame"),
+    family=range(32),
 )
 def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     """Push the memory at the contents of the register plus B, in the default address space."""
     return _register_plus(ev, number, displacement, ev.target.default_space)
 
 
-operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame"))(breg)
+operation(
+    "DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame")
+)(breg)
 
 
 @operation(
