@@ -56,6 +56,9 @@ class Accessor:
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
+        for place in location.places:  # no bit may exceed the storage of any place (A.2.5.4.3.4 (4))
+            if type(place.storage) is not Undefined:
+                self._check_extent(place, bit_size)
         result: Reading | None = None
         problem: Exception | None = None
         for place in location.places:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed
-from dwarfgpu.expr.floats import FloatFormat, exact_double
+from dwarfgpu.expr.floats import FloatFormat
 from dwarfgpu.lanes import refuse
 
 if TYPE_CHECKING:
@@ -73,10 +73,6 @@ class Integers:
     def is_true(self, bits: Bits) -> Flags:
         return bits != 0
 
-    def constant(self, number: int) -> Bits:
-        """The pattern of a number that an operand gives."""
-        return number & self.mask
-
     def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
         """The patterns of the same numbers in another type."""
         if isinstance(target, Integers):
@@ -84,7 +80,7 @@ class Integers:
                 return b.of_signed(b.signed(bits, self.width), target.width)
             return b.resized(bits, target.width)
         numbers = b.signed(bits, self.width) if self.is_signed else bits
-        return target.layout.encode(b.each(numbers, exact_double))
+        return target.layout.encode(b.each(numbers, target.layout.double_of))
 
 
 class Floats:
@@ -126,9 +122,6 @@ class Floats:
 
     def is_true(self, bits: Bits) -> Flags:
         return self.layout.decode(bits) != 0  # type: ignore[no-any-return]
-
-    def constant(self, number: int) -> Bits:
-        return self.layout.encode(exact_double(number))
 
     def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
         numbers = self.layout.decode(bits)

@@ -149,7 +149,7 @@ def result_of(ev: Evaluation) -> Result:
     ):
         message = "a location after pieces has no piece of its own"
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
-    if wanted is None:
+    if wanted is None or (wanted == "value" and isinstance(top, ImplicitPointerValue)):
         return top
     found = to_location(ev, top) if wanted == "location" else to_value(ev, top)
     if found is None:

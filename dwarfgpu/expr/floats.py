@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
 
 
+_DOUBLE_PRECISION = 53
+
+
 @record
 class FloatFormat:
     """An interchange format of IEEE 754, or bfloat16: a sign, an exponent and a fraction."""
@@ -66,6 +69,25 @@ class FloatFormat:
             patterns = numbers.astype(f"f{size}").view(f"u{size}").astype("u8")
         return b.choose(b.is_nan(numbers), self.nan, patterns)
 
+    def double_of(self, number: int) -> float:
+        """The double that an integer becomes on its way to the format.
+
+        For the narrower formats it rounds as the integer itself would: rounding a long integer twice could go wrong at
+        a tie, which a low bit that stands for all that was cut off ("round to odd") prevents.
+        """
+        size = abs(number).bit_length()
+        try:
+            if size <= _DOUBLE_PRECISION or self.name == "float64":
+                return float(number)
+            cut = size - _DOUBLE_PRECISION
+            kept = abs(number) >> cut
+            if abs(number) & ((1 << cut) - 1):
+                kept |= 1
+            result = math.ldexp(float(kept), cut)
+        except OverflowError:
+            result = math.inf
+        return -result if number < 0 else result
+
     def _encode_one(self, number: float) -> int:
         if math.isnan(number):
             return self.nan
@@ -101,23 +123,3 @@ FORMATS = {
     "float64": FloatFormat("float64", 64, 52, "d"),
     "bfloat16": FloatFormat("bfloat16", 16, 7, "f"),
 }
-
-
-def exact_double(number: int) -> float:
-    """A double that rounds to every narrower format as ``number`` itself would.
-
-    Rounding an integer of more than 53 bits twice could go wrong at a tie. A low bit that stands for all that was cut
-    off ("round to odd") prevents it.
-    """
-    size = abs(number).bit_length()
-    if size <= 53:
-        return float(number)
-    cut = size - 53
-    kept = abs(number) >> cut
-    if abs(number) & ((1 << cut) - 1):
-        kept |= 1
-    try:
-        result = math.ldexp(float(kept), cut)
-    except OverflowError:
-        result = math.inf
-    return -result if number < 0 else result

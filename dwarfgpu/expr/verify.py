@@ -163,12 +163,8 @@ class _Walk:
     def report(
         self, severity: str, kind: str, message: str, at: Instruction | None, spec: str | None = None
     ) -> None:
-        """Report a finding at an operation, or at the end; the rule is that of the operation, if no other is given.
-
-        ``path`` is the severity of what is wrong with the stack on this path: how often a loop is executed is not
-        known, so behind one it may not happen.
-        """
-        if severity == "path":
+        """Report a finding at an operation, or at the end; the rule is that of the operation, if no other is given."""
+        if severity == "path":  # wrong with the stack on this path; how often a loop is executed is not known
             severity = "warning" if self.trail else "error"
             message += " (after going round a loop)" if self.trail else ""
         offset = self.expression.end if at is None else at.offset
@@ -230,15 +226,21 @@ class _Walk:
 
     def finish(self, stack: _Stack, wanted: str | None) -> None:
         """Check the result of a path that has reached the end (A.2.5.4)."""
-        if stack is _UNKNOWN or self.expression.fault is not None or wanted is None:
+        if stack is _UNKNOWN or self.expression.fault is not None:
             return
+        below = stack
+        while below.depth and below.kind != INCOMPLETE:
+            below = below.below
+        if 0 < below.depth < stack.depth and self.rules.location_after_pieces == "ill_formed":
+            message = "a location after pieces has no piece of its own"
+            self.report("path", "bad_piece", message, None, "DWARF 5, 2.6.1.2")
         kind = COMPOSITE if stack.kind == INCOMPLETE else stack.kind
         fits = isinstance(kind, int) or kind not in _NO_VALUES
         if wanted == "location":
             fits = kind != TYPED or self.rules.value_as_location == "integral"
         elif wanted == "value or register":  # what an entry value may be (A.2.5.4.3.4 (8))
             fits = kind == REGISTER or (fits and kind not in (MEMORY, CONTEXT, LOCATION))
-        if not fits:
+        if not fits and wanted is not None:
             message = f"a {wanted} is wanted, the result is {kind}"
             self.report("path", "bad_result_kind", message, None, "A.2.5.4")
 
@@ -268,11 +270,8 @@ class _Walk:
             stack = stack.below
         self.check_entries(at, shape, entries)
         for letter, kind in shape.outputs:
-            if kind == "any":
-                result = entries[letter]
-            else:
-                result = (self.location if kind == "location" else self.value)(at, shape, entries)
-            stack = self.push(stack, result)
+            result = self.location if kind == "location" else self.value
+            stack = self.push(stack, entries[letter] if kind == "any" else result(at, shape, entries))
         return stack
 
     def underflow(self, at: Instruction, needed: int, stack: _Stack) -> _Stack:
@@ -488,7 +487,7 @@ class _Walk:
             self.report("error", "limit_exceeded", "no path reaches the end", None, "A.2.5.4.2")
 
 
-_RAW = {
+_RAW = {  # the effect of any other raw operation is not known
     "DW_OP_pick": _Walk.pick,
     "DW_OP_over": _Walk.pick,
     "DW_OP_piece": _Walk.piece,
@@ -496,4 +495,3 @@ _RAW = {
     "DW_OP_LLVM_piece_end": _Walk.piece_end,
     "DW_OP_stack_value": _Walk.stack_value,
 }
-# A raw operation that is not here has an effect that the expression does not tell.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Callable[[bytes, int], tuple[int, tuple[Any, ...]]]
     """(data, position of the code) -> (next position, values). Forms without data have no value."""
     Pick: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
-    """(data, position of the code) -> (next position, chosen values...)."""
+    """(data, position of the code) -> (chosen values..., next position)."""
     Skip: TypeAlias = Callable[[bytes, int], int]
     """(data, position of the code) -> next position."""
     Unpack: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
@@ -62,13 +62,26 @@ class Layout:
     Abbreviations with the same forms share a layout, in whatever table they are.
     """
 
-    __slots__ = ("_reads", "_skips", "format", "forms", "lead", "read", "size", "skip", "slots", "unpack")
+    __slots__ = (
+        "_picks",
+        "_reads",
+        "_skips",
+        "format",
+        "forms",
+        "lead",
+        "read",
+        "size",
+        "skip",
+        "slots",
+        "unpack",
+    )
 
     def __init__(self, lead: int, forms: tuple[int, ...], format: Format) -> None:
         self.lead = lead
         self.forms = forms
         self.format = format
         self._reads = self._skips = 0
+        self._picks: dict[tuple[int, ...], Pick] = {}
         sizes: list[int | None] = []
         slots, count = [], 0
         for code in forms:
@@ -135,11 +148,19 @@ class Layout:
         return (*shape, self.format) if "indirect" in shape else (*shape, self.format.byte_order)
 
     def picker(self, wanted: tuple[int, ...]) -> Pick:
-        """A function that decodes some values, given by the index of their form.
+        """A function that decodes some values, given by the index of their form in increasing order."""
+        found = self._picks.get(wanted)
+        if found is None:
+            found = self._picks[wanted] = _Writer(self, wanted).pick()
+        return found
 
-        For -1, and for a form whose value stands in the abbreviation, it returns None.
-        """
-        return _Writer(self, wanted).pick()
+    def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
+        """The same for entries of fixed size, without the next position. None if a value is no plain number."""
+        sizes = [fixed_size(form(code).encoding, self.format) or 0 for code in self.forms]
+        if not all(sizes[i] in _CODES for i in wanted):
+            return None
+        text = "".join(_CODES[size] if i in wanted else f"{size}x" for i, size in enumerate(sizes))
+        return struct.Struct(f"{_order(self.format)}{self.lead}x{text}").unpack_from
 
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
         """Where the value of each form begins and ends, with the length of a block as part of the value."""
@@ -230,9 +251,8 @@ class _Writer:
 
     def pick(self) -> Pick:
         self._values()
-        missing = {-1, *(i for i, code in enumerate(self.codes) if code in NO_DATA)}
-        names = "".join(", None" if i in missing else f", v{i}" for i in self.wanted)
-        return self._function(f"return ({self._here()}{names})")  # type: ignore[no-any-return]
+        names = "".join(f"v{i}, " for i in self.wanted)
+        return self._function(f"return ({names}{self._here()},)")  # type: ignore[no-any-return]
 
     def skip(self) -> Skip:
         self._values()

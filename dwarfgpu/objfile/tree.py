@@ -65,6 +65,19 @@ class UnitTree:
             position = self._after(position)
         return position == offset
 
+    def entry_around(self, place: int) -> int | None:
+        """The offset of the entry whose code or data a place lies in."""
+        if not self._first <= place < len(self._data):
+            return None
+        self._read(place + 1)
+        if self._position <= place:
+            return None
+        following = self._marks[bisect_right(self._marks, place) - 1]
+        position = following
+        while following <= place:
+            position, following = following, self._after(following)
+        return position if self._data[position] else None
+
     def parent(self, offset: int) -> int | None:
         """The offset of the entry that owns the one at an offset; None for the unit entry."""
         if offset <= self._first:

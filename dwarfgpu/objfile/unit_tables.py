@@ -77,6 +77,14 @@ class UnitTables:
             )
         return self._strings
 
+    def string_offsets_place(self) -> tuple[bytes, int, int] | None:
+        """The section that its string offsets stand in, and where; None when it has none."""
+        unit = self.unit
+        data = unit.source.data(".debug_str_offsets" + unit.suffix)
+        if not data or (not unit.suffix and unit.root_value(at.STR_OFFSETS_BASE) is None):
+            return None
+        return (data, *self._string_offsets_bounds())
+
     def _string_offsets_bounds(self) -> tuple[int, int]:
         unit = self.unit
         part, section = unit.part(".debug_str_offsets")

@@ -128,15 +128,9 @@ class Unit:
         This is the fastest way through a unit. It ends with the entry it began with; a unit may end without the null
         entries that should close it.
         """
-        position = offset or self.first
-        try:
-            yield from self._entries(position)
-        except FAILURES:
-            raise truncated(self.offset + position, self.section) from None
-
-    def _entries(self, position: int) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        position = start = offset or self.first
         data, table = self.data, self.table
-        known, rows, end, depth, start = table.dense, table.rows, len(data), 0, position
+        known, rows, end, depth = table.dense, table.rows, len(data), 0
         try:
             while position < end:
                 code = data[position]
@@ -328,4 +322,18 @@ class Unit:
             return self.tables.address(index) + int(offset)
         raise self.error(
             MalformedFile("bad_form", f"{forms.form_name(form)} is no address", spec="DWARF 5, 7.5.5")
+        )
+
+    def refer(self, form: int, value: int) -> Die:
+        """The entry that a value of class reference leads to; an error when none begins there."""
+        if form in forms.REF_UNIT:
+            return self.die_at(value)
+        if form == forms.REF_ADDR:
+            return self.dwarf.die_at(value, self.section)
+        if form == forms.REF_SIG8:
+            return self.dwarf.type_at(value, self)
+        if form in forms.REF_SUPPLEMENTARY:
+            return self.dwarf.supplementary_file().die_at(value)
+        raise self.error(
+            MalformedFile("bad_form", f"{forms.form_name(form)} is no reference", spec="DWARF 5, 7.5.5")
         )

@@ -118,17 +118,9 @@ class Attribute:
 
     def reference(self) -> Die:
         """The entry that is referred to; an error when none begins there."""
-        die, form, value = self.die, self.form, self.value
-        unit, dwarf = die.unit, die.unit.dwarf
-        if form in forms.REF_UNIT:
-            return unit.die_at(value)
-        if form == forms.REF_ADDR:
-            return dwarf.die_at(value, unit.section)
-        if form == forms.REF_SIG8:
-            return dwarf.type_at(value, unit)
-        if form in forms.REF_SUPPLEMENTARY:
-            return dwarf.supplementary_file().die_at(value)
-        raise self._wrong("no reference")
+        if self.value_class != "reference":
+            raise self._wrong("no reference")
+        return self.die.unit.refer(self.form, self.value)
 
     def resolved(self) -> Any:
         """What the value means, as far as the reader knows: text, address, bool, number, block, entry or list place."""

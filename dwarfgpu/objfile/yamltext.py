@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_DEPTH = 32
+MAX_FLOW_LINES = 100
 WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 ESCAPES = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b", '"': '"',
@@ -115,12 +116,13 @@ class _Parser:
             value = self._scalar(text)
             self._at += 1
             return value
+        first = self._at
         while True:
             value, end = self._flow(text, 0, depth)
             self._at += 1
             if end >= 0:
                 break
-            if self._at >= len(self._lines):
+            if self._at >= min(len(self._lines), first + MAX_FLOW_LINES):
                 self._at -= 1
                 self._error("a flow collection has no end")
             text = f"{text} {self._lines[self._at][2]}"
@@ -156,7 +158,7 @@ class _Parser:
             if text[position] in "[{":
                 value, end = self._flow(text, position, depth + 1)
             else:
-                end = _scalar_end(text, position, ",]}")
+                end = _scalar_end(text, position, f",{close}")
                 value = self._scalar(text[position:end].strip(" ")) if 0 <= end < len(text) else None
             if end < 0 or end >= len(text):
                 return None, -1

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.expr import floats, locations, types
+from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.arithmetic import Floats
 from dwarfgpu.expr.context import DieReference, Limits
 from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaining
@@ -105,7 +105,7 @@ def _float_bits(node: Node, arithmetic: Floats) -> int:
         return int(arithmetic.layout.encode(_NOT_FINITE[value]))
     if type(value) is float:
         raise node.fail("the number is too large for a float", hint='infinity is "inf"')
-    return int(arithmetic.layout.encode(floats.exact_double(node.integer())))
+    return int(arithmetic.layout.encode(arithmetic.layout.double_of(node.integer())))
 
 
 # --- Locations ----------------------------------------------------------------------------------------------------

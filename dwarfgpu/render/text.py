@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from dwarfgpu.program.case_answer import Outcome, ReadBits
 
 MAX_PARTS = 64
-"""How many parts of a composite are shown before the rest is only counted."""
+"""How many parts of a composite are shown before the rest is only counted; fewer of one inside another."""
 
 MAX_BYTES = 64
 """How many bytes of an implicit value or of a reading are shown."""
 
 MAX_ELEMENTS = 64
+"""How many elements of a vector are shown."""
+
 _DEEP = 4
 
 
@@ -79,9 +81,10 @@ class TextRenderer:
         """Parts in braces, each with its size; a run of parts is one with a count."""
         if depth >= _DEEP:
             return f"{{{sum(part.count for part in parts)} parts}}"
-        shown = [self._part(part, depth) for part in parts[:MAX_PARTS]]
-        if len(parts) > MAX_PARTS:
-            shown.append(f"and {sum(part.count for part in parts[MAX_PARTS:])} more parts")
+        limit = MAX_PARTS >> 2 * depth
+        shown = [self._part(part, depth) for part in parts[:limit]]
+        if len(parts) > limit:
+            shown.append(f"and {sum(part.count for part in parts[limit:])} more parts")
         return f"{{{', '.join(shown)}}}"
 
     def _part(self, part: Part, depth: int) -> str:

@@ -41,7 +41,16 @@ class ElfBuilder:
     """Sections are numbered from 1 in the order in which they are added."""
 
     def __init__(
-        self, *, address_size=8, byte_order="little", machine=224, type=3, flags=0, osabi=64, abi_version=4, entry=0
+        self,
+        *,
+        address_size=8,
+        byte_order="little",
+        machine=224,
+        type=3,
+        flags=0,
+        osabi=64,
+        abi_version=4,
+        entry=0,
     ):
         self.address_size = address_size
         self.byte_order = byte_order
@@ -141,9 +150,13 @@ class ElfBuilder:
             memory = size if segment.memory_size is None else segment.memory_size
             offset, address = offsets[segment.section - 1], segment.address
             if wide:
-                programs += self.pack("IIQQQQQQ", segment.type, segment.flags, offset, address, address, size, memory, 1)
+                programs += self.pack(
+                    "IIQQQQQQ", segment.type, segment.flags, offset, address, address, size, memory, 1
+                )
             else:
-                programs += self.pack("IIIIIIII", segment.type, offset, address, address, size, memory, segment.flags, 1)
+                programs += self.pack(
+                    "IIIIIIII", segment.type, offset, address, address, size, memory, segment.flags, 1
+                )
         ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if self.byte_order == "little" else 2, 1])
         ident += bytes([self.osabi, self.abi_version]) + bytes(7)
         header = self.pack(
@@ -162,7 +175,9 @@ def small_elf(**options) -> bytes:
     builder.compressed(".debug_str", b"string\0" * 30)
     builder.section(".zdebug_line", b"ZLIB" + (300).to_bytes(8, "big") + zlib.compress(b"line\0\0" * 50))
     builder.section(".bss", b"", type=SHT_NOBITS, flags=0x3, address=0x3000, size=0x100)
-    note = builder.note(b"GNU\0", 3, bytes.fromhex("00112233")) + builder.note(b"AMD\0", 1, bytes([2, 0, 0, 0] * 2))
+    note = builder.note(b"GNU\0", 3, bytes.fromhex("00112233")) + builder.note(
+        b"AMD\0", 1, bytes([2, 0, 0, 0] * 2)
+    )
     builder.section(".note", note, type=SHT_NOTE, align=4)
     builder.symbols([("first", 0x1000, 16, 2, 0, text), ("second", 0x1010, 8, 2, 1, text)])
     builder.segment(1, 0x1000, text, flags=5, memory_size=80)

@@ -39,8 +39,10 @@ PROGRAMS = [
     "DW_OP_breg7 8; DW_OP_deref; DW_OP_breg7 -8; DW_OP_plus_uconst 128; DW_OP_stack_value",
     "DW_OP_bregx 2564 8; DW_OP_bregx 2564 -8; DW_OP_regx 2564; DW_OP_regx 70000",
     "DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_LLVM_offset_uconst 16; DW_OP_piece 4",
-    "DW_OP_regx 2600; DW_OP_swap; DW_OP_LLVM_offset_uconst 256; DW_OP_LLVM_call_frame_entry_reg 17; "
-    "DW_OP_deref_size 8; DW_OP_LLVM_select_bit_piece 32 64",
+    """
+    DW_OP_regx 2600; DW_OP_swap; DW_OP_LLVM_offset_uconst 256; DW_OP_LLVM_call_frame_entry_reg 17
+    DW_OP_deref_size 8; DW_OP_LLVM_select_bit_piece 32 64
+    """,
     "DW_OP_implicit_value 01020304; DW_OP_implicit_pointer 0x2a -4",
     "DW_OP_entry_value (DW_OP_reg5); DW_OP_stack_value",
     "(undecoded: e9 0e)",

@@ -203,13 +203,21 @@ KINDS = [
     ("DW_OP_piece 4; DW_OP_piece 4", OK, OK, OK),
     ("DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 4", OK, OK, OK),
     ("DW_OP_reg5; DW_OP_piece 4; DW_OP_dup", *[["incomplete_composite"]] * 2, OK),
-    ("DW_OP_reg5; DW_OP_piece 4; DW_OP_lit0; DW_OP_pick 1", *[["incomplete_composite"]] * 2, OK),
+    (
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_lit0; DW_OP_pick 1",
+        ["incomplete_composite", "bad_piece"],
+        ["incomplete_composite"],
+        OK,
+    ),
     ("DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_offset_uconst 1", *[["incomplete_composite"]] * 2, OK),
     ("DW_OP_reg5; DW_OP_piece 4; DW_OP_stack_value", *[["incomplete_composite"]] * 2, KIND),
     ("DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_dup", OK, OK, ["wrong_kind"]),
     ("DW_OP_lit1; DW_OP_LLVM_piece_end", KIND, KIND, KIND),
     ("DW_OP_lit1; DW_OP_reg5; DW_OP_piece 4", OK, OK, ["bad_piece"]),
     ("DW_OP_composite; DW_OP_reg5; DW_OP_piece 4", OK, OK, OK),
+    ("DW_OP_piece 4; DW_OP_reg5", ["bad_piece"], OK, OK),
+    ("DW_OP_piece 4; DW_OP_lit1; DW_OP_lit2", ["bad_piece"], OK, OK),
+    ("DW_OP_addr 8; DW_OP_addr 8; DW_OP_multiloc; DW_OP_not", KIND, KIND, KIND),
 ]
 
 
@@ -410,10 +418,10 @@ def test_a_finding_in_an_expression_in_an_expression_names_its_operation():
 # --- Call frame information ----------------------------------------------------------------------------------------
 
 FORBIDDEN = """
-    DW_OP_addrx 0, DW_OP_call2 0, DW_OP_call4 0, DW_OP_call_ref 0, DW_OP_const_type 0 00, DW_OP_constx 0, DW_OP_convert 0,
-    DW_OP_deref_type 1 0, DW_OP_fbreg 0, DW_OP_implicit_pointer 0 0, DW_OP_regval_type 0 0, DW_OP_reinterpret 0,
-    DW_OP_xderef_type 1 0, DW_OP_push_object_address, DW_OP_LLVM_push_lane, DW_OP_LLVM_push_iteration,
-    DW_OP_call_frame_cfa, DW_OP_entry_value 55
+    DW_OP_addrx 0, DW_OP_call2 0, DW_OP_call4 0, DW_OP_call_ref 0, DW_OP_const_type 0 00, DW_OP_constx 0,
+    DW_OP_convert 0, DW_OP_deref_type 1 0, DW_OP_fbreg 0, DW_OP_implicit_pointer 0 0, DW_OP_regval_type 0 0,
+    DW_OP_reinterpret 0, DW_OP_xderef_type 1 0, DW_OP_push_object_address, DW_OP_LLVM_push_lane,
+    DW_OP_LLVM_push_iteration, DW_OP_call_frame_cfa, DW_OP_entry_value 55
 """
 
 

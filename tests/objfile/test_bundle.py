@@ -99,7 +99,10 @@ def info(image):
         ("gfx90a", ("", "", "gfx90a", ())),
         ("gfx90a:xnack+:sramecc-", ("", "", "gfx90a", ("sramecc-", "xnack+"))),
         ("gfx902+xnack+sram-ecc", ("", "", "gfx902", ("sramecc+", "xnack+"))),
-        ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack-", ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",))),
+        (
+            "amdgcn-amd-amdhsa--gfx9-4-generic:xnack-",
+            ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",)),
+        ),
         (f"{HIP}gfx90a:xnack+", ("hipv4", "amdgcn-amd-amdhsa", "gfx90a", ("xnack+",))),
         ("hip-amdgcn-amd-amdhsa-gfx803", ("hip", "amdgcn-amd-amdhsa", "gfx803", ())),
         ("hip-amdgcn-amd-amdhsa-unknown-gfx803", ("hip", "amdgcn-amd-amdhsa-unknown", "gfx803", ())),
@@ -162,7 +165,10 @@ def test_uris(text, path, offset, size):
     assert (place.path, place.offset, place.size) == (path, offset, size)
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), st.integers(0, 1 << 40))
+@given(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1),
+    st.integers(0, 1 << 40),
+)
 def test_a_uri_is_read_back(path, offset):
     place = parse_place(file_uri(path, offset, 7))
     assert (place.path, place.offset, place.size) == (path, offset, 7)
@@ -428,7 +434,12 @@ def test_many_magics_are_not_searched_for_ever():
     assert len(open_container(builder.build()).problems) == 100
 
 
-SAMPLES = [TWO, compressed(TWO), offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)), bundle_of(("a", b"x"))]
+SAMPLES = [
+    TWO,
+    compressed(TWO),
+    offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)),
+    bundle_of(("a", b"x")),
+]
 
 
 def use(data):
@@ -500,7 +511,9 @@ def test_a_host_program(tmp_path, require_tool, options):
         assert image.symbol_named(f"_Z5unit{index // 2}Pi.kd").size == 64
     if not options:
         run(require_tool("llvm-objdump-22"), "--offloading", path, folder=extracted)
-        theirs = sorted(file.read_bytes() for file in extracted.rglob("*") if file.is_file() and "amdgcn" in file.name)
+        theirs = sorted(
+            file.read_bytes() for file in extracted.rglob("*") if file.is_file() and "amdgcn" in file.name
+        )
         ours = sorted(bytes(container.content(entry)) for entry in devices)
         assert not theirs or theirs == ours
 
@@ -512,6 +525,9 @@ def test_offload_binaries_of_llvm(tmp_path, require_tool, objects):
     ]
     run(require_tool("llvm-offload-binary-22", "clang-offload-packager-22"), "-o", path, *images)
     container = open_container(path)
-    assert [(entry.kind, entry.target_id) for entry in container.entries] == [("hip", "gfx90a"), ("hip", "gfx1100")]
+    assert [(entry.kind, entry.target_id) for entry in container.entries] == [
+        ("hip", "gfx90a"),
+        ("hip", "gfx1100"),
+    ]
     for name, file in objects.items():
         assert container.content(container.select(name)) == file.read_bytes()

@@ -51,7 +51,12 @@ def test_a_file_of_each_class_and_byte_order(size, order):
     image = Image(small_elf(address_size=size, byte_order=order))
 
     assert (image.address_size, image.byte_order) == (size, order)
-    assert (image.machine, image.machine_name, image.type_name, image.osabi_name) == (224, "AMDGPU", "DYN", "AMDGPU_HSA")
+    assert (image.machine, image.machine_name, image.type_name, image.osabi_name) == (
+        224,
+        "AMDGPU",
+        "DYN",
+        "AMDGPU_HSA",
+    )
     assert image.section(".debug_info").data == b"information" * 5
     assert image.section(".debug_str").data == b"string\0" * 30
     assert image.section(".debug_line").data == b"line\0\0" * 50
@@ -112,7 +117,10 @@ def test_symbols_are_found_by_name_and_address():
     builder.symbols(rows)
     image = Image(builder.build())
 
-    names = {address: getattr(image.symbol_at(address), "name", None) for address in (0x1000, 0x1010, 0x101F, 0x1020)}
+    names = {
+        address: getattr(image.symbol_at(address), "name", None)
+        for address in (0x1000, 0x1010, 0x101F, 0x1020)
+    }
     assert names == {0x1000: "outer", 0x1010: "inner", 0x101F: "inner", 0x1020: "outer"}
     assert image.symbol_at(0x10A0).name == "lonely"
     assert image.symbol_at(0x10A1) is None
@@ -349,7 +357,9 @@ def test_random_changes_give_a_result_or_an_error(data):
     size, order = data.draw(st.sampled_from(CLASSES))
     content = bytearray(small_elf(address_size=size, byte_order=order))
     for _ in range(data.draw(st.integers(1, 8))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
+            st.sampled_from([0, 1, 0x7F, 0x80, 0xFF])
+        )
     try:
         read_everything(Image(bytes(content)))
     except DwarfGpuError:
@@ -398,7 +408,10 @@ def assert_same_as_readobj(path, tools):
     header = said["ElfHeader"]
     assert image.machine == header["Machine"]["Value"]
     assert image.flags == header["Flags"]["Value"]
-    assert (image.osabi, image.abi_version) == (header["Ident"]["OS/ABI"]["Value"], header["Ident"]["ABIVersion"])
+    assert (image.osabi, image.abi_version) == (
+        header["Ident"]["OS/ABI"]["Value"],
+        header["Ident"]["ABIVersion"],
+    )
     assert image.entry == header["Entry"]
     expected = [item["Section"] for item in said["Sections"]]
     assert [section.name for section in image.sections] == [row["Name"]["Name"] for row in expected]
@@ -437,7 +450,9 @@ def test_a_relocatable_code_object_reads_like_llvms(unlinked, require_tool):
 
 def test_a_host_object_reads_like_llvms(tmp_path, require_tool):
     source, out = tmp_path / "a.c", tmp_path / "a.o"
-    source.write_text("_Thread_local int t; static int f(int x) { return x + t; } int main(void) { return f(3); }", "utf-8")
+    source.write_text(
+        "_Thread_local int t; static int f(int x) { return x + t; } int main(void) { return f(3); }", "utf-8"
+    )
     run(require_tool("gcc", "cc"), "-g", "-ffunction-sections", "-c", source, "-o", out)
     assert_same_as_readobj(out, require_tool)
 

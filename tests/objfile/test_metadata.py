@@ -134,13 +134,31 @@ def test_a_kernel_with_every_field():
     found = metadata_of(document(kernel, **{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a:xnack+"}))
     (read,) = found.kernels
 
-    assert (found.encoding, found.version, found.target) == ("msgpack", (1, 2), "amdgcn-amd-amdhsa--gfx90a:xnack+")
+    assert (found.encoding, found.version, found.target) == (
+        "msgpack",
+        (1, 2),
+        "amdgcn-amd-amdhsa--gfx90a:xnack+",
+    )
     assert found.problems == ()
-    assert (read.name, read.symbol, read.kind, read.language, read.language_version) == ("k", "k.kd", "init", "HIP", (2, 0))
+    assert (read.name, read.symbol, read.kind, read.language, read.language_version) == (
+        "k",
+        "k.kd",
+        "init",
+        "HIP",
+        (2, 0),
+    )
     assert (read.sgpr_count, read.vgpr_count, read.agpr_count) == (10, 4, 3)
     assert (read.sgpr_spill_count, read.vgpr_spill_count) == (1, 2)
-    assert (read.uses_dynamic_stack, read.uniform_work_group_size, read.workgroup_processor_mode) == (True, True, False)
-    assert (read.reqd_workgroup_size, read.workgroup_size_hint, read.cluster_dims) == ((4, 2, 1), (1, 2, 3), (1, 1, 2))
+    assert (read.uses_dynamic_stack, read.uniform_work_group_size, read.workgroup_processor_mode) == (
+        True,
+        True,
+        False,
+    )
+    assert (read.reqd_workgroup_size, read.workgroup_size_hint, read.cluster_dims) == (
+        (4, 2, 1),
+        (1, 2, 3),
+        (1, 1, 2),
+    )
     assert (read.max_num_workgroups_x, read.max_num_workgroups_y) == (7, None)
     assert (read.vec_type_hint, read.device_enqueue_symbol, read.other) == ("int4", "handle", {"vendor.y": 2})
     first, hidden = read.args
@@ -152,7 +170,9 @@ def test_a_kernel_with_every_field():
 
 
 def test_printf_formats():
-    found = metadata_of(document(**{"amdhsa.printf": ["1:2:4:8:a:b %d %s", "2:0:plain", "bad", "3:9:1:x", 5]}))
+    found = metadata_of(
+        document(**{"amdhsa.printf": ["1:2:4:8:a:b %d %s", "2:0:plain", "bad", "3:9:1:x", 5]})
+    )
     assert found.printf == (PrintfFormat(1, (4, 8), "a:b %d %s"), PrintfFormat(2, (), "plain"))
     assert len(found.problems) == 3
 
@@ -202,7 +222,11 @@ def test_what_follows_the_document_is_a_problem():
 
 def test_a_broken_note_does_not_hide_another():
     found = read_metadata(
-        image_of((b"AMDGPU\0", 32, b"\xc1"), (b"AMDGPU\0", 32, msgpack.packb(document(KERNEL))), (b"GNU\0", 3, b"x"))
+        image_of(
+            (b"AMDGPU\0", 32, b"\xc1"),
+            (b"AMDGPU\0", 32, msgpack.packb(document(KERNEL))),
+            (b"GNU\0", 3, b"x"),
+        )
     )
     assert [kernel.name for kernel in found.kernels] == ["k"]
     assert len(found.problems) == 1
@@ -216,7 +240,9 @@ def test_a_file_without_metadata():
 @given(st.recursive(st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text() | st.binary(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([".name", ".args", ".symbol", "x"]), inner)))  # fmt: skip
 def test_any_document_is_read(value):
-    metadata_of({"amdhsa.kernels": value, "amdhsa.printf": value, "amdhsa.version": value, "amdhsa.target": value})
+    metadata_of(
+        {"amdhsa.kernels": value, "amdhsa.printf": value, "amdhsa.version": value, "amdhsa.target": value}
+    )
     metadata_of({"amdhsa.kernels": [{".args": value, ".name": value, ".sgpr_count": value}]})
 
 
@@ -240,10 +266,24 @@ def test_version_2_is_read_into_the_words_of_version_3():
     assert (found.encoding, found.version, found.target) == ("yaml", (1, 0), None)
     assert found.problems == ()
     assert found.printf == (PrintfFormat(1, (4,), "index: %d\\72"),)
-    assert (first.name, first.symbol, first.language, first.language_version) == ("k1", "k1@kd", "OpenCL C", (2, 0))
+    assert (first.name, first.symbol, first.language, first.language_version) == (
+        "k1",
+        "k1@kd",
+        "OpenCL C",
+        (2, 0),
+    )
     assert first.reqd_workgroup_size == (1, 2, 4)
-    assert (first.kernarg_segment_size, first.kernarg_segment_align, first.private_segment_fixed_size) == (32, 8, 20)
-    assert (first.wavefront_size, first.sgpr_count, first.vgpr_count, first.max_flat_workgroup_size) == (64, 16, 3, 1024)
+    assert (first.kernarg_segment_size, first.kernarg_segment_align, first.private_segment_fixed_size) == (
+        32,
+        8,
+        20,
+    )
+    assert (first.wavefront_size, first.sgpr_count, first.vgpr_count, first.max_flat_workgroup_size) == (
+        64,
+        16,
+        3,
+        1024,
+    )
     assert [argument.offset for argument in first.args] == [0, 8, 12, 16, 24]
     assert [argument.value_kind for argument in first.args] == [
         "global_buffer",
@@ -254,7 +294,11 @@ def test_version_2_is_read_into_the_words_of_version_3():
     ]
     assert [argument.value_type for argument in first.args][3:] == ["i16", "i64"]
     assert first.args[2].type_name == 'it\'s: a "float" # x'
-    assert (first.args[0].address_space, first.args[0].access, first.args[0].is_volatile) == ("global", "default", True)
+    assert (first.args[0].address_space, first.args[0].access, first.args[0].is_volatile) == (
+        "global",
+        "default",
+        True,
+    )
     assert (first.args[1].align, first.args[1].is_const) == (4, None)
     assert (second.name, second.args, second.sgpr_count, second.vgpr_count) == ("k2", (), 0, 0)
     assert found.documents[0]["Kernels"][0]["CodeProps"]["NumSGPRs"] == 16
@@ -271,7 +315,10 @@ def test_version_2_as_the_clrx_assembler_writes_it():
     )
     found = read_metadata(image_of((b"AMD\0", 10, text.encode() + b"\0"), abi_version=0))
     assert found.problems == ()
-    assert [argument.value_kind for argument in found.kernels[0].args] == ["global_buffer", "hidden_printf_buffer"]
+    assert [argument.value_kind for argument in found.kernels[0].args] == [
+        "global_buffer",
+        "hidden_printf_buffer",
+    ]
 
 
 def test_broken_yaml_says_in_which_line():
@@ -354,7 +401,10 @@ def test_changes_of_real_yaml_are_read_or_refused():
 def test_the_target_is_in_the_metadata_or_in_the_notes():
     modern = msgpack.packb(document(**{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a"}))
     assert target_name(image_of((b"AMDGPU\0", 32, modern))) == "amdgcn-amd-amdhsa--gfx90a"
-    assert target_name(image_of((b"AMD\0", 11, b"amdgcn-amd-amdhsa--gfx902+xnack"))) == "amdgcn-amd-amdhsa--gfx902+xnack"
+    assert (
+        target_name(image_of((b"AMD\0", 11, b"amdgcn-amd-amdhsa--gfx902+xnack")))
+        == "amdgcn-amd-amdhsa--gfx902+xnack"
+    )
     isa = bytes([4, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0]) + b"AMD\0AMDGPU\0"
     assert target_name(image_of((b"AMD\0", 3, isa))) == "amdgcn-amd-amdhsa--gfx90a"
 

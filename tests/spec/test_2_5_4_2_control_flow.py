@@ -224,7 +224,7 @@ BAD_BRANCHES = [
     row("(3)", "DW_OP_call4 4; DW_OP_lit1", "bad_branch", dies={"unit:4": {"location": "2f0100"}}),
     row("(3)", "DW_OP_call4 4; DW_OP_lit1", "1", dies={"unit:4": {"location": "2f0000"}}),
     row("(3)", "DW_OP_call4 4; DW_OP_lit1", "bad_branch", dies={"unit:4": {"location": ["2f0100"]}}),
-    row("(3)", "DW_OP_skip -5; DW_OP_lit1", "bad_branch", dies={"unit:4": {"location": "2ffbff"}}),
+    row("(3)", "DW_OP_lit1; DW_OP_call4 4", "bad_branch", dies={"unit:4": {"location": "2ffcff"}}),
     row("(3)", "DW_OP_skip 2; DW_OP_entry_value (DW_OP_lit1)", "bad_branch"),
     # Bytes that cannot be decoded are no operation to go to, and make the expression ill-formed where they are met.
     row("(3)", "", "unknown_operation", expr="2f0100" "30" "01"),

@@ -78,11 +78,11 @@ def plus(_ev: Evaluation, left: Value, right: Value) -> Value:
     return Value(left.type, computable(left, right).add(left.bits, right.bits))
 
 
-@operation("DW_OP_plus_uconst", "A:value -- R:value", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
+@operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
 def plus_uconst(_ev: Evaluation, value: Value, number: int) -> Value:
     """Push A + N, where N has the type of A."""
     numbers = computable(value, value)
-    return Value(value.type, numbers.add(value.bits, numbers.constant(number)))
+    return Value(value.type, numbers.add(value.bits, number & value.type.mask))
 
 
 @operation("DW_OP_shl", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (12)")

@@ -57,7 +57,7 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
 def _available(place: SingleLocation, size: int) -> int:
     if type(place.storage) is Undefined:
         return size
-    return max(0, min(size, _remaining(place)))
+    return max(0, min(size, place.storage.bit_size - uniform(place.bit_offset)))
 
 
 def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -> SingleLocation:
@@ -268,7 +268,7 @@ def _overlay(
     if bit_offset < 0 or bit_size < 0:
         message = f"the overlay offset ({bit_offset} bits) and size ({bit_size} bits) must not be negative"
         raise IllFormed("bad_operand", message, spec=spec)
-    rest = min(_remaining(place) for place in base.places)
+    rest = min(_remaining(ev, place) for place in base.places)
     if rest < bit_offset + bit_size:
         message = f"an overlay of {bit_size} bits at {bit_offset} reaches past the {rest} bits that the base has left"
         raise IllFormed("bad_piece", message, spec=spec)
@@ -291,7 +291,10 @@ def uniform_number(value: Value) -> int:
     return int(value.select(0).displacement())
 
 
-def _remaining(place: SingleLocation) -> int:
+def _remaining(ev: Evaluation, place: SingleLocation) -> int:
+    """*rbss*: the bits from the position on. What has no size is taken to be as large as a composite may be."""
+    if type(place.storage) is Undefined:
+        return ev.target.max_storage_bits() - uniform(place.bit_offset)
     return place.storage.bit_size - uniform(place.bit_offset)
 
 

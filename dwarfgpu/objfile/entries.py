@@ -1,0 +1,105 @@
+"""What an index is about: functions, variables, types, namespaces and labels that are defined somewhere.
+
+The rule is that of ``.debug_names`` (DWARF 5 section 6.1.1.1, A.6.1.1.1), with three differences. Inlined calls are not
+entries of their own: the function they are calls of is. A function or a variable at namespace scope without code or
+location is one too, because "it was optimized out" is an answer. And a local variable belongs to it if its location
+begins with an address or a constant, so that it does not depend on a frame.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.forms import class_of
+from dwarfgpu.objfile.scan import is_declaration
+from dwarfgpu.objfile.scopes import is_declared, is_local, qualified_name
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    from dwarfgpu.objfile.abbrevs import Abbreviation
+    from dwarfgpu.objfile.dies import Die
+
+    Kind: TypeAlias = Literal["function", "variable", "type", "namespace", "label"]
+
+KINDS: tuple[Kind, ...] = ("function", "variable", "type", "namespace", "label")
+
+_TAGS: dict[Kind, tuple[int, ...]] = {
+    "function": (0x2E, 0x03),  # DW_TAG_subprogram, entry_point
+    "variable": (0x34, 0x27),  # variable, constant
+    "type": (
+        0x02, 0x04, 0x12, 0x13, 0x15, 0x16, 0x17, 0x1F, 0x20, 0x21, 0x24, 0x29, 0x2D, 0x31, 0x38, 0x3B, 0x43, 0x44,
+    ),  # class, enumeration, string, structure, subroutine, typedef, union, ptr_to_member, set, subrange, base, file,
+    # packed, thrown, interface, unspecified, template_alias, coarray; those without a name do not count
+    "namespace": (0x39, 0x1E),  # namespace, module
+    "label": (0x0A,),
+}  # fmt: skip
+KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
+
+_ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index
+_CONSTANTS = bytes(
+    (*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC)
+)  # const*, lit*, constx, GNU_const_index
+_STACK_VALUE = 0x9F
+
+
+@record
+class Entry:
+    """One entry of an index."""
+
+    kind: Kind
+    die: Die
+
+    @property
+    def name(self) -> str | None:
+        return self.die.name
+
+    @property
+    def qualified_name(self) -> str | None:
+        """The name with its scopes, such as ``ns::f``."""
+        return qualified_name(self.die)
+
+
+def is_static(location: bytes) -> bool:
+    """Whether a location does not depend on a frame: it begins with an address, or with a constant and is a place."""
+    if not location:
+        return False
+    return location[0] in _ADDRESSES or (location[0] in _CONSTANTS and location[-1] != _STACK_VALUE)
+
+
+def may_be_entry(abbreviation: Abbreviation) -> bool:
+    """Whether entries of an abbreviation can be entries of an index."""
+    kind = KIND_OF.get(abbreviation.tag)
+    if kind is None or is_declaration(abbreviation):
+        return False
+    known = abbreviation.attributes
+    if kind == "variable":
+        return at.ABSTRACT_ORIGIN not in known and (at.NAME in known or at.SPECIFICATION in known)
+    if kind == "function":
+        return any(number in known for number in (at.NAME, at.SPECIFICATION, at.ABSTRACT_ORIGIN))
+    if kind == "label":
+        return at.NAME in known and at.LOW_PC in known
+    return kind == "namespace" or at.NAME in known
+
+
+def kind_of(die: Die) -> Kind | None:
+    """What an entry is to an index; None when it is none of its entries."""
+    if not may_be_entry(die.abbreviation) or is_declared(die):
+        return None
+    kind = KIND_OF[die.tag]
+    if kind == "variable":
+        location = die.number(at.LOCATION)
+        if location is not None and location.value_class == "exprloc" and location.value:
+            return kind if is_static(location.value) else None
+        return None if is_local(die) else kind
+    return kind
+
+
+def location_index(abbreviation: Abbreviation, version: int) -> int:
+    """Which attribute is a DW_AT_location that is an expression; -1 for none."""
+    index = abbreviation.index_of(at.LOCATION)
+    if index >= 0 and class_of(abbreviation.forms[index], at.LOCATION, version) == "exprloc":
+        return index
+    return -1

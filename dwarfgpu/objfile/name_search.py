@@ -1,0 +1,248 @@
+"""Finding a name in units that no index has been made of: the bytes say where it can be at all.
+
+A name stands in an entry itself, or in a string section, and then its offset or the index of that offset stands in the
+entry. So the units that can have a name are found by searching for bytes, and in each of them the places to look at.
+What is there is then read and compared, so that a coincidence of bytes is no answer; and where bytes alone cannot
+exclude that there is more, `LookAtAll` says so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.leb128 import encode_unsigned
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile import forms
+from dwarfgpu.objfile.dies import Die
+from dwarfgpu.objfile.name_index import LINKAGE_NAMES, ORIGINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.objfile.abbrevs import AbbreviationTable
+    from dwarfgpu.objfile.name_index import Key
+    from dwarfgpu.objfile.source import Source
+    from dwarfgpu.objfile.units import Unit
+
+MAX_COPIES = 16
+"""With more copies of a name than this, also as the end of other names, it is quicker to look at all entries."""
+MAX_HITS = 200
+"""With more places in a unit than this it is quicker to look at all its entries."""
+
+_NAMES = (at.NAME, *LINKAGE_NAMES)
+_REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
+_INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
+_COMPLETED = frozenset((0x2E, 0x03, 0x34, 0x27, 0x0D))
+"""Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
+_OTHER_STRINGS = (forms.STRP_SUP, forms.GNU_STRP_ALT, forms.INDIRECT)
+_FOREIGN = (forms.REF_ADDR, forms.REF_SIG8, forms.INDIRECT, *forms.REF_SUPPLEMENTARY)
+"""References by which an entry can complete one of another unit."""
+
+
+class LookAtAll(Exception):  # noqa: N818 (no error: it is a way to go)
+    """Searching is not quicker here, or cannot be exact: an index of the unit has the answer."""
+
+
+class Needle:
+    """A name, and where it stands in the string sections of one file."""
+
+    __slots__ = ("_found", "name", "source")
+
+    def __init__(self, source: Source, name: bytes) -> None:
+        self.source = source
+        self.name = name
+        self._found: dict[str, list[int]] = {}
+
+    def offsets(self, section: str) -> list[int]:
+        """The offsets of the name in a string section, also those where it is the end of a longer string."""
+        found = self._found.get(section)
+        if found is None:
+            found = self._found[section] = list(find_all(self.source.data(section), self.name + b"\0"))
+        return found
+
+    def keys(self, unit: Unit) -> Iterator[Key]:
+        """The name as the `NameIndex` of a unit has it."""
+        yield self.name
+        yield from self.offsets(".debug_str" + unit.suffix)
+
+
+class NameSearch:
+    """The units of one section of a file, ready to be searched for names."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        first = units[0]
+        self.units = units
+        self.source = first.source
+        self._section = first.section
+        self._suffix = first.suffix
+        self._order = first.format.byte_order
+        self._starts = [unit.offset for unit in units]
+        self._odd: dict[AbbreviationTable, bool] = {}
+        self._may_be_odd: bool | None = None
+
+    def candidates(self, needle: Needle) -> Iterator[tuple[Unit, list[int] | None]]:
+        """The units that may have a name, each with the places to look at; None for one to look at in full."""
+        offsets = needle.offsets(".debug_str" + self._suffix)
+        hits = self._direct_hits(needle, offsets)
+        for unit in self.units:
+            if hits is None or self._is_odd(unit):
+                yield unit, None
+                continue
+            found = hits.get(unit, [])
+            indices = self._indices(unit, offsets)
+            try:
+                found += self._indexed_hits(unit, indices) if indices else []
+            except LookAtAll:
+                yield unit, None
+                continue
+            if found:
+                yield unit, found if len(found) <= MAX_HITS else None
+
+    def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
+        """Where the name stands in entries, itself or by its offset. None when there are too many offsets."""
+        copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
+        if len(copies) > MAX_COPIES:
+            return None
+        data = self.source.data(self._section)
+        hits: dict[Unit, list[int]] = {}
+        for pattern in (needle.name + b"\0", *map(self._low, copies)):
+            for position in find_all(data, pattern):
+                i = bisect_right(self._starts, position) - 1
+                if i >= 0:
+                    unit = self.units[i]
+                    hits.setdefault(unit, []).append(position - unit.offset)
+        return hits
+
+    def _low(self, offset: int) -> bytes:
+        """The four bytes of an offset that are the same in DWARF32 and DWARF64."""
+        return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
+
+    def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
+        """The indices of the name in the unit's table of string offsets."""
+        if unit.version < 5 and not unit.suffix:
+            return []
+        try:
+            place = unit.tables.string_offsets_place()
+        except DwarfGpuError:
+            return []  # then no index leads to a string
+        if place is None:
+            return []
+        data, start, end = place
+        size = unit.offset_size
+        positions = (
+            p for offset in offsets for p in find_all(data, offset.to_bytes(size, self._order), start, end)
+        )
+        return [(p - start) // size for p in positions if not (p - start) % size]
+
+    def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
+        """Where indices of the name may stand in the entries of a unit."""
+        used = {
+            form
+            for each in unit.table.all()
+            for form in map(each.form_of, _NAMES)
+            if form in forms.STRING_INDEX
+        }
+        patterns: set[bytes] = set()
+        for form in used:
+            for index in indices:
+                size = _INDEX_SIZES.get(form)
+                if size is None:
+                    patterns.add(encode_unsigned(index))
+                elif index < 1 << 8 * size:
+                    patterns.add(index.to_bytes(size, self._order))
+        return [p for pattern in patterns for p in _few(unit, pattern)]
+
+    def _is_odd(self, unit: Unit) -> bool:
+        """Whether entries of a unit may have names by other ways: through other units or files."""
+        if self._may_be_odd is None:
+            data = self.source.data(".debug_abbrev" + self._suffix)
+            self._may_be_odd = any(
+                encode_unsigned(attribute) + encode_unsigned(form) in data
+                for attributes, ways in ((ORIGINS, _FOREIGN), (_NAMES, _OTHER_STRINGS))
+                for attribute in attributes
+                for form in ways
+            )
+        if not self._may_be_odd:
+            return False
+        table = unit.table
+        if table not in self._odd:
+            self._odd[table] = any(
+                each.form_of(attribute) in ways
+                for attributes, ways in ((ORIGINS, _FOREIGN), (_NAMES, _OTHER_STRINGS))
+                for attribute in attributes
+                for each in table.all()
+            )
+        return self._odd[table]
+
+
+def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
+    """The entries of a unit that have a name: those with a value of it at some places, and those that complete them."""
+    named: dict[int, Die] = {}
+    waiting: list[Die] = []
+    for place in places:
+        die = _entry_around(unit, place)
+        if die is not None and die.offset not in named and _has_name(die, needle.name):
+            named[die.offset] = die
+            waiting.append(die)
+    used = {form for each in unit.table.all() for form in map(each.form_of, ORIGINS) if form}
+    while waiting:
+        origin = waiting.pop()
+        if origin.tag not in _COMPLETED:
+            continue
+        for place in _references(unit, origin.offset, used):
+            die = _entry_around(unit, place)
+            if die is not None and die.offset not in named and _completes(die, origin.offset):
+                named[die.offset] = die
+                waiting.append(die)
+    return [named[offset] for offset in sorted(named)]
+
+
+def _entry_around(unit: Unit, place: int) -> Die | None:
+    """The entry whose data a place lies in."""
+    offset = unit.tree.entry_around(place)
+    if offset is None:
+        return None
+    abbreviation, values, _ = unit.entry(offset)
+    return Die(unit, offset, abbreviation, values)
+
+
+def _has_name(die: Die, name: bytes) -> bool:
+    return any(found is not None and found.string() == name for found in map(die.number, _NAMES))
+
+
+def _completes(die: Die, offset: int) -> bool:
+    found = (die.number(number) for number in ORIGINS)
+    return any(each is not None and each.form in forms.REF_UNIT and each.value == offset for each in found)
+
+
+def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
+    """Where references to an entry of the unit may stand in it."""
+    patterns = set()
+    for form in used:
+        size = _REFERENCE_SIZES.get(form)
+        if size is None:
+            patterns.add(encode_unsigned(offset))
+        elif offset < 1 << 8 * size:
+            patterns.add(offset.to_bytes(size, unit.format.byte_order))
+    return [p for pattern in patterns for p in _few(unit, pattern)]
+
+
+def _few(unit: Unit, pattern: bytes) -> list[int]:
+    """The places of a pattern in a unit, if it is long enough for them to be few."""
+    if len(pattern) < 2:
+        raise LookAtAll
+    found = list(find_all(unit.data, pattern, unit.first))
+    if len(found) > MAX_HITS:
+        raise LookAtAll
+    return found
+
+
+def find_all(data: bytes, pattern: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """All places of a pattern, also those that overlap."""
+    stop = len(data) if end is None else end
+    position = data.find(pattern, start, stop)
+    while position >= 0:
+        yield position
+        position = data.find(pattern, position + 1, stop)

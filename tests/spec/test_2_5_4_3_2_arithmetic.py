@@ -1,0 +1,526 @@
+"""A.2.5.4.3.2 Arithmetic and Logical Operations, which is DWARF 5 section 2.5.1.4.
+
+``test_arithmetic_model.py`` compares all operations of all widths with a model; here are the rules, one by one.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from tests.builders.cases import Case, table
+
+KINDS = {
+    "signed8": {"encoding": "signed", "byte_size": 1},
+    "signed16": {"encoding": "signed", "byte_size": 2},
+    "signed32": {"encoding": "signed", "byte_size": 4},
+    "signed64": {"encoding": "signed", "byte_size": 8},
+    "signed128": {"encoding": "signed", "byte_size": 16},
+    "unsigned8": {"encoding": "unsigned", "byte_size": 1},
+    "unsigned16": {"encoding": "unsigned", "byte_size": 2},
+    "unsigned32": {"encoding": "unsigned", "byte_size": 4},
+    "unsigned64": {"encoding": "unsigned", "byte_size": 8},
+    "unsigned128": {"encoding": "unsigned", "byte_size": 16},
+    "signed_char8": {"encoding": "signed_char", "byte_size": 1},
+    "unsigned_char8": {"encoding": "unsigned_char", "byte_size": 1},
+    "boolean8": {"encoding": "boolean", "byte_size": 1},
+    "address64": {"encoding": "address", "byte_size": 8},
+    "UTF32": {"encoding": "UTF", "byte_size": 4},
+    "signed1": {"encoding": "signed", "byte_size": 1, "bit_size": 1},
+    "unsigned1": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
+    "signed7": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
+    "unsigned7": {"encoding": "unsigned", "byte_size": 1, "bit_size": 7},
+    "signed24": {"encoding": "signed", "byte_size": 3},
+    "unsigned24": {"encoding": "unsigned", "byte_size": 3},
+    "signed33": {"encoding": "signed", "byte_size": 5, "bit_size": 33},
+    "unsigned33": {"encoding": "unsigned", "byte_size": 5, "bit_size": 33},
+    "signed65": {"encoding": "signed", "byte_size": 9, "bit_size": 65},
+    "unsigned65": {"encoding": "unsigned", "byte_size": 9, "bit_size": 65},
+    "float16": {"encoding": "float", "byte_size": 2},
+    "float32": {"encoding": "float", "byte_size": 4},
+    "float64": {"encoding": "float", "byte_size": 8},
+    "bfloat1616": {"encoding": "bfloat16", "byte_size": 2},
+    "unsigned8x2": {"encoding": "unsigned", "byte_size": 1, "vector_size": 2},
+    "float32x2": {"encoding": "float", "byte_size": 4, "vector_size": 2},
+    "float80": {"encoding": "float", "byte_size": 10},
+    "complex_float64": {"encoding": "complex_float", "byte_size": 8},
+    "packed_decimal16": {"encoding": "packed_decimal", "byte_size": 2},
+}
+OFFSETS = {kind: 0x10 + i for i, kind in enumerate(KINDS)}
+TYPES = {str(OFFSETS[kind]): described for kind, described in KINDS.items()}
+
+NUMBERS = {
+    "abs": 1, "and": 2, "div": 3, "minus": 4, "mod": 5, "mul": 6, "neg": 7, "not": 8, "or": 9, "plus": 10,
+    "plus_uconst": 11, "shl": 12, "shr": 13, "shra": 14, "xor": 15,
+}  # fmt: skip
+ONE = ("abs", "neg", "not")
+TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
+INTEGRAL_ONLY = ("and", "mod", "or", "shl", "shr", "shra", "xor")
+
+
+def push(kind, word, order):
+    """The text that pushes a value: a DW_OP_const8u or s for the generic type, a DW_OP_const_type for any other."""
+    if kind.startswith("generic"):
+        return f"DW_OP_const8{'s' if word.startswith('-') else 'u'} {word}"
+    described = KINDS[kind]
+    size = described["byte_size"]
+    if described["encoding"] in ("float", "bfloat16"):
+        letter = {"float16": "e", "float32": "f", "float64": "d", "bfloat1616": "f"}[kind]
+        data = struct.pack(f">{letter}", float(word))[:size]
+    else:
+        data = (int(word, 0) & (1 << 8 * size) - 1).to_bytes(size, "big")
+    return f"DW_OP_const_type {OFFSETS[kind]} {(data if order == 'big' else data[::-1]).hex()}"
+
+
+def rows(text):
+    """Lines ``operation type operand operand -> result``, each in both byte orders.
+
+    ``generic24`` is the generic type of addresses of 24 bits. A result has the type of the operands, or is an error.
+    """
+    for line in text.strip().splitlines():
+        program, _, expected = line.split("#")[0].partition("->")
+        operation, kind, *operands = program.split()
+        expected = expected.strip()
+        for order in ("little", "big"):
+            case = {"rules": "amd", "base_types": TYPES, "byte_order": order}
+            if kind.startswith("generic"):
+                case["address_size"] = int(kind.removeprefix("generic")) // 8
+                suffix = ""
+            else:
+                suffix = f":{kind}"
+            if operation == "plus_uconst":
+                ops = f"{push(kind, operands[0], order)}; DW_OP_plus_uconst {operands[1]}"
+            else:
+                ops = "; ".join([*(push(kind, word, order) for word in operands), f"DW_OP_{operation}"])
+            is_number = expected.lstrip("-")[:1].isdigit() or expected in ("nan", "inf", "-inf")
+            clause = f"DWARF 5, 2.5.1.4 ({NUMBERS[operation]})"
+            yield Case(clause, ops, f"{expected}{suffix}" if is_number else expected, **case)
+
+
+# "interprets it as a signed value and pushes its absolute value. If the absolute value cannot be represented, the result
+# is undefined": then it wraps around. Open: the standard says "signed" of all types; the encoding of a base type decides.
+ABS = [*rows("""
+    abs generic64  5                      -> 5
+    abs generic64  -5                     -> 5
+    abs generic64  0                      -> 0
+    abs generic64  -9223372036854775808   -> 9223372036854775808
+    abs generic64  -9223372036854775807   -> 9223372036854775807
+    abs generic8   0x80                   -> 128
+    abs generic8   0xff                   -> 1
+    abs generic16  0x8001                 -> 32767
+    abs generic24  0xffffff               -> 1
+    abs generic32  0x80000001             -> 2147483647
+    abs signed8    -128                   -> -128
+    abs signed8    -127                   -> 127
+    abs signed7    -64                    -> -64
+    abs signed7    -63                    -> 63
+    abs signed1    -1                     -> -1
+    abs signed33   -4294967296            -> -4294967296
+    abs signed65   -1                     -> 1
+    abs signed128  -170141183460469231731687303715884105727 -> 170141183460469231731687303715884105727
+    abs signed_char8 -3                   -> 3
+    abs unsigned8  200                    -> 200
+    abs address64  0xffffffffffffffff     -> 18446744073709551615
+    abs float64    -1.5                   -> 1.5
+    abs float32    -0.0                   -> 0.0
+    abs float16    -inf                   -> inf
+    abs float64    nan                    -> nan
+    abs bfloat1616 -2                     -> 2.0
+""")]
+
+BITWISE = [*rows("""
+    and generic64   0xff00ff00ff00ff00 0x0ff00ff00ff00ff0 -> 1080880403494997760
+    and generic16   0x1ffff 0xfff0                        -> 65520
+    and signed8     -2 0x7f                               -> 126
+    and unsigned128 0xffffffffffffffff0000000000000001 3  -> 1
+    and boolean8    1 0                                   -> 0
+    and unsigned1   1 1                                   -> 1
+    and signed1     -1 -1                                 -> -1
+    or  generic64   0x0f 0xf0                             -> 255
+    or  signed16    -32768 1                              -> -32767
+    or  unsigned65  0x10000000000000000 1                 -> 18446744073709551617
+    or  boolean8    1 0                                   -> 1
+    xor generic64   -1 1                                  -> 18446744073709551614
+    xor generic24   -1 1                                  -> 16777214
+    xor signed8     -1 -128                               -> 127
+    xor unsigned33  0x1ffffffff 0x100000000               -> 4294967295
+    not generic64   0                                     -> 18446744073709551615
+    not generic8    0x0f                                  -> 240
+    not generic24   0                                     -> 16777215
+    not signed8     0                                     -> -1
+    not unsigned7   0                                     -> 127
+    not unsigned33  0                                     -> 8589934591
+    not signed65    0                                     -> -1
+    not unsigned128 0                                     -> 340282366920938463463374607431768211455
+    not boolean8    1                                     -> 254
+""")]
+
+# "Operations do not cause an exception on overflow": the result is taken modulo 2 to the power of the size.
+SUMS = [*rows("""
+    plus  generic64   0xffffffffffffffff 1      -> 0
+    plus  generic64   0x7fffffffffffffff 1      -> 9223372036854775808
+    plus  generic8    0xff 2                    -> 1
+    plus  generic16   0xffff 0xffff             -> 65534
+    plus  generic24   0xffffff 1                -> 0
+    plus  generic32   0xfffffffe 3              -> 1
+    plus  generic40   0xffffffffff 1            -> 0
+    plus  signed8     127 1                     -> -128
+    plus  signed8     -128 -1                   -> 127
+    plus  unsigned8   255 1                     -> 0
+    plus  signed7     63 1                      -> -64
+    plus  unsigned1   1 1                       -> 0
+    plus  signed1     -1 -1                     -> 0
+    plus  unsigned24  0xffffff 1                -> 0
+    plus  signed33    0xffffffff 1              -> -4294967296
+    plus  unsigned33  0x1ffffffff 1             -> 0
+    plus  signed65    0xffffffffffffffff 1      -> -18446744073709551616
+    plus  unsigned65  0x1ffffffffffffffff 2     -> 1
+    plus  unsigned128 0xffffffffffffffff 1      -> 18446744073709551616
+    plus  unsigned64  0xffffffffffffffff 1      -> 0
+    plus  address64   0xffffffffffffffff 2      -> 1
+    plus  UTF32       0x41 1                    -> 66
+    plus  boolean8    1 1                       -> 2
+    plus  float32     0.1 0.2                   -> 0.30000001192092896
+    plus  float64     0.1 0.2                   -> 0.30000000000000004
+    plus  float16     2048 1                    -> 2048.0              # a tie goes to the even one
+    plus  float16     2048 3                    -> 2052.0
+    plus  float16     65504 16                  -> inf
+    plus  float32     3.4028234663852886e38 3.4028234663852886e38 -> inf
+    plus  float64     inf -inf                  -> nan
+    plus  bfloat1616  256 1                     -> 256.0
+    plus  bfloat1616  1 0.0078125               -> 1.0078125
+    minus generic64   3 5                       -> 18446744073709551614
+    minus generic64   0 1                       -> 18446744073709551615
+    minus generic8    0 1                       -> 255
+    minus generic24   0 1                       -> 16777215
+    minus signed8     -128 1                    -> 127
+    minus unsigned8   0 1                       -> 255
+    minus signed7     -64 1                     -> 63
+    minus unsigned33  0 1                       -> 8589934591
+    minus unsigned128 0 1                       -> 340282366920938463463374607431768211455
+    minus float64     1 0.9                     -> 0.09999999999999998
+    minus float32     inf inf                   -> nan
+    mul   generic64   0x100000000 0x100000000   -> 0
+    mul   generic64   -1 -1                     -> 1
+    mul   generic8    16 17                     -> 16
+    mul   generic24   0x1000 0x1001             -> 4096
+    mul   generic32   0x10001 0x10001           -> 131073
+    mul   signed8     -128 -1                   -> -128
+    mul   signed8     100 3                     -> 44
+    mul   unsigned8   255 255                   -> 1
+    mul   signed33    0x10000 0x10000           -> -4294967296
+    mul   signed65    -18446744073709551616 -1  -> -18446744073709551616
+    mul   unsigned128 0xffffffffffffffff 0xffffffffffffffff -> 340282366920938463426481119284349108225
+    mul   float32     3 0.1                     -> 0.30000001192092896
+    mul   float64     1e200 1e200               -> inf
+    mul   float64     0 inf                     -> nan
+    mul   float16     -2 0                      -> -0.0
+    neg   generic64   1                         -> 18446744073709551615
+    neg   generic64   0                         -> 0
+    neg   generic8    0x80                      -> 128
+    neg   generic16   1                         -> 65535
+    neg   signed8     -128                      -> -128    # "If the negation cannot be represented, the result is undefined."
+    neg   signed8     5                         -> -5
+    neg   unsigned8   5                         -> 251
+    neg   signed1     -1                        -> -1
+    neg   signed33    1                         -> -1
+    neg   signed128   1                         -> -1
+    neg   address64   1                         -> 18446744073709551615
+    neg   float64     0                         -> -0.0
+    neg   float32     inf                       -> -inf
+    neg   float16     1.5                       -> -1.5
+    neg   bfloat1616  -3                        -> 3.0
+""")]
+
+# "divides the former second entry by the former top of the stack using signed division".
+# Open: so it is for the generic type, and the encoding of a base type decides; ``INT_MIN / -1`` wraps around; a float
+# is divided by zero as IEEE 754 has it, an integer is not.
+QUOTIENTS = [*rows("""
+    div generic64   7 2                       -> 3
+    div generic64   -7 2                      -> 18446744073709551613
+    div generic64   7 -2                      -> 18446744073709551613
+    div generic64   -7 -2                     -> 3
+    div generic64   0x8000000000000000 2      -> 13835058055282163712
+    div generic64   -9223372036854775808 -1   -> 9223372036854775808
+    div generic8    0x80 0xff                 -> 128
+    div generic8    0xfe 2                    -> 255
+    div generic16   0x8000 2                  -> 49152
+    div generic24   0x800000 2                -> 12582912
+    div generic32   0xfffffffe 2              -> 4294967295
+    div signed8     -128 -1                   -> -128
+    div signed8     -7 2                      -> -3
+    div signed8     7 -2                      -> -3
+    div signed8     1 -128                    -> 0
+    div unsigned8   254 2                     -> 127
+    div unsigned8   1 255                     -> 0
+    div signed_char8 -100 7                   -> -14
+    div unsigned_char8 200 7                  -> 28
+    div signed7     -64 -1                    -> -64
+    div signed1     -1 -1                     -> -1
+    div unsigned33  0x1ffffffff 3             -> 2863311530
+    div signed65    -18446744073709551616 -1  -> -18446744073709551616
+    div signed65    -18446744073709551616 3   -> -6148914691236517205
+    div unsigned128 0xffffffffffffffffffffffffffffffff 10 -> 34028236692093846346337460743176821145
+    div address64   0xfffffffffffffffe 2      -> 9223372036854775807
+    div float64     1 3                       -> 0.3333333333333333
+    div float32     1 3                       -> 0.3333333432674408
+    div float16     1 3                       -> 0.333251953125
+    div bfloat1616  1 3                       -> 0.333984375
+    div float64     1 0                       -> inf
+    div float64     -1 0                      -> -inf
+    div float64     1 -0.0                    -> -inf
+    div float64     0 0                       -> nan
+    div float32     nan 1                     -> nan
+    div float32     inf inf                   -> nan
+    div float16     1 inf                     -> 0.0
+    div generic64   1 0                       -> division_by_zero
+    div generic8    1 0x100                   -> division_by_zero
+    div signed8     1 0                       -> division_by_zero
+    div unsigned8   0 0                       -> division_by_zero
+    div unsigned128 1 0                       -> division_by_zero
+    div boolean8    1 0                       -> division_by_zero
+    div address64   1 0                       -> division_by_zero
+""")]
+
+# "former second stack entry modulo the former top of the stack". Open: unsigned for the generic type, as "addressing
+# arithmetic" is; a signed remainder has the sign of the dividend.
+REMAINDERS = [*rows("""
+    mod generic64   7 3                       -> 1
+    mod generic64   -1 10                     -> 5
+    mod generic64   -7 3                      -> 0
+    mod generic64   7 -3                      -> 7
+    mod generic8    0xff 0x10                 -> 15
+    mod generic24   -1 10                     -> 5
+    mod signed8     -7 3                      -> -1
+    mod signed8     7 -3                      -> 1
+    mod signed8     -128 -1                   -> 0
+    mod unsigned8   255 16                    -> 15
+    mod signed33    -4294967296 7             -> -4
+    mod unsigned65  0x10000000000000000 10    -> 6
+    mod signed128   -170141183460469231731687303715884105728 10 -> -8
+    mod boolean8    1 1                       -> 0
+    mod generic64   1 0                       -> division_by_zero
+    mod signed8     1 0                       -> division_by_zero
+    mod unsigned128 1 0                       -> division_by_zero
+    mod float64     1 1                       -> integral_type_required
+    mod float32     1 0                       -> integral_type_required
+    mod bfloat1616  1 1                       -> integral_type_required
+""")]
+
+# "adds it to the unsigned LEB128 constant operand interpreted as the same type as the operand popped".
+UCONST = [*rows("""
+    plus_uconst generic64   1 4                     -> 5
+    plus_uconst generic64   -1 1                    -> 0
+    plus_uconst generic64   0 0xffffffffffffffff    -> 18446744073709551615
+    plus_uconst generic64   1 0xffffffffffffffff    -> 0
+    plus_uconst generic8    1 300                   -> 45
+    plus_uconst generic24   0 0x1000001             -> 1
+    plus_uconst signed8     1 255                   -> 0
+    plus_uconst signed8     127 1                   -> -128
+    plus_uconst unsigned8   255 2                   -> 1
+    plus_uconst unsigned7   127 1                   -> 0
+    plus_uconst signed33    0xffffffff 1            -> -4294967296
+    plus_uconst unsigned128 0xffffffffffffffff 1    -> 18446744073709551616
+    plus_uconst boolean8    0 1                     -> 1
+    plus_uconst float64     1.5 2                   -> integral_type_required
+    plus_uconst float32     1.5 2                   -> integral_type_required
+    plus_uconst bfloat1616  1.5 2                   -> integral_type_required
+    plus_uconst address64   1 2                     -> integral_type_required
+    plus_uconst UTF32       1 2                     -> integral_type_required
+""")]
+
+# "left (filling with zero bits)", "right logically (filling with zero bits)", "right arithmetically (divide the magnitude
+# by 2, keep the same sign for the result)"; the type plays no part but by its size.
+# Open: a count of the size or more shifts everything out, and a count has no sign.
+SHIFTS = [*rows("""
+    shl  generic64   1 0                      -> 1
+    shl  generic64   1 63                     -> 9223372036854775808
+    shl  generic64   1 64                     -> 0
+    shl  generic64   1 65                     -> 0
+    shl  generic64   1 -1                     -> 0
+    shl  generic64   3 63                     -> 9223372036854775808
+    shl  generic8    0xff 4                   -> 240
+    shl  generic8    1 8                      -> 0
+    shl  generic16   1 16                     -> 0
+    shl  generic24   1 23                     -> 8388608
+    shl  generic24   1 24                     -> 0
+    shl  generic32   1 32                     -> 0
+    shl  signed8     1 7                      -> -128
+    shl  signed8     1 8                      -> 0
+    shl  signed8     1 -1                     -> 0
+    shl  signed8     -1 1                     -> -2
+    shl  unsigned8   255 1                    -> 254
+    shl  signed7     1 6                      -> -64
+    shl  signed7     1 7                      -> 0
+    shl  unsigned1   1 0                      -> 1
+    shl  unsigned1   1 1                      -> 0
+    shl  signed33    1 32                     -> -4294967296
+    shl  unsigned65  1 64                     -> 18446744073709551616
+    shl  unsigned65  1 65                     -> 0
+    shl  unsigned128 1 127                    -> 170141183460469231731687303715884105728
+    shl  unsigned128 1 0x80000000000000000000000000000000 -> 0
+    shr  generic64   -1 63                    -> 1
+    shr  generic64   -1 64                    -> 0
+    shr  generic64   -1 -1                    -> 0
+    shr  generic64   -1 0                     -> 18446744073709551615
+    shr  generic8    0x80 7                   -> 1
+    shr  generic8    0x80 8                   -> 0
+    shr  generic24   0x800000 23              -> 1
+    shr  signed8     -128 7                   -> 1
+    shr  signed8     -1 1                     -> 127
+    shr  signed8     -1 8                     -> 0
+    shr  unsigned8   255 4                    -> 15
+    shr  signed7     -1 6                     -> 1
+    shr  signed33    -1 1                     -> 4294967295
+    shr  signed65    -1 64                    -> 1
+    shr  unsigned128 0x80000000000000000000000000000000 127 -> 1
+    shra generic64   -1 1                     -> 18446744073709551615
+    shra generic64   -8 1                     -> 18446744073709551612
+    shra generic64   0x8000000000000000 63    -> 18446744073709551615
+    shra generic64   0x8000000000000000 64    -> 18446744073709551615
+    shra generic64   0x8000000000000000 -1    -> 18446744073709551615
+    shra generic64   0x7fffffffffffffff 62    -> 1
+    shra generic64   0x7fffffffffffffff 63    -> 0
+    shra generic64   0x7fffffffffffffff 64    -> 0
+    shra generic8    0x80 3                   -> 240
+    shra generic24   0x800000 23              -> 16777215
+    shra generic32   0x80000000 4             -> 4160749568
+    shra signed8     -128 3                   -> -16
+    shra signed8     -3 1                     -> -2
+    shra signed8     -1 8                     -> -1
+    shra signed8     127 8                    -> 0
+    shra signed7     -64 6                    -> -1
+    shra signed1     -1 1                     -> -1
+    shra unsigned8   128 3                    -> 240
+    shra unsigned33  0x100000000 1            -> 6442450944
+    shra signed65    -18446744073709551616 64 -> -1
+    shra signed128   -170141183460469231731687303715884105728 126 -> -2
+""")]
+
+# "Operations other than DW_OP_abs, DW_OP_div, DW_OP_minus, DW_OP_mul, DW_OP_neg and DW_OP_plus require integral types of
+# the operand": floats, addresses and characters of UTF are none.
+NOT_INTEGRAL = [
+    case
+    for kind in ("float16", "float32", "float64", "bfloat1616", "address64", "UTF32")
+    for operation in (*INTEGRAL_ONLY, "not")
+    for case in rows(f"{operation} {kind} {'1' if operation in ONE else '1 1'} -> integral_type_required")
+]
+
+# Types of which the standard says nothing: vectors, and encodings without binary numbers.
+NO_ARITHMETIC = [
+    *(
+        Case(
+            f"DWARF 5, 2.5.1.4 ({NUMBERS[operation]})",
+            f"DW_OP_const_type {OFFSETS[kind]} {'01' * size}; {'DW_OP_dup; ' if operation in TWO else ''}DW_OP_{operation}",
+            "unsupported_type_operation",
+            rules="amd",
+            base_types=TYPES,
+        )
+        for kind, size in (
+            ("unsigned8x2", 2),
+            ("float32x2", 8),
+            ("float80", 10),
+            ("complex_float64", 8),
+            ("packed_decimal16", 2),
+        )
+        for operation in ("abs", "neg", "plus", "minus", "mul", "div")
+    ),
+]
+
+
+def generic(number, ops, expected, **case):
+    return Case(f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
+
+
+SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64"))
+
+# "Operands of an operation with two operands must have the same type, either the same base type or the generic type."
+TYPE_MISMATCH = [
+    *(
+        generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}", "type_mismatch")
+        for one in TWO
+    ),
+    *(
+        generic(NUMBERS[one], f"DW_OP_const_type {SIGNED8} 01; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}", "type_mismatch")
+        for one in TWO
+    ),
+    *(
+        generic(NUMBERS[one], f"DW_OP_const_type {SIGNED8} 01; DW_OP_lit1; DW_OP_{one}", "type_mismatch")
+        for one in ("shl", "shr", "shra")  # also the count of a shift
+    ),
+    generic(
+        10,
+        f"DW_OP_const_type {FLOAT32} 00000000; DW_OP_const_type {FLOAT64} 0000000000000000; DW_OP_plus",
+        "type_mismatch",
+    ),
+    generic(10, f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus", "type_mismatch"),
+    generic(
+        10,
+        f"DW_OP_const_type {OFFSETS['signed_char8']} 01; DW_OP_const_type {SIGNED8} 01; DW_OP_plus",
+        "type_mismatch",
+    ),
+    # "either the same base type": two entries with the same attributes are one type
+    generic(
+        10,
+        "DW_OP_const_type 1 01; DW_OP_const_type 2 02; DW_OP_plus",
+        "3:signed8",
+        base_types={"1": KINDS["signed8"], "2": KINDS["signed8"]},
+    ),
+]
+
+ENTRIES = [
+    # Operands that are no values.
+    *(generic(NUMBERS[one], f"DW_OP_reg1; DW_OP_{one}", "wrong_kind") for one in ONE),
+    *(generic(NUMBERS[one], f"DW_OP_reg1; DW_OP_lit1; DW_OP_{one}", "wrong_kind") for one in TWO),
+    *(generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_reg1; DW_OP_{one}", "wrong_kind") for one in TWO),
+    generic(11, "DW_OP_reg1; DW_OP_plus_uconst 1", "wrong_kind"),
+    # Operands that are not there.
+    *(generic(NUMBERS[one], f"DW_OP_{one}", "stack_underflow") for one in (*ONE, *TWO)),
+    *(generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_{one}", "stack_underflow") for one in TWO),
+    generic(11, "DW_OP_plus_uconst 1", "stack_underflow"),
+    # Addresses are converted to values of the generic type (A.2.5.4.4.3).
+    generic(10, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_plus", "48"),
+    generic(11, "DW_OP_addr 0x10; DW_OP_plus_uconst 4", "20"),
+    generic(4, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_minus", str(2**64 - 16)),
+    # ... and so are not of the same type as a value of a base type.
+    generic(10, f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus", "type_mismatch"),
+    # What lies below the operands stays.
+    generic(10, "DW_OP_lit9; DW_OP_lit1; DW_OP_lit2; DW_OP_plus", ("9", "3")),
+    generic(7, "DW_OP_lit9; DW_OP_lit1; DW_OP_neg; DW_OP_neg", ("9", "1")),
+]
+
+# Operands that differ from lane to lane.
+LANES = [
+    generic(10, "DW_OP_LLVM_push_lane; DW_OP_lit10; DW_OP_plus", ["10", "11", "12"], lane_count=3),
+    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", str(2**64 - 1)], lane_count=3),
+    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", "16777215"], lane_count=3, address_size=3),
+    generic(12, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_const1u 31; DW_OP_mul; DW_OP_shl", ["1", "2147483648", "4611686018427387904", "0"], lane_count=4),
+    generic(3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4),
+    generic(5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4),
+    generic(1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4),
+    generic(8, "DW_OP_LLVM_push_lane; DW_OP_not", ["255", "254"], lane_count=2, address_size=1),
+    generic(
+        10,
+        f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['unsigned128']}; DW_OP_dup; DW_OP_neg; DW_OP_plus",
+        ["0:unsigned128", "0:unsigned128"],
+        lane_count=2,
+    ),
+    generic(
+        3,
+        f"DW_OP_LLVM_push_lane; DW_OP_convert {FLOAT64}; DW_OP_lit1; DW_OP_convert {FLOAT64}; DW_OP_swap; DW_OP_div",
+        ["inf:float64", "1.0:float64", "0.5:float64"],
+        lane_count=3,
+    ),
+]
+
+test_abs = table(ABS)
+test_bitwise_operations = table(BITWISE)
+test_plus_minus_mul_neg = table(SUMS)
+test_div = table(QUOTIENTS)
+test_mod = table(REMAINDERS)
+test_plus_uconst = table(UCONST)
+test_shifts = table(SHIFTS)
+test_operations_that_require_integral_types = table(NOT_INTEGRAL)
+test_types_without_arithmetic = table(NO_ARITHMETIC)
+test_operands_of_different_types = table(TYPE_MISMATCH)
+test_operands = table(ENTRIES)
+test_operands_that_differ_from_lane_to_lane = table(LANES)

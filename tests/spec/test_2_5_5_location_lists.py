@@ -1,0 +1,305 @@
+"""A.2.5.5 DWARF location list expressions.
+
+What the entries of a list mean is shown by what matches a program location; what the matching entries give, by the
+operations that use the location of a debugging information entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dwarfgpu.program.list_cases import run_list_case
+from tests.builders.cases import Case, table
+from tests.builders.lists import loc, loclist
+
+CLAUSE = "A.2.5.5"
+WAVE64 = "amdgcn-gfx90a"
+WAVE32 = "amdgcn-gfx1100-wave32"
+FORM = "DW_OP_LLVM_form_aspace_address"
+
+
+def entries(*programs: str) -> list[dict[str, str]]:
+    """The operation expressions of the entries that match the program location."""
+    return [{"ops": program} for program in programs]
+
+
+def calling(*programs: str, expected: Any, after: str = "", **case: Any) -> Case:
+    """DW_OP_call4 of an entry with a location list: its result is pushed (A.2.5.4.2 (5))."""
+    dies = {"unit:0x10": {"location": entries(*programs)}}
+    return Case(CLAUSE, f"DW_OP_call4 0x10; {after}", expected, **{"rules": "amd", "dies": dies, **case})
+
+
+def pointing(*programs: str, expected: Any, displacement: int = 0, **case: Any) -> Case:
+    """An implicit pointer to an entry with a location list (A.2.5.4.4.5 (3))."""
+    dies = {"info:0x10": {"location": entries(*programs)}}
+    ops = f"DW_OP_implicit_pointer 0x10 {displacement}; DW_OP_deref"
+    return Case(CLAUSE, ops, expected, **{"rules": "amd", "dies": dies, "want": "location", **case})
+
+
+NO_MATCH = [
+    # Without a match the result is one undefined location description.
+    calling(expected="undefined"),
+    calling(expected="undefined", target=WAVE64),
+    calling(expected="undefined", address_size=4, byte_order="big"),
+    calling(expected=["undefined"] * 32, target=WAVE32),
+    calling(expected=("1", "undefined"), initial_stack=[1]),
+    calling(expected="undefined_read", after="DW_OP_deref"),
+    calling(expected="00 undefined ff", read={"bytes": 1}),
+    pointing(expected="undefined"),
+    pointing(expected="undefined", displacement=4),
+]
+
+ONE_MATCH = [
+    # Otherwise it is the location description that the expression of the entry gives.
+    calling("DW_OP_addr 0x1000", expected="mem 0x1000"),
+    calling("DW_OP_reg5", expected="r5"),
+    calling("DW_OP_implicit_value 0102", expected="implicit 0102"),
+    calling("DW_OP_LLVM_undefined", expected="undefined"),
+    calling("", expected="undefined"),
+    calling("DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 4", expected="{32:r5 32:undefined}"),
+    calling("DW_OP_reg5; DW_OP_piece 4", expected="{32:r5}+8", after="DW_OP_LLVM_offset_uconst 1"),
+    calling(
+        "DW_OP_lit16; DW_OP_deref; DW_OP_stack_value",
+        expected="implicit 0700000000000000",
+        memory=[{"space": 0, "address": 16, "bytes": "07" + "00" * 7}],
+    ),
+    calling(
+        "DW_OP_lit1; DW_OP_lit2; DW_OP_reg5", expected=("7", "r5"), initial_stack=[7]
+    ),  # the rest is discarded
+    pointing("DW_OP_addr 0x1000", expected="mem 0x1004", displacement=4),
+    # The result kind is a location description,
+    calling("DW_OP_lit16", expected="mem 0x10"),
+    calling("DW_OP_breg5 4", expected="mem 0x24", registers={"5": 0x20}),
+    calling(
+        "DW_OP_const_type 1 05",
+        expected="bad_result_kind",
+        base_types={"1": {"encoding": "signed", "byte_size": 1}},
+    ),
+    # the object is unspecified,
+    calling("DW_OP_push_object_address", expected="object", object=0x2000),
+    # the initial stack is empty,
+    calling("DW_OP_lit1; DW_OP_plus", expected="stack_underflow", initial_stack=[7]),
+    calling("DW_OP_drop", expected="stack_underflow", initial_stack=[7]),
+    # and the rest of the context is the current one: frame, lane, unit.
+    calling("DW_OP_fbreg 8", expected="mem 0x1008", frame_base=0x1000),
+    calling(
+        "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset",
+        expected=[str(100 + lane) for lane in range(64)],
+        after="DW_OP_deref_size 4",
+        registers={"v4": list(range(100, 164))},
+        target=WAVE64,
+    ),
+    calling(
+        f"DW_OP_lit16; DW_OP_lit5; {FORM}",
+        expected=[f"private_lane#0x10@{lane}" for lane in range(32)],
+        target=WAVE32,
+    ),
+    calling("DW_OP_addrx 1", expected="mem 0x3000", debug_addr={"1": 0x3000}),
+    # Its error is the error of the list.
+    calling("DW_OP_lit0; DW_OP_lit0; DW_OP_div", expected="division_by_zero"),
+    calling("DW_OP_lit1; DW_OP_plus", expected="stack_underflow"),
+    calling("DW_OP_LLVM_push_lane", expected="lane", target=WAVE64),
+]
+
+SEVERAL_MATCHES = [
+    # The union of the single location descriptions of all matching entries: an object in more than one place.
+    calling("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1000 | r5"),
+    calling(
+        "DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_implicit_value 01", expected="r5 | mem 0x1000 | implicit 01"
+    ),
+    calling(
+        "DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1002 | r5+16", after="DW_OP_LLVM_offset_uconst 2"
+    ),
+    calling("DW_OP_addr 0x1000", "DW_OP_reg5", expected="{16:mem 0x1000 | r5}", after="DW_OP_piece 2"),
+    calling("DW_OP_reg5", "DW_OP_lit16", expected="r5 | mem 0x10"),
+    calling("DW_OP_reg5; DW_OP_piece 4", "DW_OP_reg6", expected="{32:r5} | r6"),
+    calling("DW_OP_reg5", "", expected="r5 | undefined"),
+    calling("DW_OP_reg5", "DW_OP_reg6", expected="5", after="DW_OP_deref", registers={"5": 5, "6": 5}),
+    calling(
+        "DW_OP_reg5", "DW_OP_reg6", expected="bad_operand", after="DW_OP_deref", registers={"5": 5, "6": 6}
+    ),
+    calling(
+        "DW_OP_reg5", "DW_OP_reg6", expected="07", write="07", read={"bytes": 1}, registers={"5": 5, "6": 6}
+    ),
+    pointing("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1004 | r5+32", displacement=4),
+    # It is a union: a single location description that two entries give is one.
+    calling("DW_OP_reg5", "DW_OP_reg5", expected="r5"),
+    calling(
+        "DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_regx 5", "DW_OP_addr 0x1000", expected="r5 | mem 0x1000"
+    ),
+    # Each entry is evaluated by itself: with its own empty stack, and each must succeed.
+    calling("DW_OP_lit1; DW_OP_reg5", "DW_OP_drop; DW_OP_reg6", expected="stack_underflow"),
+    calling("DW_OP_reg5", "DW_OP_lit0; DW_OP_lit0; DW_OP_div", expected="division_by_zero"),
+    # In all lanes.
+    calling(
+        "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset",
+        f"DW_OP_lit16; DW_OP_lit5; {FORM}",
+        expected=[f"v4{f'+{32 * lane}' if lane else ''} | private_lane#0x10@{lane}" for lane in range(32)],
+        target=WAVE32,
+    ),
+    calling(
+        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_and; DW_OP_bra @odd; DW_OP_regx s4; DW_OP_skip @end;"
+        "odd: DW_OP_regx s5;"
+        "end: DW_OP_nop",
+        "DW_OP_regx s5",
+        expected=["s4 | s5", "s5"] * 16,
+        target=WAVE32,
+    ),
+]
+
+OVERLAID = "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
+
+NESTED = [
+    # An entry may use another list ...
+    calling(
+        expected="r5 | r6 | mem 0x10",
+        dies={
+            "unit:0x10": {"location": entries("DW_OP_call4 0x20", "DW_OP_addr 0x10")},
+            "unit:0x20": {"location": entries("DW_OP_reg5", "DW_OP_reg6")},
+        },
+    ),
+    # ... also if both use operations that have no number, and so no bytes.
+    calling(
+        expected="{8:r7 56:{8:r6 56:r5+8}+8}",
+        dies={
+            "unit:0x10": {
+                "location": entries(
+                    "DW_OP_call4 0x20; DW_OP_reg7; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
+                )
+            },
+            "unit:0x20": {"location": entries(OVERLAID)},
+        },
+    ),
+    Case(
+        CLAUSE,
+        "DW_OP_implicit_pointer 0x10 0; DW_OP_deref",
+        "{8:r7 56:{8:r6 56:r5+8}+8}",
+        rules="amd",
+        want="location",
+        dies={
+            "info:0x10": {
+                "location": entries(
+                    "DW_OP_implicit_pointer 0x20 0; DW_OP_deref; DW_OP_reg7; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
+                )
+            },
+            "info:0x20": {"location": entries(OVERLAID)},
+        },
+    ),
+    # A list that uses itself never comes to an end.
+    calling("DW_OP_call4 0x10", expected="cycle"),
+    calling("DW_OP_reg5", "DW_OP_lit1; DW_OP_call4 0x10", expected="cycle"),
+    # An expression that is no list is evaluated on the stack of the call, and a constant value becomes a location.
+    calling(
+        expected="8", initial_stack=[7], dies={"unit:0x10": {"location": {"ops": "DW_OP_lit1; DW_OP_plus"}}}
+    ),
+    calling(expected="implicit 0102", dies={"unit:0x10": {"const_value": "0102"}}),
+    calling(expected="undefined", dies={"unit:0x10": {}}),
+]
+
+test_no_entry_matches = table(NO_MATCH)
+test_one_entry_matches = table(ONE_MATCH)
+test_several_entries_match = table(SEVERAL_MATCHES)
+test_lists_that_use_others = table(NESTED)
+
+
+# --- Which entries match ------------------------------------------------------------------------------------------
+
+A, B, C, D = "50", "51", "52", "53"
+"""Expressions: DW_OP_reg0 to DW_OP_reg3."""
+
+
+def matching(data: bytes, pc: int, kind: str = "debug_loclists", **case: Any) -> list[str]:
+    found = run_list_case({"section": data.hex(), "section_kind": kind, "pc": pc, **case}, 1)
+    assert found["status"] == "ok", found
+    return [entry["expr"] for entry in found["entries"]]
+
+
+LIST = loclist(
+    ("start_end", 0x1000, 0x1010, A),
+    ("start_length", 0x1008, 0x10, B),
+    ("start_end", 0x1010, 0x1010, D),
+    ("default_location", C),
+    "end_of_list",
+    ("start_end", 0, 0x10000, D),
+)
+
+
+@pytest.mark.parametrize(
+    "pc, expected",
+    [
+        (0x0FFF, [C]),  # the default entry matches where no bounded one does
+        (0x1000, [A]),  # the starting address is the lowest one
+        (0x1007, [A]),
+        (0x1008, [A, B]),  # overlapping: the object is in more than one place
+        (0x100F, [A, B]),
+        (0x1010, [B]),  # the ending address is the first one past the range; an empty range holds no address
+        (0x1017, [B]),
+        (0x1018, [C]),
+        (0x2000, [C]),  # nothing behind the end of the list counts
+    ],
+)
+def test_an_entry_matches_within_its_range(pc, expected):
+    assert matching(LIST, pc) == expected
+
+
+def test_without_a_default_entry_nothing_may_match():
+    """The object is then assumed not to be available."""
+    data = loclist(("start_end", 0x1000, 0x1010, A), "end_of_list")
+
+    assert matching(data, 0x1010) == []
+    assert matching(loclist("end_of_list"), 0x1010) == []
+
+
+def test_the_default_entry_may_stand_anywhere():
+    data = loclist(("default_location", C), ("start_end", 0x1000, 0x1010, A), "end_of_list")
+
+    assert matching(data, 0x1000) == [A]
+    assert matching(data, 0xFFF) == [C]
+
+
+BASES = [
+    ("offset_pair", 0, 4, A),
+    ("base_address", 0x2000),
+    ("offset_pair", 0, 4, B),
+    ("base_address", 0x3000),
+    ("offset_pair", 0, 4, C),
+    ("start_end", 0x1000, 0x1004, D),
+    "end_of_list",
+]
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize(
+    "pc, expected", [(0x1000, [A, D]), (0x1003, [A, D]), (0x1004, []), (0x2000, [B]), (0x3003, [C]), (0, [])]
+)
+def test_the_applicable_base_address_is_the_closest_before(order, size, pc, expected):
+    """Without one, it is that of the compilation unit."""
+    data = loclist(*BASES, size=size, order=order)
+    found = matching(data, pc, byte_order=order, address_size=size, unit_base=0x1000)
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "pc, expected", [(0x1000, [A]), (0x1004, [A, B]), (0x1008, [B]), (0x2004, [C]), (0x100C, [])]
+)
+def test_lists_before_version_5(pc, expected):
+    data = loc((0, 8, A), (4, 12, B), (-1, 0x2000), (4, 8, C))
+
+    assert matching(data, pc, "debug_loc", unit_base=0x1000) == expected
+
+
+def test_a_list_whose_entries_match_gives_the_union_of_their_locations():
+    """From the bytes of a list to the location of a variable: an object in two places."""
+    data = loclist(
+        ("start_end", 0x1000, 0x1010, "50"),
+        ("start_end", 0x1008, 0x1010, "0300200000"),
+        "end_of_list",
+        size=4,
+    )
+    dies = {"unit:0x10": {"location": matching(data, 0x1008, address_size=4)}}
+
+    Case(CLAUSE, "DW_OP_call2 0x10", "r0 | mem 0x2000", rules="amd", address_size=4, dies=dies).check()
