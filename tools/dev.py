@@ -213,11 +213,13 @@ class Step(NamedTuple):
     arguments: list[str]
 
 
-def steps(pytest_arguments: Sequence[str], *, quick: bool) -> Iterator[Step]:
+def steps(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> Iterator[Step]:
     """The checks of ``test``, cheapest first."""
     pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS)]
+    if not slow:
+        pytest += ["-m", "not slow"]
     if quick:
-        yield Step("pytest", [*pytest, "-m", "not slow", *pytest_arguments])
+        yield Step("pytest", [*pytest, *pytest_arguments])
         return
     yield Step("ruff check", ["-m", "ruff", "check"])
     yield Step("ruff format", ["-m", "ruff", "format", "--check"])
@@ -227,12 +229,12 @@ def steps(pytest_arguments: Sequence[str], *, quick: bool) -> Iterator[Step]:
     yield Step("pytest", [*pytest, "--cov", "--cov-report=term", *pytest_arguments])
 
 
-def run_checks(pytest_arguments: Sequence[str], *, quick: bool) -> int:
+def run_checks(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> int:
     """Run all checks; the status is that of the first that failed, and the last line names all that failed."""
     environment = Environment()
     environment.prepare()
     failed: dict[str, int] = {}
-    todo = list(steps(pytest_arguments, quick=quick))
+    todo = list(steps(pytest_arguments, quick=quick, slow=slow))
     for step in todo:
         announce(step.name)
         started = time.monotonic()
@@ -253,7 +255,7 @@ def run_checks(pytest_arguments: Sequence[str], *, quick: bool) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, SCRIPTS))
-    commands = {"test": "run every check (--quick: only pytest, without slow tests)", **SCRIPTS}
+    commands = {"test": "run every check (--quick: only pytest; --slow: the long comparisons too)", **SCRIPTS}
     parser = argparse.ArgumentParser(
         prog="tools/dev.py",
         description="The developer command of dwarfgpu. It sets up .venv and runs:",
@@ -276,8 +278,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "-h" in arguments or "--help" in arguments:
             parser.print_help()
             return 0
-        pytest_arguments = [argument for argument in arguments if argument != "--quick"]
-        return run_checks(pytest_arguments, quick="--quick" in arguments)
+        pytest_arguments = [argument for argument in arguments if argument not in ("--quick", "--slow")]
+        return run_checks(pytest_arguments, quick="--quick" in arguments, slow="--slow" in arguments)
     except DevError as error:
         print(f"dev.py: error: {error}", file=sys.stderr)
         return error.status

@@ -276,7 +276,7 @@ class Evaluation:
         self.check_nesting(nesting)
         changes.setdefault("unit", self.unit)
         inner = replace(self.context, lanes=self.lanes, nesting=nesting, **changes)
-        key = (expression.data, inner.unit, inner.frame)
+        key = (expression.instructions, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
             raise EvaluationError(
                 "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"

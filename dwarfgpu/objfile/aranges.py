@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import after_contribution, check_address_size, initial_length
+from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.headers import following
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -34,16 +35,14 @@ class AddressSet:
 
 def read_sets(data: bytes, byte_order: ByteOrder) -> Iterator[AddressSet | DwarfGpuError]:
     """All sets of the section; for one that cannot be read its error, and then the next one."""
-    position = 0
-    while position < len(data):
-        end = after_contribution(data, position, byte_order)
+    position: int | None = 0
+    while position is not None and position < len(data):
+        after = following(data, position, byte_order)
         try:
-            yield _read_set(data, position, end, byte_order)
+            yield _read_set(data, position, len(data) if after is None else after, byte_order)
         except DwarfGpuError as error:
             yield error.at(section=SECTION, offset=position)
-        if end <= position:
-            return
-        position = end
+        position = after
 
 
 def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> AddressSet:

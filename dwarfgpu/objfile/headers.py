@@ -63,10 +63,10 @@ def read_headers(data: bytes, section: str, byte_order: ByteOrder) -> Iterator[U
             if not any(data[position:]):
                 return  # padding at the end of the section
             yield error
-            following = _following(data, position, byte_order)
-            if following is None:
+            after = following(data, position, byte_order)
+            if after is None:
                 return
-            position = following
+            position = after
         else:
             yield header
             position = header.end
@@ -110,8 +110,8 @@ def read_header(data: bytes, offset: int, section: str, byte_order: ByteOrder) -
     )  # fmt: skip
 
 
-def _following(data: bytes, offset: int, byte_order: ByteOrder) -> int | None:
-    """Where the unit after a broken one begins, if its length makes sense."""
+def following(data: bytes, offset: int, byte_order: ByteOrder) -> int | None:
+    """Where what stands behind a broken header begins, if the length there makes sense."""
     cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile)
     try:
         length, _ = initial_length(cursor)

@@ -41,7 +41,7 @@ _FOREIGN = (forms.REF_ADDR, forms.REF_SIG8, forms.INDIRECT, *forms.REF_SUPPLEMEN
 """References by which an entry can complete one of another unit."""
 
 
-class LookAtAll(Exception):  # noqa: N818 (no error: it is a way to go)
+class LookAtAll(Exception):
     """Searching is not quicker here, or cannot be exact: an index of the unit has the answer."""
 
 

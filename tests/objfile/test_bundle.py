@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import random
@@ -90,7 +91,7 @@ def info(image):
     return image.section(".debug_info").data
 
 
-# --- Names ------------------------------------------------------------------------------------------------------------
+# --- Names ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_what_is_no_uri_of_a_file(text):
     assert "file://" in error.value.hint
 
 
-# --- Bundles ------------------------------------------------------------------------------------------------------------
+# --- Bundles --------------------------------------------------------------------------------------------------------
 
 
 def test_a_bundle_is_listed_and_opened(tmp_path):
@@ -279,7 +280,7 @@ def test_what_is_not_an_elf_file_is_refused_by_its_name():
     assert "bitcode" in str(error.value)
 
 
-# --- Containers in host programs -------------------------------------------------------------------------------------------
+# --- Containers in host programs ------------------------------------------------------------------------------------
 
 
 def test_several_bundles_in_a_host_program(tmp_path):
@@ -362,7 +363,7 @@ def test_a_bare_code_object_without_notes_needs_somebody_who_knows():
     assert info(open_image(A, "gfx90a", target_of=lambda image: f"gfx{image.machine - 134}a")) == b"for A"
 
 
-# --- Broken containers ---------------------------------------------------------------------------------------------------------
+# --- Broken containers ----------------------------------------------------------------------------------------------
 
 
 def test_an_entry_outside_the_file_hides_no_other():
@@ -444,15 +445,11 @@ SAMPLES = [
 
 def use(data):
     """List all, open all."""
-    try:
+    with contextlib.suppress(DwarfGpuError):
         container = open_container(data)
-    except DwarfGpuError:
-        return
-    for entry in itertools.islice(container.entries, 8):
-        try:
-            _ = container.image(entry).sections
-        except DwarfGpuError:
-            pass
+        for entry in itertools.islice(container.entries, 8):
+            with contextlib.suppress(DwarfGpuError):
+                _ = container.image(entry).sections
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=["bundle", "compressed", "offload", "small"])
@@ -472,7 +469,7 @@ def test_random_changes(sample):
         use(bytes(data))
 
 
-# --- The same as LLVM's tools ------------------------------------------------------------------------------------------------------
+# --- The same as LLVM's tools ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_a_broken_section_hides_no_other():
     assert Image(builder.build()).section(".debug_str").data == TEXT
 
 
-# --- Bombs ------------------------------------------------------------------------------------------------------------
+# --- Bombs ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1 << 30, 1 << 40, (1 << 64) - 1])
@@ -156,7 +156,7 @@ def test_zstd_without_a_library(monkeypatch):
     assert "zstandard" in error.hint
 
 
-# --- The same as LLVM's tools --------------------------------------------------------------------------------------------
+# --- The same as LLVM's tools ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", ["--compress-debug-sections=zlib", "--compress-debug-sections=zstd"])

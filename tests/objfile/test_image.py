@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 import pytest
@@ -262,7 +263,7 @@ def test_notes_of_a_file_without_sections_are_found_by_segment():
     assert image.build_id == "07"
 
 
-# --- Opening ----------------------------------------------------------------------------------------------------------
+# --- Opening --------------------------------------------------------------------------------------------------------
 
 
 def test_small_and_large_files(tmp_path):
@@ -315,7 +316,7 @@ def test_what_is_no_elf_file(data, kind):
     assert error.value.kind == kind
 
 
-# --- Broken files -------------------------------------------------------------------------------------------------------
+# --- Broken files ---------------------------------------------------------------------------------------------------
 
 
 def test_a_section_outside_the_file_hides_no_other():
@@ -342,12 +343,12 @@ def test_a_section_outside_the_file_hides_no_other():
 def test_a_file_truncated_anywhere_opens_or_says_why(size, order):
     data = small_elf(address_size=size, byte_order=order)
     for end in range(len(data)):
-        try:
-            image = Image(data[:end])
-        except MalformedFile as error:
-            assert error.kind == "truncated"
-            assert end < 64
+        if end < (64 if size == 8 else 52):
+            with pytest.raises(MalformedFile) as error:
+                Image(data[:end])
+            assert error.value.kind == "truncated"
         else:
+            image = Image(data[:end])
             read_everything(image)
             assert image.problems, end
 
@@ -360,10 +361,8 @@ def test_random_changes_give_a_result_or_an_error(data):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
             st.sampled_from([0, 1, 0x7F, 0x80, 0xFF])
         )
-    try:
+    with contextlib.suppress(DwarfGpuError):
         read_everything(Image(bytes(content)))
-    except DwarfGpuError:
-        pass
 
 
 def test_many_random_changes_of_headers():
@@ -374,10 +373,8 @@ def test_many_random_changes_of_headers():
         content = bytearray(original)
         for _ in range(chance.randint(1, 5)):
             content[chance.choice(tables)] = chance.choice([0, 1, 2, 0x7F, 0x80, 0xFF, chance.randrange(256)])
-        try:
+        with contextlib.suppress(DwarfGpuError):
             read_everything(Image(bytes(content)))
-        except DwarfGpuError:
-            pass
 
 
 def test_too_many_sections_are_not_read():
@@ -399,7 +396,7 @@ def test_names_that_are_not_text_can_be_printed():
     assert image.sections[1].name == ".debug_\\xff"
 
 
-# --- The same as LLVM's reader --------------------------------------------------------------------------------------------
+# --- The same as LLVM's reader --------------------------------------------------------------------------------------
 
 
 def assert_same_as_readobj(path, tools):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import struct
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.image import Image, open_image
 from dwarfgpu.objfile.kernel_fields import (
     CODE_FIELDS,
@@ -48,7 +50,8 @@ CLRX = (
     + bytes(152)
 )
 
-# llc-14 -mtriple=amdgcn-amd-amdhsa -mcpu=gfx803 --amdhsa-code-object-version=2 -filetype=obj, a kernel with a private array
+# llc-14 -mtriple=amdgcn-amd-amdhsa -mcpu=gfx803 --amdhsa-code-object-version=2 -filetype=obj, of a kernel with a
+# private array
 LLVM_V2 = bytes.fromhex(
     "0100000002000000010008000000030000010000000000000000000000000000000000000000000000000000000000004000af0091000000"
     "29000a001400000000000000000000001800000000000000000000001000030000000000000000000000000004040406ffffffff"
@@ -79,14 +82,14 @@ def metadata_note(**kernel):
     document = {
         "amdhsa.version": [1, 2], "amdhsa.target": "amdgcn-amd-amdhsa--gfx90a",
         "amdhsa.kernels": [{
-            ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8, ".wavefront_size": 64,
-            ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".max_flat_workgroup_size": 64, **kernel,
+            ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8,
+            ".wavefront_size": 64, ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".max_flat_workgroup_size": 64, **kernel,
         }],
     }  # fmt: skip
     return (b"AMDGPU\0", 32, msgpack.packb(document))
 
 
-# --- Tables -------------------------------------------------------------------------------------------------------------
+# --- Tables ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -139,7 +142,7 @@ def test_generations(processor, generation):
     assert generation_of(processor) == generation
 
 
-# --- Descriptors ------------------------------------------------------------------------------------------------------------
+# --- Descriptors ----------------------------------------------------------------------------------------------------
 
 
 def test_a_descriptor():
@@ -255,7 +258,7 @@ def test_any_64_bytes_are_a_descriptor(data, generation):
     assert found.user_sgprs is not None
 
 
-# --- amd_kernel_code_t ------------------------------------------------------------------------------------------------------------
+# --- amd_kernel_code_t ----------------------------------------------------------------------------------------------
 
 
 def test_the_sample_of_the_clrx_assembler():
@@ -351,7 +354,7 @@ def test_any_256_bytes_are_a_kernel_code(data):
     assert (found.user_sgprs, found.wavefront_size) is not None
 
 
-# --- Kernels of a file ------------------------------------------------------------------------------------------------------------------
+# --- Kernels of a file ----------------------------------------------------------------------------------------------
 
 
 def test_a_kernel_joins_its_three_places():
@@ -435,15 +438,11 @@ def test_random_changes():
         data = bytearray(sample)
         for _ in range(chance.randint(1, 6)):
             data[chance.randrange(len(data))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF])
-        try:
-            image = Image(bytes(data))
-        except Exception as error:
-            assert type(error).__name__ == "MalformedFile"
-            continue
-        read_kernels(image)
+        with contextlib.suppress(MalformedFile):
+            read_kernels(Image(bytes(data)))
 
 
-# --- The same as LLVM's disassembler ----------------------------------------------------------------------------------------------------------
+# --- The same as LLVM's disassembler --------------------------------------------------------------------------------
 
 DIRECTIVES = {
     "inst_pref_size": "INST_PREF_SIZE", "tg_split": "TG_SPLIT", "float_round_mode_32": "FLOAT_ROUND_MODE_32",
@@ -453,7 +452,8 @@ DIRECTIVES = {
     "memory_ordered": "MEM_ORDERED", "forward_progress": "FWD_PROGRESS", "round_robin_scheduling": "ENABLE_WG_RR_EN",
     "system_sgpr_private_segment_wavefront_offset": "ENABLE_PRIVATE_SEGMENT",
     "enable_private_segment": "ENABLE_PRIVATE_SEGMENT", "system_sgpr_workgroup_id_x": "ENABLE_SGPR_WORKGROUP_ID_X",
-    "system_sgpr_workgroup_id_y": "ENABLE_SGPR_WORKGROUP_ID_Y", "system_sgpr_workgroup_id_z": "ENABLE_SGPR_WORKGROUP_ID_Z",
+    "system_sgpr_workgroup_id_y": "ENABLE_SGPR_WORKGROUP_ID_Y",
+    "system_sgpr_workgroup_id_z": "ENABLE_SGPR_WORKGROUP_ID_Z",
     "system_sgpr_workgroup_info": "ENABLE_SGPR_WORKGROUP_INFO", "system_vgpr_workitem_id": "ENABLE_VGPR_WORKITEM_ID",
     "exception_fp_ieee_invalid_op": "ENABLE_EXCEPTION_IEEE_754_FP_INVALID_OPERATION",
     "exception_fp_denorm_src": "ENABLE_EXCEPTION_FP_DENORMAL_SOURCE",
@@ -464,7 +464,8 @@ DIRECTIVES = {
     "exception_int_div_zero": "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO",
     "user_sgpr_private_segment_buffer": "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER",
     "user_sgpr_dispatch_ptr": "ENABLE_SGPR_DISPATCH_PTR", "user_sgpr_queue_ptr": "ENABLE_SGPR_QUEUE_PTR",
-    "user_sgpr_kernarg_segment_ptr": "ENABLE_SGPR_KERNARG_SEGMENT_PTR", "user_sgpr_dispatch_id": "ENABLE_SGPR_DISPATCH_ID",
+    "user_sgpr_kernarg_segment_ptr": "ENABLE_SGPR_KERNARG_SEGMENT_PTR",
+    "user_sgpr_dispatch_id": "ENABLE_SGPR_DISPATCH_ID",
     "user_sgpr_flat_scratch_init": "ENABLE_SGPR_FLAT_SCRATCH_INIT",
     "user_sgpr_private_segment_size": "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE", "wavefront_size32": "ENABLE_WAVEFRONT_SIZE32",
     "uses_dynamic_stack": "USES_DYNAMIC_STACK", "named_barrier_count": "NAMED_BAR_CNT",

@@ -182,7 +182,7 @@ def test_a_linker_has_applied_those_it_leaves():
     assert Image(builder.build()).section(".debug_info").data == bytes(16)
 
 
-# --- The same as other readers ---------------------------------------------------------------------------------------
+# --- The same as other readers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
