@@ -123,3 +123,11 @@ class UnknownTarget(UsageError):
 
 class DialectConflict(UsageError):
     """Two dialects give one encoding to different operations."""
+
+
+def shown(number: int) -> str:
+    """A number as a message has it: a very long one is cut, which also keeps within what Python converts to decimal."""
+    if number.bit_length() <= 128:
+        return str(number)
+    digits = f"{abs(number):x}"
+    return f"{'-' if number < 0 else ''}0x{digits[:16]}... ({number.bit_length()} bits)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, read_input
+from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, read_input, read_lines
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def _cases(session: Session, path: str) -> int:
     from dwarfgpu.program.cases import NotACase, run_lines
 
     try:
-        for line in run_lines(read_input(path).splitlines()):
+        for line in run_lines(read_lines(path)):
             session.print(line)
+            session.out.flush()  # whoever writes a case and waits for its answer must get it
     except NotACase as error:
         session.report(error)
         return BAD_FILE

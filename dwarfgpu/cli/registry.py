@@ -43,6 +43,10 @@ MODULES = {
     "asm": "listings",
     "verify": "listings",
     "ops": "operations",
+    "ls": "files",
+    "info": "files",
+    "kernels": "files",
+    "lists": "files",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -52,6 +56,10 @@ SUMMARIES = {
     "asm": "assemble an expression to bytes",
     "verify": "check an expression without evaluating it",
     "ops": "the reference of all operations",
+    "ls": "list the code objects in a file",
+    "info": "show what a file is, what is at an address, or what a name means",
+    "kernels": "show the kernels of a code object",
+    "lists": "read location lists from a file of cases",
 }
 
 

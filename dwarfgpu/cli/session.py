@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import TextIO
 
 OK = 0
@@ -93,6 +94,26 @@ def read_input(path: str) -> str:
         raise unreadable(path, error.strerror or str(error)) from None
     except UnicodeDecodeError as error:
         raise unreadable(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a file, or of standard input for ``-``, each as soon as it is there."""
+    try:
+        if path == "-":
+            yield from _decoded(sys.stdin.buffer, path)
+            return
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            yield from _decoded(file, path)
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None
+
+
+def _decoded(stream: Iterable[bytes], path: str) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
 
 
 def unreadable(path: str, why: str) -> MalformedFile:

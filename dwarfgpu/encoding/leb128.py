@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dwarfgpu.errors import IllFormed
+from dwarfgpu.errors import IllFormed, shown
 
 MAX_BITS = 64
 """No number of DWARF needs more; one that does is an error, while redundant padding of a small one is not."""
@@ -11,7 +11,9 @@ MAX_BITS = 64
 def encode_unsigned(value: int) -> bytes:
     """Encode an unsigned number in as few bytes as it needs."""
     if value < 0:
-        raise IllFormed("bad_operand", f"an unsigned LEB128 number cannot be {value}", spec="DWARF 5, 7.6")
+        raise IllFormed(
+            "bad_operand", f"an unsigned LEB128 number cannot be {shown(value)}", spec="DWARF 5, 7.6"
+        )
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding import leb128
-from dwarfgpu.errors import IllFormed, Unsupported
+from dwarfgpu.errors import IllFormed, Unsupported, shown
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def write(kind: str, value: Any, form: Format) -> bytes:
 
 def _out_of_range(kind: str, value: int) -> IllFormed:
     return IllFormed(
-        "bad_operand", f"the operand {value} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1"
+        "bad_operand", f"the operand {shown(value)} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1"
     )
 
 

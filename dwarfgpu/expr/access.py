@@ -224,18 +224,28 @@ class Accessor:
 
     def _concatenate(self, storage: Composite, offset: int, size: int) -> Reading:
         """Read part after part from one offset."""
-        stream: Bits = 0
-        undefined: Bits = 0
-        done = 0
+        readings = []
         for location, piece_offset, length in pieces(storage, offset, size):
-            if length == size:
-                return self.read(_shifted(location, piece_offset), size)
             reading = self.read(_shifted(location, piece_offset), length)
-            shift = done if self.byte_order == "little" else size - done - length
-            stream = stream | b.shl(b.resized(reading.bits, size), shift, size)
-            undefined = undefined | b.shl(b.resized(reading.undefined, size), shift, size)
-            done += length
-        return Reading(stream, undefined)
+            if length == size:
+                return reading
+            readings.append((reading, length))
+        if not readings:
+            return Reading(0)
+        while (
+            len(readings) > 1
+        ):  # neighbours are joined pair by pair: joining one to all before it would be quadratic
+            joined = [self._join(*pair) for pair in zip(readings[::2], readings[1::2], strict=False)]
+            readings = joined + readings[len(joined) * 2 :]
+        return readings[0][0]
+
+    def _join(self, first: tuple[Reading, int], second: tuple[Reading, int]) -> tuple[Reading, int]:
+        """Two stretches of bits, one behind the other."""
+        size = first[1] + second[1]
+        (low, low_size), (high, _) = (first, second) if self.byte_order == "little" else (second, first)
+        bits = b.resized(low.bits, size) | b.shl(b.resized(high.bits, size), low_size, size)
+        undefined = b.resized(low.undefined, size) | b.shl(b.resized(high.undefined, size), low_size, size)
+        return Reading(bits, undefined), size
 
     def _read_by_run(self, storage: Composite, offset: Array, size: int) -> Reading:
         """Read from an offset that differs from slot to slot: the slots are grouped by where they fall."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, shown
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
-from dwarfgpu.lanes import uniform_flag
+from dwarfgpu.lanes import LaneFault, uniform_flag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
@@ -33,11 +35,11 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     if kind == "location":
         location = to_location(ev, entry)
         if location is None:
-            raise _wrong_kind("a location description", entry, step)
+            _wrong_kind(ev, "a location description", entry, step)
         return location
     value = to_value(ev, entry)
     if value is None:
-        raise _wrong_kind("a value", entry, step)
+        _wrong_kind(ev, "a value", entry, step)
     if kind == "integral" and not value.type.is_integral:
         message = f"a value of an integral type is needed, found {value.type}"
         raise IllFormed("integral_type_required", message, spec=step.operation.spec)
@@ -130,7 +132,10 @@ def evaluate_location(ev: Evaluation, die: Any) -> Location:
 
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
     """A location moved by a signed number of bits, under the rules in force."""
-    return locations.moved(location, displacement, undefined_moves=ev.rules.undefined_has_size, spec=spec)
+    undefined_size = None
+    if ev.rules.undefined_has_size:
+        undefined_size = ev.target.max_storage_bits()
+    return locations.moved(location, displacement, undefined_size=undefined_size, spec=spec)
 
 
 def result_of(ev: Evaluation) -> Result:
@@ -153,9 +158,17 @@ def result_of(ev: Evaluation) -> Result:
         return top
     found = to_location(ev, top) if wanted == "location" else to_value(ev, top)
     if found is None:
-        message = f"a {wanted} is wanted, but the result is {describe(top)}"
         hint = "DW_OP_stack_value makes an implicit location of a value" if wanted == "location" else None
-        raise IllFormed("bad_result_kind", message, spec="A.2.5.4", hint=hint)
+        refuse_entry(
+            ev,
+            top,
+            lambda result: IllFormed(
+                "bad_result_kind",
+                f"a {wanted} is wanted, but the result is {result}",
+                spec="A.2.5.4",
+                hint=hint,
+            ),
+        )
     return found
 
 
@@ -185,7 +198,7 @@ def describe(entry: Entry) -> str:
     """What an entry is, for a message."""
     if isinstance(entry, Value):
         number = entry.number()
-        return f"value {number if isinstance(number, (int, float)) else 'by lane'} ({entry.type})"
+        return f"value {shown(number) if isinstance(number, int) else number} ({entry.type})"
     if isinstance(entry, ImplicitPointerValue):
         return "an implicit pointer value"
     if isinstance(entry, IncompleteComposite):
@@ -204,5 +217,15 @@ def pointer_misuse(why: str) -> EvaluationError:
     )
 
 
-def _wrong_kind(needed: str, entry: Entry, step: Step) -> IllFormed:
-    return IllFormed("wrong_kind", f"{needed} is needed, found {describe(entry)}", spec=step.operation.spec)
+def refuse_entry(ev: Evaluation, entry: Entry, error: Callable[[str], DwarfGpuError]) -> NoReturn:
+    """Raise an error about an entry, which may be a different one in each slot; ``error`` takes its description."""
+    if ev.lanes.count == 1:
+        raise error(describe(entry))
+    raise LaneFault(b.arange(ev.lanes.count), lambda slot: error(describe(entry.select(slot))))
+
+
+def _wrong_kind(ev: Evaluation, needed: str, entry: Entry, step: Step) -> NoReturn:
+    spec = step.operation.spec
+    refuse_entry(
+        ev, entry, lambda found: IllFormed("wrong_kind", f"{needed} is needed, found {found}", spec=spec)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError
+from dwarfgpu.errors import EvaluationError, shown
 from dwarfgpu.expr.storages import Composite, ImplicitPointer, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import refuse
@@ -78,24 +78,26 @@ def is_undefined(location: Location) -> bool:
     return all(type(place.storage) is Undefined for place in location.places)
 
 
-def moved(location: Location, displacement: Any, *, undefined_moves: bool, spec: str) -> Location:
-    """Move every place by a signed number of bits (A.2.5.4.4.1 (1) and (3))."""
+def moved(location: Location, displacement: Any, *, undefined_size: int | None, spec: str) -> Location:
+    """Move every place by a signed number of bits (A.2.5.4.4.1 (1) and (3)).
+
+    ``undefined_size`` is the size of the undefined storage; None where it has neither a size nor an offset.
+    """
     return Location(
-        tuple([_moved_place(place, displacement, undefined_moves, spec) for place in location.places])
+        tuple([_moved_place(place, displacement, undefined_size, spec) for place in location.places])
     )
 
 
 def _moved_place(
-    place: SingleLocation,
-    displacement: Any,
-    undefined_moves: bool,  # noqa: FBT001 (internal)
-    spec: str,
+    place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str
 ) -> SingleLocation:
     storage = place.storage
-    if type(storage) is Undefined and not undefined_moves:
-        return place
-    offset = b.moved(place.bit_offset, displacement)
     size = storage.bit_size
+    if type(storage) is Undefined:
+        if undefined_size is None:
+            return place
+        size = undefined_size
+    offset = b.moved(place.bit_offset, displacement)
     if isinstance(offset, int):
         if not 0 <= offset < size:
             raise _outside(offset, size, spec)
@@ -107,7 +109,7 @@ def _moved_place(
 
 
 def _outside(offset: int, size: int, spec: str) -> EvaluationError:
-    message = f"the bit offset {offset} is outside the storage of {size} bits"
+    message = f"the bit offset {shown(offset)} is outside the storage of {size} bits"
     return EvaluationError("offset_out_of_storage", message, spec=spec)
 
 

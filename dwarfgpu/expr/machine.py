@@ -66,6 +66,7 @@ class Evaluation:
         "lanes",
         "positions",
         "rules",
+        "spent",
         "stack",
         "target",
         "trace",
@@ -92,6 +93,8 @@ class Evaluation:
         self.frame: FrameInfo = context.frame  # type: ignore[assignment]
         """Operations that use it need it, so it is there when they run."""
         self.budget = context.limits.steps
+        self.spent = 0
+        """Operations that evaluations nested in this one have executed; they share its budget."""
         self.absent = self._absent()
         """The context elements that are not specified, and that a row can need."""
 
@@ -114,7 +117,7 @@ class Evaluation:
             while True:
                 step = code[index]
                 arity = step.arity
-                budget -= 1
+                self.budget = budget = budget - 1
                 if budget < 0:
                     self._exhausted(step)
                 if watched:
@@ -174,7 +177,6 @@ class Evaluation:
                         index = self._branch(step) if result is TAKEN else index + 1
                 elif arity < 0:
                     self.index = index + 1
-                    self.budget = budget
                     step.run(self, *step.operands)
                     if len(stack) > limit:
                         self._overflow(limit)
@@ -190,7 +192,6 @@ class Evaluation:
                         self._check_after_location(code[index])
         finally:
             self.index = index
-            self.budget = budget
 
     def _run_wide(self, step: Step, index: int) -> int:
         """Run an operation that pops three entries or more."""
@@ -251,7 +252,11 @@ class Evaluation:
 
     @property
     def lane_count(self) -> int:
-        """DW_AT_LLVM_lanes, or its default (A.3.3.5)."""
+        """DW_AT_LLVM_lanes of the subprogram.
+
+        OPEN: the text gives the attribute the default 1 (A.3.3.5 (4)). A context without it does not say that it is
+        absent, only that nobody has looked, so the lanes of the target are allowed then.
+        """
         count = self.context.lane_count
         return self.target.lane_count if count is None else count
 
@@ -267,7 +272,7 @@ class Evaluation:
             refuse(reading.undefined != 0, _undefined_read)
         return reading.bits
 
-    def evaluate(self, expression: Expression, **changes: Any) -> Any:
+    def evaluate(self, expression: Expression, trace: Trace | None = None, **changes: Any) -> Any:
         """Evaluate another expression for the slots that run now, in a context with some elements changed.
 
         When its result differs from slot to slot in more than data, the operation that asked runs again in each part.
@@ -281,13 +286,16 @@ class Evaluation:
             raise EvaluationError(
                 "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"
             )
-        inner = replace(inner, active=(*self.context.active, key))
-        results = evaluate(expression, inner)
+        limits = replace(inner.limits, steps=max(0, self.budget - self.spent))
+        inner = replace(inner, active=(*self.context.active, key), limits=limits)
+        results = evaluate(expression, inner, trace, _Nested.of)
         if len(results.groups) == 1:
             group = results.groups[0]
             if group.failed:
                 raise self._failure(group, None)
-            return group.result
+            nested: _Nested = group.result  # type: ignore[assignment]
+            self.spent += limits.steps - nested.left
+            return nested.result
         for group in results.groups:
             if group.failed:
                 raise self._failure(group, group.positions)
@@ -363,6 +371,8 @@ class Evaluation:
             return
         limit = self.context.limits.steps
         message = f"more than {limit} operations were executed"
+        if self.context.nesting:
+            message = "nested evaluations execute more operations than the limit allows"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `steps`")
 
     # --- Splitting ------------------------------------------------------------------------------------------------
@@ -395,6 +405,21 @@ class Evaluation:
 
 
 _AFTER_LOCATION = frozenset(("DW_OP_piece", "DW_OP_bit_piece", "DW_OP_GNU_uninit", "(end)"))
+
+
+@record
+class _Nested:
+    """The result of a nested evaluation, and how many operations it had left."""
+
+    result: Result
+    left: int
+
+    @staticmethod
+    def of(ev: Evaluation) -> _Nested:
+        return _Nested(result_of(ev), ev.budget - ev.spent)
+
+    def select(self, positions: Positions) -> _Nested:
+        return _Nested(self.result.select(positions), self.left)
 
 
 def _undefined_read(_position: int) -> EvaluationError:

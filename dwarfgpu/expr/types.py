@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import IllFormed
+from dwarfgpu.errors import IllFormed, shown
 from dwarfgpu.expr.arithmetic import Floats, Integers
 from dwarfgpu.expr.floats import FORMATS
 
@@ -45,8 +45,8 @@ OPEN: the text's note leaves open whether DW_ATE_address is integral; the list o
 SIGNED = frozenset(("signed", "signed_char"))
 UNSIGNED = frozenset(("unsigned", "unsigned_char", "boolean", "address", "UTF", "UCS", "ASCII"))
 
-MAX_BIT_SIZE = 1 << 20
-"""Wider base types are refused: a limit against hostile input, far above every register there is."""
+MAX_BIT_SIZE = 8192
+"""Wider base types are refused: a limit against hostile input, four times the widest register there is."""
 
 
 class BaseType:
@@ -79,6 +79,7 @@ class BaseType:
         byte_order: ByteOrder | None = None,
         is_generic: bool = False,
     ) -> None:
+        _check(bit_size, vector_size)
         self.encoding = encoding
         self.vector_size = vector_size
         self.bit_size = bit_size * (vector_size or 1)
@@ -90,23 +91,13 @@ class BaseType:
         self.is_generic = is_generic
         self.is_integral = vector_size is None and (is_generic or encoding in INTEGRAL)
         self.is_signed = encoding in SIGNED
-        self.mask = (1 << self.bit_size) - 1 if 0 <= self.bit_size <= MAX_BIT_SIZE else 0
+        self.mask = (1 << self.bit_size) - 1
         self.key = (encoding, bit_size, vector_size, byte_order, is_generic)
         self.arithmetic = self._arithmetic(bit_size)
         """What computes with patterns of this type; None for types DWARF gives no arithmetic."""
-        self._check()
-
-    def _check(self) -> None:
-        if self.vector_size is not None and self.vector_size <= 0:
-            raise IllFormed(
-                "bad_type", f"the vector size {self.vector_size} is not greater than 0", spec="A.5.1 (1)"
-            )
-        if not 0 < self.bit_size <= MAX_BIT_SIZE:
-            message = f"a base type of {self.bit_size} bits is outside 1 to {MAX_BIT_SIZE}"
-            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
 
     def _arithmetic(self, bit_size: int) -> Arithmetic | None:
-        if self.vector_size is not None or bit_size <= 0:
+        if self.vector_size is not None:
             return None
         if self.is_generic or self.encoding in SIGNED or self.encoding in UNSIGNED:
             return Integers(bit_size, is_signed=self.is_signed, is_generic=self.is_generic)
@@ -138,6 +129,16 @@ class BaseType:
 
     def __repr__(self) -> str:
         return f"BaseType({self})"
+
+
+def _check(bit_size: int, vector_size: int | None) -> None:
+    if vector_size is not None and vector_size <= 0:
+        message = f"the vector size {shown(vector_size)} is not greater than 0"
+        raise IllFormed("bad_type", message, spec="A.5.1 (1)")
+    total = bit_size * (vector_size or 1)
+    if not 0 < total <= MAX_BIT_SIZE:
+        message = f"a base type of {shown(total)} bits is outside 1 to {MAX_BIT_SIZE}"
+        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
 
 
 _GENERIC: dict[int, BaseType] = {}

@@ -26,13 +26,8 @@ class Value:
         return b.signed(self.bits, kind.bit_size) if kind.is_signed or kind.is_generic else self.bits
 
     def number(self) -> Any:
-        """The number as its type has it: of a generic value unsigned, of a float a float, of a vector a list."""
+        """The number as its type has it: of a generic value unsigned, of a float a float, of a vector its pattern."""
         kind = self.type
-        if kind.vector_size is not None:
-            element = kind.element
-            mask = element.mask
-            shifts = range(0, kind.bit_size, element.bit_size)
-            return [Value(element, (self.bits >> shift) & mask).number() for shift in shifts]
         if kind.encoding in ("float", "bfloat16") and kind.arithmetic is not None:
             return kind.arithmetic.layout.decode(self.bits)  # type: ignore[union-attr]
         return b.signed(self.bits, kind.bit_size) if kind.is_signed and not kind.is_generic else self.bits

@@ -57,7 +57,7 @@ _AFTER_LOCATION = frozenset(("DW_OP_piece", "DW_OP_bit_piece", "DW_OP_GNU_uninit
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
 
-_MAX_STATES = 8  # so many stacks are followed from one operation; then what is on the stack there is unknown
+_MAX_STATES = 32  # so many stacks are followed from one operation; then what is on the stack there is unknown
 _MAX_TRAIL = 64  # so many steps backward on a path are looked at to find a loop
 _BUDGET = 100_000  # after so many steps only one stack is followed
 

@@ -74,7 +74,7 @@ def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> lis
         return listed(unit, *unit.tables.list_offset(form, picked[places[at.RANGES]], "rnglist"))
     low_form, high_form = abbreviation.form_of(at.LOW_PC), abbreviation.form_of(at.HIGH_PC)
     if not (at.LOW_PC in places and at.HIGH_PC in places and (low_form == ADDR or low_form in ADDRESS_INDEX)):
-        return unit.die_at(offset).ranges()
+        return unit.die_known_at(offset).ranges()
     low = picked[places[at.LOW_PC]]
     if low_form != ADDR:
         low = unit.tables.address(low)

@@ -110,7 +110,7 @@ FORMS = {code: Form(code, f"DW_FORM_{name}", encoding, base) for code, name, enc
 """Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
 
 STRING, STRP, LINE_STRP, STRP_SUP, GNU_STRP_ALT = 0x08, 0x0E, 0x1F, 0x1D, 0x1F21
-ADDR, ADDRX_OFFSET = 0x01, 0x2001
+ADDR, ADDRX_OFFSET, FLAG = 0x01, 0x2001, 0x0C
 REF_ADDR, REF_SIG8 = 0x10, 0x20
 INDIRECT, SEC_OFFSET, FLAG_PRESENT, IMPLICIT_CONST = 0x16, 0x17, 0x19, 0x21
 DATA4, DATA8, SDATA, EXPRLOC, LOCLISTX, RNGLISTX = 0x06, 0x07, 0x0D, 0x18, 0x22, 0x23

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf import (
     AMDGPU_OS_ABIS,
     EM_AMDGPU,
@@ -88,7 +88,8 @@ class Image:
         self.path = path
         """The file that holds it, if it is in one."""
         self.header = header = read_header(self.data, name)
-        headers, names_index, self.problems = read_section_headers(self.data, header, name)
+        headers, names_index, problems = read_section_headers(self.data, header, name)
+        self.problems: list[DwarfGpuError] = [*problems]
         first = headers[0] if headers else None
         self.segments: tuple[Segment, ...]
         self.segments, problems = read_segments(self.data, header, first, name)
@@ -206,7 +207,7 @@ class Image:
             table = self._table(self.sections[link]) if 0 < link < len(self.sections) else None
             self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
         values, sizes = self._symbol_values[link]
-        return Relocations(section.name, section.type, section.data, values, sizes)
+        return Relocations(section.name, section.type, section.decompressed(), values, sizes)
 
     # --- Symbols ------------------------------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ class Image:
                     continue
                 try:
                     table = self._table(section)
-                except MalformedFile as error:
+                except DwarfGpuError as error:
                     self.problems.append(error)
                     continue
                 if table.count > 1:
@@ -252,8 +253,8 @@ class Image:
         extended = b""
         for other in self.sections:
             if other.type == SHT_SYMTAB_SHNDX and other.header.link == section.index:
-                extended = other.data
-        return SymbolTable(section.data, strings, extended, self.sections, self.layout)
+                extended = other.decompressed()
+        return SymbolTable(section.decompressed(), strings, extended, self.sections, self.layout)
 
     def _names(self, row: SectionHeader | None) -> bytes:
         """The content of a string table; what is missing of it is a problem."""

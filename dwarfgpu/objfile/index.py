@@ -8,24 +8,27 @@ going to ask much calls `build` first.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.name_search import LookAtAll, NameSearch, Needle, entries_at
-from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.scopes import in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from dwarfgpu.objfile.address_index import AddressIndex
+    from dwarfgpu.objfile.aranges import AddressSet
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.entries import Kind
     from dwarfgpu.objfile.name_index import NameIndex
     from dwarfgpu.objfile.names import NameEntry, NameTable
     from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.variable_index import VariableIndex
 
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
@@ -43,7 +46,9 @@ class Index:
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, AddressIndex] = {}
         self._searched: dict[Unit, int] = {}
-        self._spans: list[tuple[int, int, Unit]] | None = None
+        self._variables: dict[Unit, VariableIndex] = {}
+        self._spans: dict[Unit, list[tuple[int, int]]] = {}
+        self._sets: list[AddressSet] | None = None
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -79,45 +84,47 @@ class Index:
             found = self._addresses[unit] = AddressIndex(unit)
         return found
 
+    def drop_caches(self) -> None:
+        """Give back the memory; what is asked for again is made again."""
+        self._units = self._groups = self._tables = None
+        self._covered.clear()
+        self._names.clear()
+        self._addresses.clear()
+        self._searched.clear()
+        self._spans.clear()
+        self._sets = None
+
     # --- By name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[Entry]:
         """All that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
 
-        They are in the order of the units. Of a function that has code, the abstract instance of its inlined calls is
-        left out.
+        The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
+        own in that unit.
         """
         *scopes, last = split_name(name)
-        wanted = last.encode("utf-8", "surrogateescape")
         found: dict[Die, Entry] = {}
-        for die in self._named(wanted):
+        for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
             try:
-                kind = kind_of(die)
-                if kind in kinds and kind is not None and in_scopes(tuple(scopes), scopes_of(die) if scopes else []):
+                if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
                     found[die] = Entry(kind, die)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
         return _without_abstract(list(found.values()))
 
-    def _named(self, name: bytes) -> Iterator[Die]:
-        """The entries that may have a name."""
-        tables = self.tables
-        in_tables = list(self._in_tables(tables, name)) if tables else []
-        yield from in_tables
+    def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """The entries with a name."""
+        listed = list(self._in_tables(name))
+        yield from listed
         needles: dict[int, Needle] = {}
         for group in self._search_groups():
             source = group.source
             needle = needles.setdefault(id(source), Needle(source, name))
-            pending = []
-            for unit in group.units:
-                if in_tables and unit in self._covered:
-                    continue
+            units = [unit for unit in group.units if not (listed and unit in self._covered)]
+            for unit in units:
                 if unit in self._names:
                     yield from self._indexed(unit, needle)
-                else:
-                    pending.append(unit)
-            if pending:
-                yield from self._searched_for(group, pending, needle)
+            yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
 
     def _search_groups(self) -> list[NameSearch]:
         """The units by the section they are in."""
@@ -125,32 +132,228 @@ class Index:
             groups: dict[tuple[int, str], list[Unit]] = {}
             for unit in self.units:
                 groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
-            self._groups = [NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()]
+            self._groups = [
+                NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()
+            ]
         return self._groups
 
-    def _searched_for(self, group: NameSearch, pending: list[Unit], needle: Needle) -> Iterator[Die]:
-        wanted = set(pending)
+    def _searched_for(
+        self, group: NameSearch, units: list[Unit], needle: Needle
+    ) -> Iterator[tuple[Die, Kind]]:
+        if not units:
+            return
         try:
-            candidates = list(group.candidates(needle, wanted))
+            candidates = list(group.candidates(needle, units))
         except DwarfGpuError as error:
             self.dwarf.note(error)
-            candidates = [(unit, None) for unit in pending]
+            return
         for unit, places in candidates:
             times = self._searched[unit] = self._searched.get(unit, 0) + 1
+            if places is not None and times <= SEARCHES:
+                try:
+                    yield from _of_some_kind(entries_at(unit, places, needle))
+                    continue
+                except LookAtAll:
+                    pass
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    continue
+            yield from self._indexed(unit, needle)
+
+    def _indexed(self, unit: Unit, needle: Needle) -> Iterator[tuple[Die, Kind]]:
+        try:
+            names = self.names_of(unit).names
+            keys = list(needle.keys(unit))
+            offsets = {offset for key in keys for offset in names.get(key, ())}
+            yield from _of_some_kind([unit.die_known_at(offset) for offset in sorted(offsets)])
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
+        """All names that begin so, without their scopes, in order. This makes the index of every unit."""
+        self.build()
+        found: set[str] = set()
+        for unit, index in self._names.items():
+            source, section = unit.source, ".debug_str" + unit.suffix
+            for key, offsets in index.names.items():
+                try:
+                    text = source.text(section, key) if isinstance(key, int) else decode(key)
+                    if text not in found and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                        found.add(text)
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+        return sorted(found)
+
+    # --- In the producer's index --------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> list[NameTable]:
+        """The name indices of the producer that can be read."""
+        if self._tables is None:
+            self._tables = []
+            if self.dwarf.source.data(".debug_names"):
+                from dwarfgpu.objfile.names import read_tables
+
+                for table in read_tables(self.dwarf.source):
+                    if isinstance(table, DwarfGpuError):
+                        self.dwarf.note(table)
+                    else:
+                        self._tables.append(table)
+                        self._cover(table)
+        return self._tables
+
+    def _cover(self, table: NameTable) -> None:
+        for offset in (*table.compile_units, *table.type_units):
             try:
-                if places is not None and times <= SEARCHES:
-                    try:
-                        yield from entries_at(unit, places, needle)
-                        continue
-                    except LookAtAll:
-                        pass
-                self.names_of(unit)
-                yield from self._indexed(unit, needle)
+                self._covered.add(self._listed_unit(offset))
             except DwarfGpuError as error:
                 self.dwarf.note(error)
 
-    def _indexed(self, unit: Unit, needle: Needle) -> Iterator[Die]:
-        names = self._names[unit].names
-        for key in needle.keys(unit):
-            for offset in names.get(key, ()):
-                yield unit.die_at(offset)
+    def _listed_unit(self, offset: int) -> Unit:
+        unit = self.dwarf.unit_at(offset)
+        if unit.offset != offset:
+            raise unit.error(
+                MalformedFile("bad_reference", f"no unit begins at {offset:#x}", spec="DWARF 5, 6.1.1.4.2")
+            )
+        return self.dwarf.split_unit(unit) if unit.is_skeleton else unit
+
+    def _in_tables(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        try:
+            for table in self.tables:
+                for entry in table.find(name):
+                    die = self._listed(entry)
+                    if die.tag == _INLINED:
+                        die = die.origin() or die
+                    kind = KIND_OF.get(die.tag)
+                    if kind is not None:
+                        yield die, kind
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def _listed(self, entry: NameEntry) -> Die:
+        if entry.signature is not None:
+            owner = self.dwarf if entry.unit is None else self._listed_unit(entry.unit).dwarf
+            return owner.type_unit(entry.signature, split=True).die_at(entry.die_offset)
+        if entry.unit is None:
+            raise MalformedFile(
+                "no_unit", f"the name entry at {entry.offset:#x} has no unit", spec="DWARF 5, 6.1.1.4.8"
+            )
+        return self._listed_unit(entry.unit).die_at(entry.die_offset)
+
+    # --- By address -------------------------------------------------------------------------------------------------
+
+    def functions_at(self, address: int) -> list[Die]:
+        """The functions with code at an address; one that is nested in another after it."""
+        for unit in self._units_by_likelihood(address):
+            try:
+                offsets = self.addresses_of(unit).at(address)
+                if offsets:
+                    return [unit.die_known_at(offset) for offset in offsets]
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return []
+
+    def unit_at(self, address: int) -> Unit | None:
+        """The unit with code at an address."""
+        return next(self._units_by_likelihood(address), None)
+
+    def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
+        """The units that may have code at an address: first those that are said to have, by whomever."""
+        tried: set[Unit] = set()
+        for offset in self._sets_at(address):
+            try:
+                unit = self._listed_unit(offset)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                continue
+            if unit not in tried:
+                tried.add(unit)
+                yield unit
+        for unit in self.units:
+            if unit not in tried and any(low <= address < high for low, high in self.spans_of(unit)):
+                yield unit
+
+    def _sets_at(self, address: int) -> list[int]:
+        """The offsets of the units that have an address by ``.debug_aranges``."""
+        if self._sets is None:
+            from dwarfgpu.objfile.aranges import SECTION, read_sets
+
+            self._sets = []
+            try:
+                for each in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                    if isinstance(each, DwarfGpuError):
+                        self.dwarf.note(each)
+                    else:
+                        self._sets.append(each)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return [each.unit for each in self._sets if each.covers(address)]
+
+    def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
+        """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        found = self._spans.get(unit)
+        if found is None:
+            found = self._spans[unit] = self._read_spans(unit)
+        return found
+
+    def _read_spans(self, unit: Unit) -> list[tuple[int, int]]:
+        if unit.header.is_type_unit:
+            return []
+        for each in (unit, unit.skeleton):
+            try:
+                found = [] if each is None else each.root.ranges()
+                if found:
+                    return found
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        try:
+            return [(low, high) for low, high, _ in self.addresses_of(unit).spans()]
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return []
+
+    def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
+        """The variables whose object contains an address, by their size, or begins there if that is unknown.
+
+        A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
+        that operation, for producers that name an address space there. All units are looked at.
+        """
+        found = []
+        for unit in self.units:
+            try:
+                found += self._variables_of(unit).at(address, suffixes)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return found
+
+    def _variables_of(self, unit: Unit) -> VariableIndex:
+        found = self._variables.get(unit)
+        if found is None:
+            from dwarfgpu.objfile.variable_index import VariableIndex
+
+            found = self._variables[unit] = VariableIndex(unit)
+        return found
+
+
+_INLINED = 0x1D
+
+
+def _of_some_kind(dies: Iterable[Die]) -> Iterator[tuple[Die, Kind]]:
+    for die in dies:
+        kind = kind_of(die)
+        if kind is not None:
+            yield die, kind
+
+
+def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:
+    return any(kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
+
+
+def _without_abstract(entries: list[Entry]) -> list[Entry]:
+    """Leave out the abstract instances of functions that have code of their own."""
+    concrete = set()
+    for entry in entries:
+        found = entry.die.number(at.ABSTRACT_ORIGIN) if entry.kind == "function" else None
+        if found is not None:
+            concrete.add(found.reference())
+    return [entry for entry in entries if entry.die not in concrete]

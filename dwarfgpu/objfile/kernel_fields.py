@@ -226,20 +226,37 @@ def generation_of(processor: str) -> int | None:
     return min(int(major) * 10, GFX12)
 
 
+_chosen: dict[tuple[int, int | None], tuple[BitField, ...]] = {}
+
+
+def _rows_of(
+    table: tuple[BitField, ...], words: dict[str, int], generation: int | None
+) -> tuple[BitField, ...]:
+    """The rows for a generation, in the order of the words and bits; for None those that every generation has."""
+    key = (id(table), generation)
+    if key not in _chosen:
+        wanted = [
+            row
+            for row in table
+            if (
+                row.first <= generation <= row.last
+                if generation is not None
+                else (row.first, row.last) == (GFX6, LAST)
+            )
+        ]
+        order = list(words)
+        _chosen[key] = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
+    return _chosen[key]
+
+
 def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
     """The fields of all words for a generation; None: only those that every generation has."""
     fields = []
-    for row in table:
-        if generation is None:
-            if (row.first, row.last) != (GFX6, LAST):
-                continue
-        elif not row.first <= generation <= row.last:
-            continue
+    for row in _rows_of(table, words, generation):
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
         meaning = row.meanings[value] if row.meanings else None
         fields.append(Field(row.word, row.name, row.shift, row.width, value, meaning))
-    order = list(words)
-    return tuple(sorted(fields, key=lambda field: (order.index(field.word), field.shift)))
+    return tuple(fields)
 
 
 def violations(

@@ -45,7 +45,6 @@ DESCRIPTOR_SIZE = 64
 CODE = struct.Struct("<II HHHH qqQQ III III Q I HHHHHH HH BBBB I 12s Q 128s")
 CODE_SIZE = 256
 ENTRY_ALIGNMENT = 256
-NO_SGPR = 0xFFFF
 
 # The user SGPRs in their order, "Initial Kernel Execution State": the field that asks for them, and how many they are
 USER_SGPRS = (
@@ -236,7 +235,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     if metadata is not None:
         problems += metadata.problems
     if processor is None:
-        name = target_name(image)
+        name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
     said = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SPEC = 'AMDGPU usage, "Code Object Metadata"'
 MAX_KERNELS = 1 << 16
 
+_UNPACK_ERRORS = (ValueError, TypeError, RecursionError, OverflowError)
+"""What msgpack raises besides its own errors; a list as the key of a map is a TypeError."""
+
 
 @record
 class KernelArgument:
@@ -179,15 +182,31 @@ def read_metadata(image: Image) -> Metadata | None:
 
 def target_name(image: Image) -> str | None:
     """The target that the notes of a code object name; None if they do not. ``e_flags`` says it too."""
-    notes = image.notes()
-    if any((note.owner, note.type) == ("AMDGPU", NT_AMDGPU_METADATA) for note in notes):
-        metadata = read_metadata(image)
-        if metadata is not None and metadata.target is not None:
-            return metadata.target
+    for note in image.notes():
+        if (note.owner, note.type) == ("AMDGPU", NT_AMDGPU_METADATA):
+            target = _value_of(note.data, "amdhsa.target")
+            if isinstance(target, str):
+                return target
     found = hsa_notes(image)
     if found.isa_name:
         return found.isa_name
     return f"amdgcn-amd-amdhsa--{found.isa.processor}" if found.isa is not None else None
+
+
+def _value_of(data: bytes, key: str) -> Any:
+    """The value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
+    import msgpack
+
+    try:
+        unpacker = msgpack.Unpacker(strict_map_key=False, unicode_errors="backslashreplace")
+        unpacker.feed(data)
+        for _ in range(unpacker.read_map_header()):
+            if unpacker.unpack() == key:
+                return unpacker.unpack()
+            unpacker.skip()
+    except (*_UNPACK_ERRORS, msgpack.UnpackException):
+        pass
+    return None
 
 
 class _Reader:
@@ -246,8 +265,7 @@ class _Reader:
         except msgpack.ExtraData as error:
             self._problem("there is something behind the document")
             return error.unpacked
-        # the package documents ValueError and UnpackException; a list as the key of a map is a TypeError
-        except (ValueError, TypeError, RecursionError, OverflowError, msgpack.UnpackException) as error:
+        except (*_UNPACK_ERRORS, msgpack.UnpackException) as error:
             raise self._malformed(f"not a MessagePack document: {error}") from None
 
     def _yaml(self, data: bytes) -> Any:
@@ -295,7 +313,10 @@ class _Reader:
         return maps
 
     def _fields(self, item: dict[Any, Any], fields: dict[str, type]) -> dict[str, Any]:
-        values = {key[1:]: self._value(item.get(key), kind, key) for key, kind in fields.items()}
+        values: dict[str, Any] = {}
+        for key, kind in fields.items():
+            value = item.get(key)
+            values[key[1:]] = value if value is None or type(value) is kind else self._value(value, kind, key)
         values["other"] = {
             str(key): value for key, value in item.items() if key not in fields and key != ".args"
         }

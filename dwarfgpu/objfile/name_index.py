@@ -58,14 +58,14 @@ class NameIndex:
         self._inherited.clear()
 
     def _build(self) -> None:
-        unit, names, readers = self._unit, self.names, self._readers
+        unit, names = self._unit, self.names
         completed: list[
             tuple[int, int, Any]
         ] = []  # entries that complete others, with form and value of the reference
         for offset, plan, picked in scan(unit, _select):
-            reader = readers.get(plan.abbreviation)
+            reader: _Reader | None = plan.note
             if reader is None:
-                reader = readers[plan.abbreviation] = _Reader(unit, plan)
+                reader = plan.note = _Reader(plan, unit.version)
             location = reader.location
             if location >= 0 and picked[location] and not is_static(picked[location]):
                 continue
@@ -109,8 +109,10 @@ class NameIndex:
             try:
                 abbreviation, start = table.at(data, offset)
                 reader = self._readers.get(abbreviation)
-                if reader is None or reader.plan.wanted is not _FUNCTION:
-                    reader = self._readers[abbreviation] = _Reader(unit, Plan(abbreviation, _FUNCTION))
+                if reader is None:
+                    reader = self._readers[abbreviation] = _Reader(
+                        Plan(abbreviation, _FUNCTION), unit.version
+                    )
                 picked = reader.plan.values(data, start)
             except FAILURES:
                 raise truncated(unit.offset + offset, unit.section) from None
@@ -129,7 +131,7 @@ class _Reader:
 
     __slots__ = ("anonymous", "location", "names", "origin", "origin_form", "plan")
 
-    def __init__(self, unit: Unit, plan: Plan) -> None:
+    def __init__(self, plan: Plan, version: int) -> None:
         self.plan = plan
         abbreviation, places = plan.abbreviation, plan.places
         self.names = [
@@ -145,7 +147,7 @@ class _Reader:
                 self.origin, self.origin_form = places[number], abbreviation.form_of(number)
                 break
         self.location = places.get(at.LOCATION, -1)
-        if class_of(abbreviation.form_of(at.LOCATION), at.LOCATION, unit.version) != "exprloc":
+        if class_of(abbreviation.form_of(at.LOCATION), at.LOCATION, version) != "exprloc":
             self.location = -1
 
 

@@ -8,6 +8,7 @@ exclude that there is more, `LookAtAll` says so.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from dwarfgpu.objfile.name_index import LINKAGE_NAMES, ORIGINS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.objfile.abbrevs import AbbreviationTable
     from dwarfgpu.objfile.name_index import Key
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units import Unit
@@ -36,9 +36,27 @@ _REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
 _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
 _COMPLETED = frozenset((0x2E, 0x03, 0x34, 0x27, 0x0D))
 """Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
-_OTHER_STRINGS = (forms.STRP_SUP, forms.GNU_STRP_ALT, forms.INDIRECT)
-_FOREIGN = (forms.REF_ADDR, forms.REF_SIG8, forms.INDIRECT, *forms.REF_SUPPLEMENTARY)
-"""References by which an entry can complete one of another unit."""
+
+# A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
+# DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
+# GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
+_PLAIN_TABLE = re.compile(
+    rb"""(?xs)
+    (?:
+      [\x80-\xff]*[\x01-\x7f] [\x80-\xff]*[\x01-\x7f] .                   # code, tag, children
+      (?:
+        (?:
+          (?: [\x03\x6e] | \x87\x40 ) (?! \x16 | \x1d | \xa1\x3e )
+        | [\x31\x47] (?! \x10 | \x20 | \x16 | \x1c | \x24 | \xa0\x3e )
+        | (?! [\x03\x6e\x31\x47] | \x87\x40 ) [\x80-\xff]*[\x01-\x7f]
+        )
+        (?: \x21 [\x80-\xff]*[\x00-\x7f] | (?! \x21 ) [\x80-\xff]*[\x01-\x7f] )
+      )*
+      \x00\x00
+    )*
+    (?: \x00 | \Z )
+    """
+)
 
 
 class LookAtAll(Exception):
@@ -79,26 +97,26 @@ class NameSearch:
         self._suffix = first.suffix
         self._order = first.format.byte_order
         self._starts = [unit.offset for unit in units]
-        self._odd: dict[AbbreviationTable, bool] = {}
-        self._may_be_odd: bool | None = None
+        self._odd: dict[int, bool] = {}
 
-    def candidates(self, needle: Needle) -> Iterator[tuple[Unit, list[int] | None]]:
-        """The units that may have a name, each with the places to look at; None for one to look at in full."""
+    def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
+        """Those of some units that may have a name, each with the places to look at; None for all of its entries."""
         offsets = needle.offsets(".debug_str" + self._suffix)
         hits = self._direct_hits(needle, offsets)
-        for unit in self.units:
-            if hits is None or self._is_odd(unit):
-                yield unit, None
-                continue
-            found = hits.get(unit, [])
-            indices = self._indices(unit, offsets)
+        for unit in units:
             try:
-                found += self._indexed_hits(unit, indices) if indices else []
+                places = None if hits is None else self._places(unit, hits.get(unit, []), offsets)
             except LookAtAll:
-                yield unit, None
-                continue
-            if found:
-                yield unit, found if len(found) <= MAX_HITS else None
+                places = None
+            if places is None or places:
+                yield unit, places
+
+    def _places(self, unit: Unit, direct: list[int], offsets: Iterable[int]) -> list[int]:
+        indices = self._indices(unit, offsets)
+        places = direct + self._indexed_hits(unit, indices) if indices else direct
+        if len(places) > MAX_HITS or self._is_odd(unit):
+            raise LookAtAll
+        return places
 
     def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
         """Where the name stands in entries, itself or by its offset. None when there are too many offsets."""
@@ -156,25 +174,11 @@ class NameSearch:
 
     def _is_odd(self, unit: Unit) -> bool:
         """Whether entries of a unit may have names by other ways: through other units or files."""
-        if self._may_be_odd is None:
-            data = self.source.data(".debug_abbrev" + self._suffix)
-            self._may_be_odd = any(
-                encode_unsigned(attribute) + encode_unsigned(form) in data
-                for attributes, ways in ((ORIGINS, _FOREIGN), (_NAMES, _OTHER_STRINGS))
-                for attribute in attributes
-                for form in ways
-            )
-        if not self._may_be_odd:
-            return False
-        table = unit.table
-        if table not in self._odd:
-            self._odd[table] = any(
-                each.form_of(attribute) in ways
-                for attributes, ways in ((ORIGINS, _FOREIGN), (_NAMES, _OTHER_STRINGS))
-                for attribute in attributes
-                for each in table.all()
-            )
-        return self._odd[table]
+        start, section = unit.part(".debug_abbrev")
+        start += unit.header.abbreviations
+        if start not in self._odd:
+            self._odd[start] = _PLAIN_TABLE.match(self.source.data(section), start) is None
+        return self._odd[start]
 
 
 def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
@@ -204,8 +208,7 @@ def _entry_around(unit: Unit, place: int) -> Die | None:
     offset = unit.tree.entry_around(place)
     if offset is None:
         return None
-    abbreviation, values, _ = unit.entry(offset)
-    return Die(unit, offset, abbreviation, values)
+    return unit.die_known_at(offset)
 
 
 def _has_name(die: Die, name: bytes) -> bool:
@@ -241,8 +244,10 @@ def _few(unit: Unit, pattern: bytes) -> list[int]:
 
 def find_all(data: bytes, pattern: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
     """All places of a pattern, also those that overlap."""
+    found = re.compile(re.escape(pattern)).search  # twice as fast as bytes.find for patterns with zeros
     stop = len(data) if end is None else end
-    position = data.find(pattern, start, stop)
-    while position >= 0:
+    match = found(data, start, stop)
+    while match is not None:
+        position = match.start()
         yield position
-        position = data.find(pattern, position + 1, stop)
+        match = found(data, position + 1, stop)

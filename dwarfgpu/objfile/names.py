@@ -69,7 +69,9 @@ class NameTable:
             error = Unsupported("bad_version", f"version {version} of the name index is not known", spec=SPEC)
             raise error.at(section=SECTION, offset=start)
         cursor.unsigned(2)
-        units, types, foreign, buckets, names, abbreviations, augmentation = (cursor.unsigned(4) for _ in range(7))
+        units, types, foreign, buckets, names, abbreviations, augmentation = (
+            cursor.unsigned(4) for _ in range(7)
+        )
         self.format = Format(8, offset_size, self._order, version)
         self.augmentation = cursor.bytes(augmentation).rstrip(b"\0").decode("utf-8", "backslashreplace")
         """The augmentation string. LLVM writes ``LLVM0700``; `parse_augmentation` reads the format of A.6.1.1.4.1."""
@@ -95,11 +97,14 @@ class NameTable:
         cursor.position += count * size
         return numbers(self._data, start, cursor.position, size, little=self._order == "little")
 
-    def _read_abbreviations(self, cursor: Cursor, size: int) -> dict[int, tuple[int, tuple[tuple[int, int], ...]]]:
+    def _read_abbreviations(
+        self, cursor: Cursor, size: int
+    ) -> dict[int, tuple[int, tuple[tuple[int, int], ...]]]:
         end = cursor.position + size
+        order, stop = self._order, min(end, cursor.end)
         inner = Cursor(
-            self._data, cursor.position, min(end, cursor.end), byte_order=self._order, error=MalformedFile, section=SECTION
-        )  # fmt: skip
+            self._data, cursor.position, stop, byte_order=order, error=MalformedFile, section=SECTION
+        )
         if end > cursor.end:
             raise cursor.fail("truncated", f"{size} bytes of abbreviations do not fit", SPEC)
         found: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
@@ -170,7 +175,9 @@ class NameTable:
             i += 1
 
     def _cursor(self, position: int) -> Cursor:
-        return Cursor(self._data, position, self.end, byte_order=self._order, error=MalformedFile, section=SECTION)
+        return Cursor(
+            self._data, position, self.end, byte_order=self._order, error=MalformedFile, section=SECTION
+        )
 
     def _read_entry(self, cursor: Cursor) -> NameEntry | None:
         start = cursor.position

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE, SHT_NOTE, malformed
 from dwarfgpu.records import record
 
@@ -119,10 +119,10 @@ class HsaNotes:
     problems: tuple[MalformedFile, ...]
 
 
-def read_notes(image: Image) -> tuple[tuple[Note, ...], list[MalformedFile]]:
+def read_notes(image: Image) -> tuple[tuple[Note, ...], list[DwarfGpuError]]:
     """All notes of an image, and what is wrong with others. A broken note hides those behind it in its section."""
     notes: list[Note] = []
-    problems: list[MalformedFile] = []
+    problems: list[DwarfGpuError] = []
     for place, content, align in _places(image, problems):
         try:
             for note in iterate_notes(content, image, place, align):
@@ -136,13 +136,13 @@ def read_notes(image: Image) -> tuple[tuple[Note, ...], list[MalformedFile]]:
     return tuple(notes), problems
 
 
-def _places(image: Image, problems: list[MalformedFile]) -> Iterator[tuple[str, memoryview, int]]:
+def _places(image: Image, problems: list[DwarfGpuError]) -> Iterator[tuple[str, memoryview, int]]:
     """Where notes are: the name of the place, its content, and its alignment."""
     sections = [section for section in image.sections if section.type == SHT_NOTE]
     for section in sections:
         try:
             content = section.view
-        except MalformedFile as error:
+        except DwarfGpuError as error:
             problems.append(error)
             content = image.data[section.offset : section.offset + section.size]
         yield section.name, content, section.header.align

@@ -28,7 +28,7 @@ METHODS = {0: "zlib", 1: "zstd"}  # llvm::compression::Format
 COMPRESSED_HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"), 3: struct.Struct("<4sHHQQQ")}
 OFFLOAD_KINDS = {0: "", 1: "openmp", 2: "cuda", 4: "hip", 8: "sycl"}
 MAX_ENTRIES = 1 << 16
-"""A limit on the entries of one bundle and of one file."""
+"""A limit on the entries of one bundle, and on the bundles and entries of one file."""
 MAX_BROKEN = 100
 """After so many broken bundles a file is not searched any further."""
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
@@ -110,7 +110,7 @@ class Scanner:
     def bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
         """The images of bundles that stand one behind the other, with padding between them."""
         position = number = broken = 0
-        while broken < MAX_BROKEN:
+        while broken < MAX_BROKEN and number < MAX_ENTRIES:
             position = next_bundle(data, position)
             if position < 0:
                 return
@@ -187,22 +187,27 @@ class Scanner:
 
     def offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
         """The images of offload binaries that stand one behind the other."""
-        position = 0
-        while position + 32 <= len(data):
+        position = number = broken = 0
+        while position + 32 <= len(data) and number < MAX_ENTRIES and broken < MAX_BROKEN:
             if data[position : position + 4] != OFFLOAD_MAGIC:
-                if any(data[position : position + 8]):
+                padding = bytes(data[position : position + SEARCH_STEP])
+                skipped = (len(padding) - len(padding.lstrip(b"\0"))) & ~7
+                if not skipped:
                     self._add("bad_magic", "here is no offload binary", base + position)
                     return
-                position += 8  # padding
+                position += skipped
                 continue
+            number += 1
             size: int = struct.unpack_from("<Q", data, position + 8)[0]
             part = Part(self.file, data[position : position + max(size, 32)], base + position, where)
             try:
                 yield from self._offload_entries(part)
             except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
                 self._add("truncated", "a table of an offload binary is not whole", part.base)
+                broken += 1
             except DwarfGpuError as error:
                 self.problems.append(error)
+                broken += 1
             position += max(size, 32)
             position += -position % 8
 

@@ -14,7 +14,7 @@ from dwarfgpu.records import record
 
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
-MAX_PIPE = 1 << 30
+MAX_PIPE = 1 << 28
 """What is read at most of something that is no regular file."""
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 

@@ -43,7 +43,7 @@ _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 FEW = 6
 """Entries that are read or skipped more often than this get a function of their own."""
 MAX_LAYOUTS = 8192
-_layouts: dict[Format, dict[tuple[int, tuple[int, ...]], Layout]] = {}
+_families: dict[Format, Family] = {}
 _skips: dict[tuple[Any, ...], Skip] = {}
 
 
@@ -66,52 +66,56 @@ class Layout:
         "_picks",
         "_reads",
         "_skips",
+        "_slots",
+        "decoder",
+        "family",
         "format",
         "forms",
         "lead",
         "read",
         "size",
         "skip",
-        "slots",
         "unpack",
     )
 
-    def __init__(self, lead: int, forms: tuple[int, ...], format: Format) -> None:
+    def __init__(self, lead: int, forms: tuple[int, ...], family: Family) -> None:
         self.lead = lead
         self.forms = forms
-        self.format = format
+        self.family = family
+        self.format = family.format
         self._reads = self._skips = 0
         self._picks: dict[tuple[int, ...], Pick] = {}
-        sizes: list[int | None] = []
-        slots, count = [], 0
-        for code in forms:
-            known = FORMS.get(code)
-            sizes.append(None if known is None else fixed_size(known.encoding, format))
-            slots.append(-1 if code in NO_DATA else count)
-            count += code not in NO_DATA
-        self.slots = tuple(slots)
-        """For each form the index of its value among those that stand in the data; -1 for one that does not."""
-        self.size = -1
+        self._slots: tuple[int, ...] | None = None
+        self.decoder: Callable[..., Read] | None = None
+        """What `write_decoder` has returned, kept by whoever asked for it."""
+        self.size = family.fixed_size(lead, forms)
         """How many bytes an entry has; -1 where that depends on the entry."""
         self.unpack: Unpack | None = None
-        """(data, position of the code) -> values, where all are plain numbers of fixed size."""
+        """(data, position of the code) -> values, where all are plain numbers. Known when an entry has been read."""
         self.read: Read = self._first_reads
         """(data, position of the code) -> (next position, values). It replaces itself, so look it up each time."""
         self.skip: Skip = self._first_skips
         """(data, position of the code) -> next position. So does it."""
-        if None not in sizes:
-            self._fix([size for size in sizes if size])
 
-    def _fix(self, sizes: list[int]) -> None:
-        self.size = size = self.lead + sum(sizes)
-        self.skip = lambda _, position: position + size
-        if all(each in _CODES for each in sizes):
-            text = "".join(_CODES[each] for each in sizes)
-            self.unpack = unpack = struct.Struct(f"{_order(self.format)}{self.lead}x{text}").unpack_from
-            self.read = lambda data, position: (position + size, unpack(data, position))
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """For each form the index of its value among those that stand in the data; -1 for one that does not."""
+        if self._slots is None:
+            slots, count = [], 0
+            for code in self.forms:
+                slots.append(-1 if code in NO_DATA else count)
+                count += code not in NO_DATA
+            self._slots = tuple(slots)
+        return self._slots
 
     def _first_reads(self, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
         self._reads += 1
+        size = self.size
+        if size >= 0 and self.unpack is None:
+            self.unpack = unpack = self.picking_unpack(tuple(range(len(self.forms))))
+            if unpack is not None:
+                self.read = lambda data, position: (position + size, unpack(data, position))
+                return self.read(data, position)
         if self._reads > FEW:
             self.read = _Writer(self).read()
             return self.read(data, position)
@@ -121,6 +125,10 @@ class Layout:
 
     def _first_skips(self, data: bytes, position: int) -> int:
         self._skips += 1
+        size = self.size
+        if size >= 0:
+            self.skip = lambda _, position: position + size
+            return position + size
         key = self._shape()
         found = _skips.get(key)
         if found is None:
@@ -156,11 +164,15 @@ class Layout:
 
     def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
         """The same for entries of fixed size, without the next position. None if a value is no plain number."""
-        sizes = [fixed_size(form(code).encoding, self.format) or 0 for code in self.forms]
-        if not all(sizes[i] in _CODES for i in wanted):
+        known = [self.family.sizes.get(code, -1) for code in self.forms]
+        if not all(known[i] in _CODES or not known[i] for i in wanted):
             return None
-        text = "".join(_CODES[size] if i in wanted else f"{size}x" for i, size in enumerate(sizes))
+        text = "".join(_CODES.get(n, "") if i in wanted else f"{n}x" for i, n in enumerate(known))
         return struct.Struct(f"{_order(self.format)}{self.lead}x{text}").unpack_from
+
+    def write_decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
+        """A function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
+        return _Writer(self).decoder(ways)
 
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
         """Where the value of each form begins and ends, with the length of a block as part of the value."""
@@ -173,11 +185,42 @@ class Layout:
         return found
 
 
-def layouts(format: Format) -> dict[tuple[int, tuple[int, ...]], Layout]:
-    """The layouts of a format, by length of the code and forms; whoever needs one that is missing adds it."""
-    found = _layouts.setdefault(format, {})
-    if len(found) > MAX_LAYOUTS:
-        found.clear()
+class Family:
+    """The layouts of one format of units."""
+
+    __slots__ = ("format", "layouts", "sizes")
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        every = ((code, fixed_size(form.encoding, format)) for code, form in FORMS.items())
+        self.sizes = {code: size for code, size in every if size is not None}
+        """The size of the values of each form that has a fixed one."""
+        self.layouts: dict[tuple[int, tuple[int, ...]], Layout] = {}
+
+    def layout(self, lead: int, forms: tuple[int, ...]) -> Layout:
+        """The layout of entries with a code of ``lead`` bytes and some forms."""
+        found = self.layouts.get((lead, forms))
+        if found is None:
+            if len(self.layouts) > MAX_LAYOUTS:
+                self.layouts.clear()
+            found = self.layouts[lead, forms] = Layout(lead, forms, self)
+        return found
+
+    def fixed_size(self, lead: int, forms: tuple[int, ...]) -> int:
+        """The size of such entries; -1 where that depends on the entry."""
+        sizes = self.sizes
+        for code in forms:
+            if code not in sizes:
+                return -1
+            lead += sizes[code]
+        return lead
+
+
+def family(format: Format) -> Family:
+    """The layouts of a format. Units of all files share them."""
+    found = _families.get(format)
+    if found is None:
+        found = _families[format] = Family(format)
     return found
 
 
@@ -253,6 +296,26 @@ class _Writer:
         self._values()
         names = "".join(f"v{i}, " for i in self.wanted)
         return self._function(f"return ({names}{self._here()},)")  # type: ignore[no-any-return]
+
+    def decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
+        self._values()
+        parts, constants = [], 0
+        for i, code in enumerate(self.codes):
+            if code in NO_DATA:
+                parts.append(f"k[{constants}]")
+                constants += 1
+            else:
+                parts.append(ways.get(code, "{0}").format(f"v{i}"))
+        result = "".join(f"{part}, " for part in parts)
+        text = "\n        ".join(
+            [
+                "def make(s, l, x, a, u, k, text, other):\n    def read(d, p):",
+                *self.lines,
+                f"return {self._here()}, ({result})",
+            ]
+        )
+        exec(f"{text}\n    return read", self.scope)  # noqa: S102 (the text is built from forms only)
+        return self.scope["make"]  # type: ignore[no-any-return]
 
     def skip(self) -> Skip:
         self._values()

@@ -41,11 +41,13 @@ _SUBPROGRAM = 0x2E
 class Plan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("_indices", "abbreviation", "jump", "pick", "places", "size", "unpack", "wanted")
+    __slots__ = ("_indices", "abbreviation", "jump", "note", "pick", "places", "size", "unpack", "wanted")
 
     def __init__(self, abbreviation: Abbreviation, wanted: tuple[int, ...] | None) -> None:
         self.abbreviation = abbreviation
         self.wanted = wanted
+        self.note: Any = None
+        """What whoever scans wants to remember about these entries."""
         layout = abbreviation.layout
         found = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
         self.jump = _sibling(abbreviation)

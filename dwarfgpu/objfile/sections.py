@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf import (
     EM_AMDGPU,
     SECTION_TYPES,
@@ -140,14 +140,14 @@ class Section:
         stream = self._compressed()
         return self.header.size if stream is None else stream.size
 
-    def partial(self) -> tuple[bytes, MalformedFile | None]:
+    def partial(self) -> tuple[bytes, DwarfGpuError | None]:
         """The content as far as it can be read, and why there is no more.
 
         What a truncated file holds of a section is shown if it is neither compressed nor relocated.
         """
         try:
             return self.data, None
-        except MalformedFile as error:
+        except DwarfGpuError as error:
             start = self.header.offset
             plain = not self.header.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
             if error.kind != "truncated" or not plain or self._image.relocation_sections(self.index):
@@ -170,17 +170,20 @@ class Section:
             self._stream = section_stream(self.raw, image.layout, gnu=gnu, file=image.name, section=self.name)
         return self._stream
 
-    def _read(self) -> bytes:
+    def decompressed(self) -> bytes:
+        """The content without its relocations: what symbol tables and relocations themselves are read from."""
         raw = self.raw
         stream = self._compressed()
         if stream is None:
-            data = bytes(raw)
-        else:
-            from dwarfgpu.objfile.compression import decompress
+            return bytes(raw)
+        from dwarfgpu.objfile.compression import decompress
 
-            data = decompress(
-                raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name
-            )
+        return decompress(
+            raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name
+        )
+
+    def _read(self) -> bytes:
+        data = self.decompressed()
         sources = self._image.relocation_sections(self.index)
         if not sources or not data:
             return data

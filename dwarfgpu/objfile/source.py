@@ -8,6 +8,7 @@ from dwarfgpu.errors import MalformedFile
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.image import Image
 
 
 class Sections(Protocol):
@@ -76,3 +77,23 @@ class Source:
 def decode(data: bytes) -> str:
     """The text of a string. What is no UTF-8 is shown as escapes, so that a text can always be printed."""
     return data.decode("utf-8", "backslashreplace")
+
+
+class ImageSections:
+    """The sections of an ELF file as `Sections`."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self.name = image.name
+        self.byte_order: ByteOrder = image.byte_order
+        self.address_size = image.address_size
+
+    def data(self, name: str) -> bytes | None:
+        found = self._image.sections_named(name)
+        if not found:
+            return None
+        parts = []
+        for section in found:
+            parts.append(bytes(section.view))
+            section.release()  # whoever asks keeps it
+        return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -139,20 +139,32 @@ class SymbolTable:
 
     def values(self) -> list[int]:
         """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
+        # in a relocatable file a value is an offset in its section, whose address is nearly always 0; the values of
+        # common symbols and of those in LDS are alignments
+        bases = [section.address for section in self._sections]
+        count = min(len(bases), SHN_LORESERVE)
         result = []
-        for index in range(self.count):
-            _, _, _, place, value, _ = self._row(index)
-            place, section = self._place(index, place)
-            if section is not None:
-                # in a relocatable file the value is an offset in the section, whose address is nearly always 0
-                result.append(value + section.address)
+        for index, (_, _, place, value, _) in enumerate(self._rows()):
+            if 0 < place < count:
+                result.append(value + bases[place])
+            elif place == SHN_XINDEX:
+                _, section = self._place(index, place)
+                result.append(0 if section is None else value + section.address)
             else:
-                result.append(value if place == SHN_ABS else 0)  # of common and LDS ones it is an alignment
+                result.append(value if place == SHN_ABS else 0)
         return result
 
     def sizes(self) -> list[int]:
         """The size of each symbol."""
-        return [self._row(index)[5] for index in range(self.count)]
+        return [row[4] for row in self._rows()]
+
+    def _rows(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """All rows as (name, type and binding, section, value, size)."""
+        layout = self._layout.symbol
+        rows = layout.iter_unpack(memoryview(self._data)[: self.count * layout.size])
+        if self._layout.address_size == 8:
+            return ((name, info, place, value, size) for name, info, _, place, value, size in rows)
+        return ((name, info, place, value, size) for name, value, size, info, _, place in rows)
 
     def _row(self, index: int) -> tuple[int, int, int, int, int, int]:
         row = self._layout.symbol.unpack_from(self._data, index * self._layout.symbol.size)
@@ -176,8 +188,7 @@ class SymbolTable:
     def _index_names(self) -> dict[str, int]:
         names: dict[str, int] = {}
         ranks: dict[str, int] = {}
-        for index in range(self.count):
-            name, info, _, place, _, _ = self._row(index)
+        for index, (name, info, place, _, _) in enumerate(self._rows()):
             if info & 0xF in (STT_SECTION, STT_FILE):
                 continue
             text = text_at(self._strings, name)
@@ -189,11 +200,10 @@ class SymbolTable:
     def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
         """By section: the first addresses in order, and (address, size, index, how far any so far reaches)."""
         found: dict[int, list[tuple[int, int, int]]] = {}
-        for index in range(self.count):
-            _, info, _, place, value, size = self._row(index)
-            place, section = self._place(index, place)
+        for index, (_, info, place, value, size) in enumerate(self._rows()):
+            inside, section = self._place(index, place)
             if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                found.setdefault(place, []).append((value, size, index))
+                found.setdefault(inside, []).append((value, size, index))
         result = {}
         for place, symbols in found.items():
             symbols.sort()

@@ -2,8 +2,10 @@
 
 Nothing is kept of most entries. There is a mark in every half kilobyte, the beginning of an entry with the one that
 owns it, and what lies between two marks is found again when it is asked for. The unit is read once, no further than
-needed, and no value is decoded. Sibling attributes are not followed: what is found here is what the data says, and
-references are checked against it.
+needed, and no value is decoded.
+
+The first few questions about a unit are answered without marks where the producer says what is beside an entry
+(DW_AT_sibling): then the way to a place leads over all that does not contain it.
 """
 
 from __future__ import annotations
@@ -13,12 +15,17 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.attributes import SIBLING
+from dwarfgpu.objfile.forms import REF_UNIT
 from dwarfgpu.objfile.readers import FAILURES, truncated
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.abbrevs import AbbreviationTable
+    from dwarfgpu.objfile.abbrevs import Abbreviation, AbbreviationTable
+    from dwarfgpu.objfile.readers import Skip
 
 STRIDE = 512
+DESCENTS = 6
+"""How many questions about a unit are answered without marks."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -34,7 +41,9 @@ class UnitTree:
         "_open",
         "_owners",
         "_parents",
+        "_paths",
         "_position",
+        "_questions",
         "_section",
         "_table",
         "_unit",
@@ -50,43 +59,93 @@ class UnitTree:
         self._owners = array("Q")  # for each mark the entry that owns the one there
         self._open: list[int] = []  # the entries that own the position, outermost first
         self._parents: dict[int, int] = {}
+        self._paths: list[
+            tuple[int, tuple[int, ...]]
+        ] = []  # entries that were descended to, with their owners
         self._error: DwarfGpuError | None = None
+        self._questions = 0
 
     def contains(self, offset: int) -> bool:
         """Whether an entry begins at an offset."""
-        data = self._data
-        if not self._first <= offset < len(data) or not data[offset]:
-            return False
-        self._read(offset + 1)
-        if self._position <= offset:
-            return False  # the unit entry has ended before
-        position = self._marks[bisect_right(self._marks, offset) - 1]
-        while position < offset:
-            position = self._after(position)
-        return position == offset
+        return self.entry_around(offset) == offset
 
     def entry_around(self, place: int) -> int | None:
         """The offset of the entry whose code or data a place lies in."""
-        if not self._first <= place < len(self._data):
+        data = self._data
+        if not self._first <= place < len(data):
             return None
+        if self._descends():
+            return self._descend(place)
         self._read(place + 1)
         if self._position <= place:
-            return None
+            return None  # the unit entry has ended before
         following = self._marks[bisect_right(self._marks, place) - 1]
         position = following
         while following <= place:
             position, following = following, self._after(following)
-        return position if self._data[position] else None
+        return position if data[position] else None
 
     def parent(self, offset: int) -> int | None:
         """The offset of the entry that owns the one at an offset; None for the unit entry."""
         if offset <= self._first:
             return None
         found = self._parents.get(offset)
+        if found is None and self._descends():
+            self._descend(offset)
+            found = self._parents.get(offset)
         if found is None:
             self._read(offset + 1)
             found = self._parents[offset] = self._find_parent(offset)
         return found
+
+    def _descends(self) -> bool:
+        """Whether to answer a question by the siblings."""
+        self._questions += 1
+        return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
+
+    def _descend(self, place: int) -> int | None:
+        """The entry around a place. The parents on the way to it are remembered, and the way itself."""
+        data, table, known = self._data, self._table, self._table.dense
+        siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
+        nearest = max((path for path in self._paths if path[0] <= place), default=(self._first, ()))
+        position, owners = nearest[0], list(nearest[1])
+        end = len(data)
+        try:
+            while position <= place:
+                code = data[position]
+                if not code:
+                    position += 1
+                    owners.pop()
+                    if not owners:
+                        return None
+                    continue
+                start = position
+                abbreviation = known[code] if code < 0x80 else None
+                if abbreviation is None:
+                    abbreviation, start = table.at(data, position)
+                after = abbreviation.layout.skip(data, start)
+                if after > place:
+                    self._paths.append((position, tuple(owners)))
+                    if owners:
+                        self._parents.update(zip((*owners[1:], position), owners, strict=True))
+                    return position
+                if abbreviation.has_children:
+                    sibling = siblings.get(abbreviation)
+                    if sibling is None:
+                        sibling = siblings[abbreviation] = _sibling_reader(abbreviation)
+                    beside = sibling(data, start)
+                    if after < beside <= place and beside < end:
+                        after = beside
+                    else:
+                        owners.append(position)
+                elif not owners:
+                    return None  # a unit entry that owns nothing
+                position = after
+        except FAILURES:
+            raise truncated(self._unit + position, self._section) from None
+        except DwarfGpuError as error:
+            raise error.at(section=self._section, offset=self._unit + position) from None
+        return None
 
     def _find_parent(self, offset: int) -> int:
         data, table = self._data, self._table
@@ -176,6 +235,23 @@ class UnitTree:
         if position > len(data):
             raise IndexError
         self._position = position
+
+
+def has_siblings(table: AbbreviationTable) -> bool:
+    """Whether entries that own others say where the next one beside them is, as those of GCC do."""
+    owners = [each for each in table.all() if each.has_children]
+    return 2 * sum(each.index_of(SIBLING) >= 0 for each in owners) > len(owners)
+
+
+def _sibling_reader(abbreviation: Abbreviation) -> Skip:
+    """A function that tells where the entry beside one is; 0 when the entry does not say it."""
+    index = abbreviation.index_of(SIBLING)
+    if index < 0 or abbreviation.forms[index] not in REF_UNIT:
+        return lambda _data, _position: 0
+    layout = abbreviation.layout
+    unpack = layout.picking_unpack((index,)) if layout.size >= 0 else None
+    pick = layout.picker((index,)) if unpack is None else unpack
+    return lambda data, position: int(pick(data, position)[0])
 
 
 def entry_sizes(table: AbbreviationTable) -> list[int]:

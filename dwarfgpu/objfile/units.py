@@ -171,6 +171,12 @@ class Unit:
         for offset, _, abbreviation, values in self.entries():
             yield Die(self, offset, abbreviation, values)
 
+    def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        """All entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
+        from dwarfgpu.objfile.decoding import Decoder
+
+        return Decoder(self).entries()
+
     @property
     def root(self) -> Die:
         """The unit entry."""
@@ -181,13 +187,17 @@ class Unit:
 
     def die_at(self, offset: int) -> Die:
         """The entry at an offset from the header; an error when none begins there."""
-        from dwarfgpu.objfile.dies import Die
-
         if not self.tree.contains(offset):
             error = MalformedFile(
                 "bad_reference", f"no entry begins at {self.offset + offset:#x}", spec="DWARF 5, 7.5.5"
             )
             raise self.error(error, offset)
+        return self.die_known_at(offset)
+
+    def die_known_at(self, offset: int) -> Die:
+        """The same for an offset that is known to be right: it is not checked."""
+        from dwarfgpu.objfile.dies import Die
+
         abbreviation, values, _ = self.entry(offset)
         return Die(self, offset, abbreviation, values)
 

@@ -19,7 +19,7 @@ def read_state(text: str, name: str) -> dict[str, Any]:
     from dwarfgpu.program.json_node import unique_object
 
     try:
-        state = json.loads(text, object_pairs_hook=unique_object)
+        state = json.loads(text, object_pairs_hook=unique_object, parse_constant=_no_constant)
     except NotACase as error:
         raise _bad_state(name, error.message) from None
     except (ValueError, RecursionError) as error:
@@ -33,6 +33,11 @@ def read_state(text: str, name: str) -> dict[str, Any]:
         hint = "a state is the `context` of a case, or a case without its expression"
         raise _bad_state(name, f"the key {unknown[0]!r} has no place in a state", hint)
     return state
+
+
+def _no_constant(word: str) -> None:
+    message = f"{word} is not JSON"
+    raise ValueError(message)
 
 
 def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_name: str = "") -> Case:
@@ -63,7 +68,7 @@ def lanes_of(text: str) -> list[int] | str:
         return text
     lanes: list[int] = []
     for item in text.split(","):
-        found = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", item)
+        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", item)
         if found is None:
             message = f"{text!r} does not name lanes"
             raise UsageError(message, hint="give a number, a list such as 0,3,8-11, or all")
@@ -78,7 +83,7 @@ def lanes_of(text: str) -> list[int] | str:
 
 def type_of(text: str) -> dict[str, Any] | None:
     """The type that a name such as ``signed32``, ``float64`` or ``unsigned8x4`` stands for."""
-    found = re.fullmatch(r"([A-Za-z_]+?)_?(\d+)?(?:x(\d+))?", text)
+    found = re.fullmatch(r"([A-Za-z_]+?)_?(\d{1,9})?(?:x(\d{1,9}))?", text)
     if found is None:
         return None
     name, bits, count = found.groups()

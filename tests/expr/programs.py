@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding import operands
+from dwarfgpu.encoding.leb128 import encode_unsigned
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, table, types
@@ -113,6 +114,14 @@ def near_programs(dialect):
     """Bytes that look like programs: many are, many are not quite."""
     opcodes = st.sampled_from([encoding.opcode for encoding in dialect.by_path.values()])
     return st.lists(st.one_of(opcodes, st.binary(min_size=1, max_size=3)), max_size=12).map(b"".join)
+
+
+def nested(depth):
+    """``DW_OP_reg5`` in so many DW_OP_entry_value."""
+    program = b"\x55"
+    for _ in range(depth):
+        program = b"\xa3" + encode_unsigned(len(program)) + program
+    return program
 
 
 # --- Text of programs ----------------------------------------------------------------------------------------------

@@ -6,11 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding.leb128 import encode_unsigned
 from dwarfgpu.expr.asm import assemble, parse
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.listing import MAX_DEPTH, Line, lines, operands_of, registers_of, text
-from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, FORM, FORMS, GNU, LLVM_USER, X86_64, near_programs
+from tests.expr.programs import (
+    AMDGCN,
+    DIALECTS,
+    DWARF5,
+    FORM,
+    FORMS,
+    GNU,
+    LLVM_USER,
+    X86_64,
+    near_programs,
+    nested,
+)
 
 
 def shown(program, dialect=LLVM_USER, target=None):
@@ -142,13 +152,6 @@ def test_operations_without_bytes_are_listed():
         (1, b"", "DW_OP_LLVM_overlay"),
         (2, b"", "DW_OP_skip +0"),
     ]
-
-
-def nested(depth):
-    program = b"\x55"
-    for _ in range(depth):
-        program = b"\xa3" + encode_unsigned(len(program)) + program
-    return program
 
 
 def test_expressions_are_shown_in_expressions_down_to_a_depth():

@@ -429,6 +429,21 @@ def test_a_uri_past_the_end_of_the_file(tmp_path):
     assert error.value.kind == "truncated"
 
 
+def test_offload_binaries_with_padding_between_them():
+    image = (4, "amdgcn-amd-amdhsa", "gfx90a", A)
+    data = offload_binary(image) + bytes(3 << 20) + offload_binary(image) + bytes(24)
+    assert [entry.target_id for entry in list_images(data)] == ["gfx90a", "gfx90a"]
+    container = open_container(data + b"something else, of 32 bytes or more")
+    assert [problem.kind for problem in container.problems] == ["bad_magic"]
+
+
+def test_many_empty_containers_end_somewhere():
+    binary = b"\x10\xff\x10\xad" + struct.pack("<IQQQ", 2, 32, 32, 0)
+    for empty in (binary, bundle_of()):
+        with pytest.raises(MalformedFile):
+            open_container(empty * 100_000)
+
+
 def test_many_magics_are_not_searched_for_ever():
     builder = ElfBuilder(machine=62, osabi=0)
     builder.section(".hip_fatbin", b"CCOB" * 100_000)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.objfile.kernels import read_kernels
 from dwarfgpu.objfile.notes import code_object_version, hsa_notes
 from dwarfgpu.objfile.summary import describe
 from tests.builders.code_objects import opencl, readobj, run
@@ -244,6 +245,19 @@ def test_a_broken_note_hides_only_those_behind_it():
     assert [problem.kind for problem in hsa_notes(image).problems] == ["truncated"]
 
 
+def test_notes_that_cannot_be_relocated_hide_nothing():
+    builder = ElfBuilder(type=1, machine=999)
+    broken = builder.section(".note.a", builder.note(b"GNU\0", 3, b"\1"), type=7, align=4)
+    builder.section(".note.b", builder.note(b"GNU\0", 3, b"\2"), type=7, align=4)
+    builder.relocations(broken, builder.symbols([]), [(0, 1, 0, 0)])
+    image = Image(builder.build())
+
+    assert [note.data for note in image.notes()] == [b"\1", b"\2"]  # what the file holds of the first
+    assert [problem.kind for problem in image.problems] == ["relocation"]
+    content, problem = image.section(".note.a").partial()
+    assert (content, problem.kind) == (b"", "relocation")
+
+
 def test_notes_aligned_to_8_bytes():
     builder = ElfBuilder(machine=62)
     notes = builder.note(b"GNU\0", 5, bytes(12), align=8) + builder.note(b"GNU\0", 3, b"\5", align=8)
@@ -369,12 +383,24 @@ def test_many_random_changes_of_headers():
     chance = random.Random(20)
     original = small_elf(type=1)
     tables = [*range(16, 64), *range(len(original) - 11 * 64, len(original))]
-    for _ in range(3000):
+    for _ in range(1000):
         content = bytearray(original)
         for _ in range(chance.randint(1, 5)):
             content[chance.choice(tables)] = chance.choice([0, 1, 2, 0x7F, 0x80, 0xFF, chance.randrange(256)])
         with contextlib.suppress(DwarfGpuError):
             read_everything(Image(bytes(content)))
+
+
+@pytest.mark.parametrize("which", ["linked", "unlinked"])
+def test_a_real_file_truncated_at_every_section_boundary(which, request):
+    data = request.getfixturevalue(which).read_bytes()
+    whole = Image(data)
+    ends = {section.offset + delta for section in whole.sections for delta in (-1, 0, 1)}
+    for end in sorted(end for end in ends if 64 <= end < len(data)):
+        image = Image(data[:end])
+        read_everything(image)
+        assert image.problems
+        read_kernels(image)
 
 
 def test_too_many_sections_are_not_read():
@@ -469,6 +495,26 @@ def test_a_stripped_file_has_its_dynamic_symbols(linked, require_tool, tmp_path)
     assert image.symbol_named("k1.kd").size == 64
     missing = {item.what for item in describe(image).missing}
     assert {".debug_info", ".symtab", ".debug_frame"} <= missing
+
+
+def test_split_units_have_sections_of_their_own(tmp_path, require_tool):
+    source = tmp_path / "a.c"
+    source.write_text("int f(int x) { return x; }", "utf-8")
+    command = [
+        require_tool("clang-22"),
+        "-g",
+        "-gdwarf-5",
+        "-gsplit-dwarf",
+        "-c",
+        source,
+        "-o",
+        tmp_path / "a.o",
+    ]
+    run(*command, folder=tmp_path)
+    image = open_image(tmp_path / "a.dwo")
+    assert image.section(".debug_info.dwo").data
+    assert image.section(".debug_info") is None
+    assert ".debug_info" not in {item.what for item in describe(image).missing}
 
 
 def test_a_summary_says_what_is_missing(linked, unlinked):

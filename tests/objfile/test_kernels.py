@@ -83,7 +83,8 @@ def metadata_note(**kernel):
         "amdhsa.version": [1, 2], "amdhsa.target": "amdgcn-amd-amdhsa--gfx90a",
         "amdhsa.kernels": [{
             ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8,
-            ".wavefront_size": 64, ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".max_flat_workgroup_size": 64, **kernel,
+            ".wavefront_size": 64, ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0,
+            ".max_flat_workgroup_size": 64, **kernel,
         }],
     }  # fmt: skip
     return (b"AMDGPU\0", 32, msgpack.packb(document))

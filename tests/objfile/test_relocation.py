@@ -175,6 +175,18 @@ def test_a_broken_relocation_hides_no_other_section():
     assert bytes(image.section(".debug_info").raw) == bytes(16)
 
 
+def test_relocations_of_what_relocations_need_are_no_circle():
+    builder = ElfBuilder(type=1)
+    target = builder.section(".debug_info", bytes(16))
+    table = builder.symbols([("f", 8, 4, 2, 1, target)])
+    builder.relocations(target, table, [(0, 3, 1, 5)])
+    builder.relocations(table, table, [(24, 3, 1, 5)])
+    builder.relocations(4, table, [(0, 3, 1, 5)])
+    image = Image(builder.build())
+    assert number(image.section(".debug_info").data, 8) == 13
+    assert image.symbol_named("f").value == 8
+
+
 def test_a_linker_has_applied_those_it_leaves():
     builder = ElfBuilder(type=3)
     target = builder.section(".debug_info", bytes(16))

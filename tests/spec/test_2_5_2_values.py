@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dwarfgpu import dialects
@@ -14,6 +15,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.types import BaseType
+from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, run, table
 
@@ -316,6 +318,36 @@ def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
     assert constant.number() == number
     assert register.number() == number
     assert int(accessor.read(location, 32).bits).to_bytes(4, order) == bytes([1, 2, 3, 4])
+
+
+class Lanes(Backend):
+    """A machine in which register r of lane l holds 01 02 03 04 with l in the place of 01."""
+
+    def gather_register(self, register, waves, lanes, count):
+        rows = np.array([[int(lane), 2, 3, 4, 5, 6, 7, 8] for lane in lanes], dtype=np.uint8)
+        return rows, np.ones(count, dtype=bool)
+
+
+class LaneFrame(Frame):
+    """The frame of such a machine: each lane has its own registers."""
+
+    def register(self, number, lanes):
+        return locations.at(Register(self.target.register(number), 0, lanes.lane))
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("endianity", ["little", "big"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, bits):
+    target = resolve("generic", byte_order=order)
+    code = asm.parse("DW_OP_regval_type 0 1", dialects.get("llvm-user"), Format(byte_order=order))
+    unit, frame = Unit(BaseType("unsigned", bits, byte_order=endianity)), LaneFrame(target)
+    found = evaluate(code, Context(target, AMD, Lanes(), LaneSet.of([9, 7]), unit=unit, frame=frame))
+
+    rest = bytes(range(2, bits // 8 + 1))
+    assert [one.number() for one in found] == [
+        int.from_bytes(bytes([lane]) + rest, endianity) for lane in (9, 7)
+    ]
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -209,6 +209,27 @@ ACT_ON_ALL = [
     row("", "r5 | mem 0x10", initial_stack=[BOTH], want="location"),
 ]
 
+MULTILOC = [
+    # The operation that DWARF 6 has for it, while the text has none but location lists.
+    row("DW_OP_reg5; DW_OP_addr 0x10; DW_OP_multiloc", "r5 | mem 0x10", "DWARF 6 (260227.1)", rules="dwarf6"),
+    row("DW_OP_reg5; DW_OP_lit16; DW_OP_multiloc", "r5 | mem 0x10", "DWARF 6 (260227.1)", rules="dwarf6"),
+    row(
+        "DW_OP_reg5; DW_OP_reg6; DW_OP_multiloc; DW_OP_reg7; DW_OP_multiloc; DW_OP_deref",
+        "5",
+        "DWARF 6 (260227.1)",
+        rules="dwarf6",
+        registers={"5": 5, "6": 5, "7": 5},
+    ),
+    row(
+        "DW_OP_reg5; DW_OP_reg6; DW_OP_multiloc; DW_OP_deref",
+        "bad_operand",
+        "DWARF 6 (260227.1)",
+        rules="dwarf6",
+        registers={"5": 5, "6": 6},
+    ),
+    row("DW_OP_reg5; DW_OP_multiloc", "stack_underflow", "DWARF 6 (260227.1)", rules="dwarf6"),
+]
+
 WRITE_ALL = [
     # A changed value must be written to all places.
     row(
@@ -558,6 +579,7 @@ NOT_WRITABLE = [
 
 test_reading_several_places = table(READ_ANY)
 test_acting_on_several_places = table(ACT_ON_ALL)
+test_multiloc = table(MULTILOC)
 test_writing_several_places = table(WRITE_ALL)
 test_owners = table(OWNERS)
 test_reading = table(READING)

@@ -6,7 +6,8 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.expr import asm, table as operations
+from dwarfgpu.expr import asm
+from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.decode import decode
 from tests.builders.cases import Case, answer, table
 

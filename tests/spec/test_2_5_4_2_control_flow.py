@@ -128,13 +128,16 @@ TYPES_DIFFER = [
 # --- Branches ------------------------------------------------------------------------------------------------------
 
 BRANCHES = [
-    # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte constant"
+    # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte
+    # constant"
     row("(3)", "DW_OP_skip 0; DW_OP_lit5", "5"),
     row("(3)", "DW_OP_lit1; DW_OP_skip 1; DW_OP_drop; DW_OP_lit2", ("1", "2")),
     row("(3)", "DW_OP_lit1; DW_OP_skip 2; DW_OP_drop; DW_OP_drop; DW_OP_lit2", ("1", "2")),
-    row("(3)", "DW_OP_skip @forward; back: DW_OP_lit7; DW_OP_skip @end; forward: DW_OP_skip @back; end:", "7"),
+    row(
+        "(3)", "DW_OP_skip @forward; back: DW_OP_lit7; DW_OP_skip @end; forward: DW_OP_skip @back; end:", "7"
+    ),
     row("(3)", "DW_OP_lit1; DW_OP_skip 3; DW_OP_const2u 0x3030; DW_OP_lit2", ("1", "2")),
-    row("(3)", "DW_OP_skip 1; DW_OP_nop; DW_OP_lit5", "5", expr="2f0001" "96" "35", byte_order="big"),
+    row("(3)", "DW_OP_skip 1; DW_OP_nop; DW_OP_lit5", "5", expr="2f00019635", byte_order="big"),
     # Past the longest operation, with the largest operand there is.
     row("(3)", f"DW_OP_skip 32767; DW_OP_implicit_value {'00' * 32763}; DW_OP_lit5", "5"),
     # "If the updated position is at one past the end of the last operation, then the ... evaluation is complete."
@@ -227,8 +230,8 @@ BAD_BRANCHES = [
     row("(3)", "DW_OP_lit1; DW_OP_call4 4", "bad_branch", dies={"unit:4": {"location": "2ffcff"}}),
     row("(3)", "DW_OP_skip 2; DW_OP_entry_value (DW_OP_lit1)", "bad_branch"),
     # Bytes that cannot be decoded are no operation to go to, and make the expression ill-formed where they are met.
-    row("(3)", "", "unknown_operation", expr="2f0100" "30" "01"),
-    row("(3)", "", "truncated", expr="2f0100" "30" "08"),
+    row("(3)", "", "unknown_operation", expr="2f01003001"),
+    row("(3)", "", "truncated", expr="2f01003008"),
 ]
 
 BRANCH_KINDS = [
@@ -276,9 +279,43 @@ LANES = [
     row("(4)", "DW_OP_LLVM_push_lane; DW_OP_bra 100; DW_OP_lit5", ["5", "bad_branch"], lane_count=2),
     row(
         "(4)",
-        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_eq; DW_OP_bra @reg; DW_OP_lit4; DW_OP_skip @end; reg: DW_OP_reg5; end:",
+        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_eq; DW_OP_bra @r; DW_OP_lit4; DW_OP_skip @end; r: DW_OP_reg5; end:",
         ["4", "r5", "4"],
         lane_count=3,
+    ),
+    row(
+        "(4)",
+        "DW_OP_LLVM_push_lane; DW_OP_convert 4; DW_OP_bra @end; DW_OP_lit5; end:",
+        ["5", "undefined", "undefined"],
+        lane_count=3,
+    ),
+    row(
+        "(5)",
+        "DW_OP_LLVM_push_lane; DW_OP_bra @end; DW_OP_call4 4; DW_OP_lit2; DW_OP_plus; end:",
+        ["7", "undefined"],
+        lane_count=2,
+        dies={"unit:4": {"location": {"ops": "DW_OP_lit5"}}},
+    ),
+    row(
+        "(5)",
+        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_plus; DW_OP_call4 4; DW_OP_lit1; DW_OP_plus",
+        ["6", "11", "16"],
+        lane_count=3,
+        dies={"unit:4": {"location": {"ops": "DW_OP_lit5; DW_OP_mul"}}},
+    ),
+    row(
+        "(5)",
+        "DW_OP_LLVM_push_lane; DW_OP_call4 4; DW_OP_lit1; DW_OP_plus",
+        ["10", "9", "stack_underflow"],
+        lane_count=3,
+        dies={
+            "unit:4": {
+                "location": {
+                    "ops": "DW_OP_dup; DW_OP_lit2; DW_OP_eq; DW_OP_bra @gone; DW_OP_lit9; DW_OP_swap; DW_OP_minus;"
+                    "DW_OP_skip @end; gone: DW_OP_drop; end:"
+                }
+            }
+        },
     ),
     row(
         "(2)",
@@ -302,7 +339,8 @@ def listed(*entries):
 
 
 CALLS = [
-    # DW_OP_call2 and DW_OP_call4: "a 2-byte or 4-byte unsigned offset DR ... relative to the ... current compilation unit"
+    # DW_OP_call2 and DW_OP_call4: "a 2-byte or 4-byte unsigned offset DR ... relative to the ... current compilation
+    # unit"
     row("(5)", "DW_OP_call2 4", "5", dies={"unit:4": die("DW_OP_lit5")}),
     row("(5)", "DW_OP_call2 0xffff", "5", dies={"unit:0xffff": die("DW_OP_lit5")}),
     row("(5)", "DW_OP_call4 4", "5", dies={"unit:4": die("DW_OP_lit5")}),
@@ -338,7 +376,12 @@ CALLS = [
     row("(5)", "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4", ("7",), dies={"unit:4": die("DW_OP_plus")}),
     row("(5)", "DW_OP_lit3; DW_OP_call4 4", ("3", "3"), dies={"unit:4": die("DW_OP_dup")}),
     row("(5)", "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4", ("3",), dies={"unit:4": die("DW_OP_drop")}),
-    row("(5)", "DW_OP_lit3; DW_OP_call4 4", ("6", "r5", "1"), dies={"unit:4": die("DW_OP_lit2; DW_OP_mul; DW_OP_reg5; DW_OP_lit1")}),
+    row(
+        "(5)",
+        "DW_OP_lit3; DW_OP_call4 4",
+        ("6", "r5", "1"),
+        dies={"unit:4": die("DW_OP_lit2; DW_OP_mul; DW_OP_reg5; DW_OP_lit1")},
+    ),
     row("(5)", "DW_OP_call4 4", "3", initial_stack=[1, 2], dies={"unit:4": die("DW_OP_plus")}),
     # ... but only those: an entry it does not find is not there
     row("(5)", "DW_OP_lit3; DW_OP_call4 4", "stack_underflow", dies={"unit:4": die("DW_OP_plus")}),
@@ -347,22 +390,57 @@ CALLS = [
         "(5)",
         "DW_OP_lit3; DW_OP_lit9; DW_OP_call4 4; DW_OP_lit9; DW_OP_lit3; DW_OP_call4 4",
         ("6", "6"),
-        dies={"unit:4": die("DW_OP_over; DW_OP_over; DW_OP_gt; DW_OP_bra @end; DW_OP_swap; end: DW_OP_minus")},
+        dies={
+            "unit:4": die("DW_OP_over; DW_OP_over; DW_OP_gt; DW_OP_bra @end; DW_OP_swap; end: DW_OP_minus")
+        },
     ),
     # "Operations of E are evaluated with the same current context": registers, lane, object.
     row("(5)", "DW_OP_call4 4", "r5", dies={"unit:4": die("DW_OP_reg5")}),
     row("(5)", "DW_OP_call4 4", "mem 0x40", object=0x40, dies={"unit:4": die("DW_OP_push_object_address")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_lit1; DW_OP_plus", ["1", "2", "3"], lane_count=3, dies={"unit:4": die("DW_OP_LLVM_push_lane")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_lit1; DW_OP_plus",
+        ["1", "2", "3"],
+        lane_count=3,
+        dies={"unit:4": die("DW_OP_LLVM_push_lane")},
+    ),
     # The result kind is that of the whole evaluation, which has not ended.
-    row("(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": die("DW_OP_reg5")}),
+    row(
+        "(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": die("DW_OP_reg5")}
+    ),
     row("(5)", "DW_OP_call4 4", "mem 0x5", want="location", dies={"unit:4": die("DW_OP_lit5")}),
     # "Such executions are not a separate evaluation": a composite stays incomplete (A.2.5.4.4.6).
-    row("(5)", "DW_OP_call4 4; DW_OP_reg6; DW_OP_piece 4", "{32:r5 32:r6}", dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_piece 2", "{32:r5 16:undefined}", dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_dup", "incomplete_composite", dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")}),
-    row("(5)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4", "{32:r5 32:r6}", dies={"unit:4": die("DW_OP_reg6")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_reg6; DW_OP_piece 4",
+        "{32:r5 32:r6}",
+        dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
+    ),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_piece 2",
+        "{32:r5 16:undefined}",
+        dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
+    ),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_dup",
+        "incomplete_composite",
+        dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
+    ),
+    row(
+        "(5)",
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4",
+        "{32:r5 32:r6}",
+        dies={"unit:4": die("DW_OP_reg6")},
+    ),
     # A branch in E that goes to its end returns; so does reaching it in a nested call.
-    row("(5)", "DW_OP_call4 4; DW_OP_lit9", ("5", "9"), dies={"unit:4": die("DW_OP_lit5; DW_OP_skip @end; DW_OP_drop; end:")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_lit9",
+        ("5", "9"),
+        dies={"unit:4": die("DW_OP_lit5; DW_OP_skip @end; DW_OP_drop; end:")},
+    ),
     row(
         "(5)",
         "DW_OP_call4 4; DW_OP_lit9",
@@ -372,7 +450,11 @@ CALLS = [
     # E may call an entry of the section, and loop around calls.
     row(
         "(5)",
-        "DW_OP_lit1; DW_OP_lit5; again: DW_OP_swap; DW_OP_call4 4; DW_OP_swap; DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra @again; DW_OP_drop",
+        """
+        DW_OP_lit1; DW_OP_lit5;
+        again: DW_OP_swap; DW_OP_call4 4; DW_OP_swap; DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra @again;
+        DW_OP_drop
+        """,
         ("243",),
         dies={"unit:4": die("DW_OP_call_ref 0x100"), "info:0x100": die("DW_OP_lit3; DW_OP_mul")},
     ),
@@ -388,25 +470,57 @@ CALLS = [
 ]
 
 LISTS = [
-    # "the specified location list expression E is evaluated ... The location description result is pushed on the stack."
+    # "the specified location list expression E is evaluated ... The location description result is pushed on the
+    # stack."
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": listed("DW_OP_reg5")}),
     row("(5)", "DW_OP_call2 4", ("r5",), dies={"unit:4": listed("DW_OP_reg5")}),
     row("(5)", "DW_OP_call_ref 4", ("r5",), dies={"info:4": listed("DW_OP_reg5")}),
-    row("(5)", "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2", ("1", "r5", "2"), dies={"unit:4": listed("DW_OP_reg5")}),
+    row(
+        "(5)",
+        "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2",
+        ("1", "r5", "2"),
+        dies={"unit:4": listed("DW_OP_reg5")},
+    ),
     # ... with all its places: "That location description may have more than one single location description."
     row("(5)", "DW_OP_call4 4", ("r5 | r6",), dies={"unit:4": listed("DW_OP_reg5", "DW_OP_reg6")}),
-    row("(5)", "DW_OP_call4 4", ("r5 | mem 0x10 | r6",), dies={"unit:4": listed("DW_OP_reg5", "DW_OP_addr 16", "DW_OP_reg6")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32 | mem 0x14", dies={"unit:4": listed("DW_OP_reg5", "DW_OP_addr 16")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4",
+        ("r5 | mem 0x10 | r6",),
+        dies={"unit:4": listed("DW_OP_reg5", "DW_OP_addr 16", "DW_OP_reg6")},
+    ),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_lit4; DW_OP_LLVM_offset",
+        "r5+32 | mem 0x14",
+        dies={"unit:4": listed("DW_OP_reg5", "DW_OP_addr 16")},
+    ),
     row("(5)", "DW_OP_call4 4", ("undefined",), dies={"unit:4": listed()}),
     # "the result kind is a location description": what E leaves is converted to one, or ill-formed
     row("(5)", "DW_OP_call4 4", ("mem 0x10",), dies={"unit:4": listed("DW_OP_lit16")}),
     row("(5)", "DW_OP_call4 4", ("undefined",), dies={"unit:4": listed("")}),
     row("(5)", "DW_OP_call4 4", ("{32:r5}",), dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_dup", ("{32:r5}", "{32:r5}"), dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_dup",
+        ("{32:r5}", "{32:r5}"),
+        dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")},
+    ),
     row("(5)", "DW_OP_call4 4", "bad_result_kind", dies={"unit:4": listed("DW_OP_const_type 1 01")}),
-    row("(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": listed("DW_OP_reg5")}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1",
+        "1",
+        want="value",
+        dies={"unit:4": listed("DW_OP_reg5")},
+    ),
     # "the initial stack is empty": E neither sees nor leaves anything else.
-    row("(5)", "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4", "stack_underflow", dies={"unit:4": listed("DW_OP_plus")}),
+    row(
+        "(5)",
+        "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4",
+        "stack_underflow",
+        dies={"unit:4": listed("DW_OP_plus")},
+    ),
     row("(5)", "DW_OP_lit3; DW_OP_call4 4", "stack_underflow", dies={"unit:4": listed("DW_OP_dup")}),
     row("(5)", "DW_OP_call4 4", ("r7",), dies={"unit:4": listed("DW_OP_reg5; DW_OP_reg6; DW_OP_reg7")}),
     row("(5)", "DW_OP_call4 4", "stack_underflow", initial_stack=[1], dies={"unit:4": listed("DW_OP_drop")}),
@@ -425,7 +539,11 @@ LISTS = [
         "DW_OP_call4 4",
         ["r5", "r6", "r6"],
         lane_count=3,
-        dies={"unit:4": listed("DW_OP_LLVM_push_lane; DW_OP_bra @other; DW_OP_reg5; DW_OP_skip @end; other: DW_OP_reg6; end:")},
+        dies={
+            "unit:4": listed(
+                "DW_OP_LLVM_push_lane; DW_OP_bra @other; DW_OP_reg5; DW_OP_skip @end; other: DW_OP_reg6; end:"
+            )
+        },
     ),
     row(
         "(5)",
@@ -444,21 +562,35 @@ LISTS = [
 ]
 
 CONSTANTS = [
-    # "If D has a DW_AT_const_value attribute with a value V, then it is as if a DW_OP_implicit_value V ... was executed."
+    # "If D has a DW_AT_const_value attribute with a value V, then it is as if a DW_OP_implicit_value V ... was
+    # executed."
     row("(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102"}}),
     row("(5)", "DW_OP_call_ref 4", ("implicit 0102",), dies={"info:4": {"const_value": "0102"}}),
     row("(5)", "DW_OP_call4 4; DW_OP_deref_size 2", "513", dies={"unit:4": {"const_value": "0102"}}),
-    row("(5)", "DW_OP_call4 4; DW_OP_deref_size 2", "258", byte_order="big", dies={"unit:4": {"const_value": "0102"}}),
+    row(
+        "(5)",
+        "DW_OP_call4 4; DW_OP_deref_size 2",
+        "258",
+        byte_order="big",
+        dies={"unit:4": {"const_value": "0102"}},
+    ),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4", ("1", "implicit "), dies={"unit:4": {"const_value": ""}}),
     # ... if it has no DW_AT_location
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": {"const_value": "0102", **die("DW_OP_reg5")}}),
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": {"const_value": "0102", **listed("DW_OP_reg5")}}),
-    row("(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102", "location": None}}),
+    row(
+        "(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102", "location": None}}
+    ),
     # "Otherwise, there is no effect and no changes are made to the stack."
     row("(5)", "DW_OP_call4 4", (), dies={"unit:4": {}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2", ("1", "2"), dies={"unit:4": {}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4", ("1",), dies={"unit:4": {"location": None}}),
-    row("(5)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4", "{32:r5 32:undefined}", dies={"unit:4": {}}),
+    row(
+        "(5)",
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4",
+        "{32:r5 32:undefined}",
+        dies={"unit:4": {}},
+    ),
 ]
 
 # Nothing but the operand of a call is needed to call: neither a value nor a location.
@@ -529,7 +661,9 @@ class Units:
     def __init__(self, **found):
         self.current = Unit(8, self)
         self.other = Unit(16, self)
-        self.locations = {(key.partition("_")[0], int(key.partition("_")[2])): code(ops) for key, ops in found.items()}
+        self.locations = {
+            (key.partition("_")[0], int(key.partition("_")[2])): code(ops) for key, ops in found.items()
+        }
 
 
 def code(ops):
@@ -547,7 +681,9 @@ def test_a_called_expression_is_evaluated_in_the_unit_that_contains_it():
     assert result("DW_OP_call_ref 4", info_4="DW_OP_const_type 1 0100").type.bit_size == 16
     assert result("DW_OP_call4 4", unit_4="DW_OP_const_type 1 01").type.bit_size == 8
     # ... and after the call it is the one of the call again
-    assert result("DW_OP_call_ref 4; DW_OP_const_type 1 01", info_4="DW_OP_const_type 1 0100").type.bit_size == 8
+    assert (
+        result("DW_OP_call_ref 4; DW_OP_const_type 1 01", info_4="DW_OP_const_type 1 0100").type.bit_size == 8
+    )
     assert isinstance(result("DW_OP_call_ref 4; DW_OP_const_type 1 0100", info_4="DW_OP_nop"), IllFormed)
 
 

@@ -92,7 +92,13 @@ CONSTANTS = [
     row("(2)", "DW_OP_const4u 0x1020304", "16909060", expr="0c04030201"),
     row("(2)", "DW_OP_const4u 0x1020304", "16909060", expr="0c01020304", byte_order="big"),
     row("(2)", "DW_OP_const8u 0x102030405060708", "72623859790382856", expr="0e0807060504030201"),
-    row("(2)", "DW_OP_const8u 0x102030405060708", "72623859790382856", expr="0e0102030405060708", byte_order="big"),
+    row(
+        "(2)",
+        "DW_OP_const8u 0x102030405060708",
+        "72623859790382856",
+        expr="0e0102030405060708",
+        byte_order="big",
+    ),
     row("(3)", "DW_OP_const2s -2", str(2**64 - 2), expr="0bfeff"),
     row("(3)", "DW_OP_const2s -2", str(2**64 - 2), expr="0bfffe", byte_order="big"),
     row("(3)", "DW_OP_const4s -2", str(2**64 - 2), expr="0dfffffffe", byte_order="big"),
@@ -101,11 +107,11 @@ CONSTANTS = [
     row("(4)", "DW_OP_constu 300", "300", expr="10ac02", byte_order="big"),
     row("(5)", "DW_OP_consts -300", str(2**64 - 300), expr="11d47d", byte_order="big"),
     # Padded LEB128 numbers are numbers (DWARF 5, 7.6).
-    row("(4)", "DW_OP_constu 1", "1", expr="10" "8100"),
-    row("(4)", "DW_OP_constu 1", "1", expr="10" "81" + "80" * 20 + "00"),
-    row("(5)", "DW_OP_consts -1", str(2**64 - 1), expr="11" "ff7f"),
+    row("(4)", "DW_OP_constu 1", "1", expr="108100"),
+    row("(4)", "DW_OP_constu 1", "1", expr="1081" + "80" * 20 + "00"),
+    row("(5)", "DW_OP_consts -1", str(2**64 - 1), expr="11ff7f"),
     row("(5)", "DW_OP_consts -1", str(2**64 - 1), expr="11" + "ff" * 20 + "7f"),
-    row("(5)", "DW_OP_consts 1", "1", expr="11" "8100"),
+    row("(5)", "DW_OP_consts 1", "1", expr="118100"),
 ]
 
 # "If V is larger than the generic type, then V is truncated to the generic type size and the low-order bits used."
@@ -127,7 +133,13 @@ TRUNCATION = [
         for size in SIZES
     ),
     *(
-        row("", "DW_OP_const8s -9223372036854775808", str(2**63 % 256**size), address_size=size, byte_order="big")
+        row(
+            "",
+            "DW_OP_const8s -9223372036854775808",
+            str(2**63 % 256**size),
+            address_size=size,
+            byte_order="big",
+        )
         for size in SIZES
     ),
 ]
@@ -148,7 +160,8 @@ CONSTX = [
 ]
 
 CONST_TYPE = [
-    # "The least significant TS bits of B are interpreted as a value V of the type D. It pushes the value V with the type D."
+    # "The least significant TS bits of B are interpreted as a value V of the type D. It pushes the value V with the
+    # type D."
     row("(7)", "DW_OP_const_type 1 ff", "-1:signed8"),
     row("(7)", "DW_OP_const_type 2 0201", "258:unsigned16"),
     row("(7)", "DW_OP_const_type 2 0102", "258:unsigned16", byte_order="big"),
@@ -159,7 +172,12 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 12 010002000300", "[1, 2, 3]:unsigned16x3"),
     row("(7)", "DW_OP_const_type 12 000100020003", "[1, 2, 3]:unsigned16x3", byte_order="big"),
     row("(7)", "DW_OP_const_type 8 0100000000000000ff00000000000000", f"{0xFF << 64 | 1}:unsigned128"),
-    row("(7)", "DW_OP_const_type 8 000000000000000100000000000000ff", f"{1 << 64 | 0xFF}:unsigned128", byte_order="big"),
+    row(
+        "(7)",
+        "DW_OP_const_type 8 000000000000000100000000000000ff",
+        f"{1 << 64 | 0xFF}:unsigned128",
+        byte_order="big",
+    ),
     row("(7)", f"DW_OP_const_type 9 {'ff' * 255}", f"{2**2040 - 1}:unsigned2040"),
     # ... "TS is the bit size of the type T": what lies above TS bits in B does not count
     row("(7)", "DW_OP_const_type 4 7f", "-1:signed7"),
@@ -176,13 +194,19 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 7 0000000000000000ff", f"{1 << 64}:unsigned65"),
     row("(7)", "DW_OP_const_type 7 ff0000000000000000", f"{1 << 64}:unsigned65", byte_order="big"),
     # The generic type has no part in it: neither its size nor its sign.
-    row("(7)", "DW_OP_const_type 8 ffffffffffffffffffffffffffffffff", f"{2**128 - 1}:unsigned128", address_size=1),
+    row(
+        "(7)",
+        "DW_OP_const_type 8 ffffffffffffffffffffffffffffffff",
+        f"{2**128 - 1}:unsigned128",
+        address_size=1,
+    ),
     row("(7)", "DW_OP_const_type 15 0000803f00000040; DW_OP_stack_value", "implicit 0000803f00000040"),
     # DR is an unsigned LEB128 integer.
-    row("(7)", "DW_OP_const_type 0x80 01000000", "1:signed32", expr="a48001" "04" "01000000"),
+    row("(7)", "DW_OP_const_type 0x80 01000000", "1:signed32", expr="a480010401000000"),
     row("(7)", "DW_OP_const_type 0xffffffffffffffff 01000000", "1:signed32"),
     row("(7)", "DW_OP_GNU_const_type 1 ff", "-1:signed8"),
-    # "The DWARF is ill-formed if D is not a DW_TAG_base_type debugging information entry in the current compilation unit"
+    # "The DWARF is ill-formed if D is not a DW_TAG_base_type debugging information entry in the current compilation
+    # unit"
     row("(7)", "DW_OP_const_type 0x99 01", "bad_type"),
     row("(7)", "DW_OP_const_type 0 01", "bad_type"),  # 0 is the generic type for DW_OP_convert alone
     row("(7)", "DW_OP_const_type 0xfffffffffffffffe 01", "bad_type"),
@@ -196,7 +220,9 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 3 0000803f00000000", "bad_size"),
     row("(7)", "DW_OP_const_type 4 0x", "bad_size"),
     row("(7)", "DW_OP_const_type 6 ffffffff", "bad_size"),
-    row("(7)", "DW_OP_const_type 6 ffffffffff000000", "bad_size"),  # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
+    row(
+        "(7)", "DW_OP_const_type 6 ffffffffff000000", "bad_size"
+    ),  # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
     row("(7)", "DW_OP_const_type 7 0000000000000000", "bad_size"),
     row("(7)", "DW_OP_const_type 12 0100", "bad_size"),  # one element is not the vector
     row("(7)", f"DW_OP_const_type 10 {'ff' * 255}", "bad_size"),  # no operand can be that long
@@ -216,13 +242,19 @@ LANE = [
     row("(8)", "DW_OP_LLVM_push_lane", [str(lane) for lane in range(32)], target="amdgcn-gfx1100-wave32"),
     row("(8)", "DW_OP_push_lane", "5", lane=5, lane_count=64, dialect="dwarf6", rules="dwarf6"),
     row("(8)", "DW_OP_LLVM_push_lane", "lane"),
-    # "The value must be greater than or equal to 0 and less than the value of the DW_AT_LLVM_lanes attribute, otherwise the
-    # DWARF expression is ill-formed."
+    # "The value must be greater than or equal to 0 and less than the value of the DW_AT_LLVM_lanes attribute,
+    # otherwise the DWARF expression is ill-formed."
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=64, lane_count=64),
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=1, lane_count=1),
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=1),
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=32, target="amdgcn-gfx1100-wave32"),
-    row("(8)", "DW_OP_LLVM_push_lane", ["0", "bad_operand", "1", "bad_operand"], lanes=[0, 2, 1, 7], lane_count=2),
+    row(
+        "(8)",
+        "DW_OP_LLVM_push_lane",
+        ["0", "bad_operand", "1", "bad_operand"],
+        lanes=[0, 2, 1, 7],
+        lane_count=2,
+    ),
 ]
 
 ITERATION = [
@@ -230,7 +262,14 @@ ITERATION = [
     row("(9)", "DW_OP_LLVM_push_iteration", "0", iteration=0),
     row("(9)", "DW_OP_LLVM_push_iteration", "0", iteration=0, iterations=1),
     row("(9)", "DW_OP_LLVM_push_iteration", "7", iteration=7, iterations=8),
-    row("(9)", "DW_OP_LLVM_push_iteration; DW_OP_LLVM_push_lane; DW_OP_plus", ["3", "4"], iteration=3, iterations=4, lane_count=2),
+    row(
+        "(9)",
+        "DW_OP_LLVM_push_iteration; DW_OP_LLVM_push_lane; DW_OP_plus",
+        ["3", "4"],
+        iteration=3,
+        iterations=4,
+        lane_count=2,
+    ),
     row("(9)", "DW_OP_LLVM_push_iteration", "iteration"),
     row("(9)", "DW_OP_LLVM_push_iteration", "iteration", lane=3, lane_count=8),
     # "The value must be greater than or equal to 0 and less than the value of the DW_AT_LLVM_iterations attribute,

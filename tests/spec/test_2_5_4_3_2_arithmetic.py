@@ -96,9 +96,11 @@ def rows(text):
             yield Case(clause, ops, f"{expected}{suffix}" if is_number else expected, **case)
 
 
-# "interprets it as a signed value and pushes its absolute value. If the absolute value cannot be represented, the result
-# is undefined": then it wraps around. Open: the standard says "signed" of all types; the encoding of a base type decides.
-ABS = [*rows("""
+# "interprets it as a signed value and pushes its absolute value. If the absolute value cannot be represented, the
+# result is undefined": then it wraps around. Open: the standard says "signed" of all types; the encoding of a base
+# type decides.
+ABS = [
+    *rows("""
     abs generic64  5                      -> 5
     abs generic64  -5                     -> 5
     abs generic64  0                      -> 0
@@ -125,9 +127,11 @@ ABS = [*rows("""
     abs float16    -inf                   -> inf
     abs float64    nan                    -> nan
     abs bfloat1616 -2                     -> 2.0
-""")]
+""")
+]
 
-BITWISE = [*rows("""
+BITWISE = [
+    *rows("""
     and generic64   0xff00ff00ff00ff00 0x0ff00ff00ff00ff0 -> 1080880403494997760
     and generic16   0x1ffff 0xfff0                        -> 65520
     and signed8     -2 0x7f                               -> 126
@@ -152,10 +156,12 @@ BITWISE = [*rows("""
     not signed65    0                                     -> -1
     not unsigned128 0                                     -> 340282366920938463463374607431768211455
     not boolean8    1                                     -> 254
-""")]
+""")
+]
 
 # "Operations do not cause an exception on overflow": the result is taken modulo 2 to the power of the size.
-SUMS = [*rows("""
+SUMS = [
+    *rows("""
     plus  generic64   0xffffffffffffffff 1      -> 0
     plus  generic64   0x7fffffffffffffff 1      -> 9223372036854775808
     plus  generic8    0xff 2                    -> 1
@@ -218,7 +224,7 @@ SUMS = [*rows("""
     neg   generic64   0                         -> 0
     neg   generic8    0x80                      -> 128
     neg   generic16   1                         -> 65535
-    neg   signed8     -128                      -> -128    # "If the negation cannot be represented, the result is undefined."
+    neg   signed8     -128                      -> -128    # it "cannot be represented": it wraps around
     neg   signed8     5                         -> -5
     neg   unsigned8   5                         -> 251
     neg   signed1     -1                        -> -1
@@ -229,12 +235,14 @@ SUMS = [*rows("""
     neg   float32     inf                       -> -inf
     neg   float16     1.5                       -> -1.5
     neg   bfloat1616  -3                        -> 3.0
-""")]
+""")
+]
 
 # "divides the former second entry by the former top of the stack using signed division".
 # Open: so it is for the generic type, and the encoding of a base type decides; ``INT_MIN / -1`` wraps around; a float
 # is divided by zero as IEEE 754 has it, an integer is not.
-QUOTIENTS = [*rows("""
+QUOTIENTS = [
+    *rows("""
     div generic64   7 2                       -> 3
     div generic64   -7 2                      -> 18446744073709551613
     div generic64   7 -2                      -> 18446744073709551613
@@ -279,11 +287,13 @@ QUOTIENTS = [*rows("""
     div unsigned128 1 0                       -> division_by_zero
     div boolean8    1 0                       -> division_by_zero
     div address64   1 0                       -> division_by_zero
-""")]
+""")
+]
 
 # "former second stack entry modulo the former top of the stack". Open: unsigned for the generic type, as "addressing
 # arithmetic" is; a signed remainder has the sign of the dividend.
-REMAINDERS = [*rows("""
+REMAINDERS = [
+    *rows("""
     mod generic64   7 3                       -> 1
     mod generic64   -1 10                     -> 5
     mod generic64   -7 3                      -> 0
@@ -304,10 +314,12 @@ REMAINDERS = [*rows("""
     mod float64     1 1                       -> integral_type_required
     mod float32     1 0                       -> integral_type_required
     mod bfloat1616  1 1                       -> integral_type_required
-""")]
+""")
+]
 
 # "adds it to the unsigned LEB128 constant operand interpreted as the same type as the operand popped".
-UCONST = [*rows("""
+UCONST = [
+    *rows("""
     plus_uconst generic64   1 4                     -> 5
     plus_uconst generic64   -1 1                    -> 0
     plus_uconst generic64   0 0xffffffffffffffff    -> 18446744073709551615
@@ -326,12 +338,14 @@ UCONST = [*rows("""
     plus_uconst bfloat1616  1.5 2                   -> integral_type_required
     plus_uconst address64   1 2                     -> integral_type_required
     plus_uconst UTF32       1 2                     -> integral_type_required
-""")]
+""")
+]
 
-# "left (filling with zero bits)", "right logically (filling with zero bits)", "right arithmetically (divide the magnitude
-# by 2, keep the same sign for the result)"; the type plays no part but by its size.
-# Open: a count of the size or more shifts everything out, and a count has no sign.
-SHIFTS = [*rows("""
+# "left (filling with zero bits)", "right logically (filling with zero bits)", "right arithmetically (divide the
+# magnitude by 2, keep the same sign for the result)"; the type plays no part but by its size. Open: a count of the
+# size or more shifts everything out, and a count has no sign.
+SHIFTS = [
+    *rows("""
     shl  generic64   1 0                      -> 1
     shl  generic64   1 63                     -> 9223372036854775808
     shl  generic64   1 64                     -> 0
@@ -394,10 +408,11 @@ SHIFTS = [*rows("""
     shra unsigned33  0x100000000 1            -> 6442450944
     shra signed65    -18446744073709551616 64 -> -1
     shra signed128   -170141183460469231731687303715884105728 126 -> -2
-""")]
+""")
+]
 
-# "Operations other than DW_OP_abs, DW_OP_div, DW_OP_minus, DW_OP_mul, DW_OP_neg and DW_OP_plus require integral types of
-# the operand": floats, addresses and characters of UTF are none.
+# "Operations other than DW_OP_abs, DW_OP_div, DW_OP_minus, DW_OP_mul, DW_OP_neg and DW_OP_plus require integral types
+# of the operand": floats, addresses and characters of UTF are none.
 NOT_INTEGRAL = [
     case
     for kind in ("float16", "float32", "float64", "bfloat1616", "address64", "UTF32")
@@ -410,7 +425,8 @@ NO_ARITHMETIC = [
     *(
         Case(
             f"DWARF 5, 2.5.1.4 ({NUMBERS[operation]})",
-            f"DW_OP_const_type {OFFSETS[kind]} {'01' * size}; {'DW_OP_dup; ' if operation in TWO else ''}DW_OP_{operation}",
+            f"DW_OP_const_type {OFFSETS[kind]} {'01' * size}; "
+            f"{'DW_OP_dup; ' if operation in TWO else ''}DW_OP_{operation}",
             "unsupported_type_operation",
             rules="amd",
             base_types=TYPES,
@@ -428,10 +444,14 @@ NO_ARITHMETIC = [
 
 
 def generic(number, ops, expected, **case):
-    return Case(f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
+    return Case(
+        f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case}
+    )
 
 
-SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64"))
+SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (
+    OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64")
+)
 
 # "Operands of an operation with two operands must have the same type, either the same base type or the generic type."
 TYPE_MISMATCH = [
@@ -440,7 +460,11 @@ TYPE_MISMATCH = [
         for one in TWO
     ),
     *(
-        generic(NUMBERS[one], f"DW_OP_const_type {SIGNED8} 01; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}", "type_mismatch")
+        generic(
+            NUMBERS[one],
+            f"DW_OP_const_type {SIGNED8} 01; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}",
+            "type_mismatch",
+        )
         for one in TWO
     ),
     *(
@@ -452,7 +476,11 @@ TYPE_MISMATCH = [
         f"DW_OP_const_type {FLOAT32} 00000000; DW_OP_const_type {FLOAT64} 0000000000000000; DW_OP_plus",
         "type_mismatch",
     ),
-    generic(10, f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus", "type_mismatch"),
+    generic(
+        10,
+        f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus",
+        "type_mismatch",
+    ),
     generic(
         10,
         f"DW_OP_const_type {OFFSETS['signed_char8']} 01; DW_OP_const_type {SIGNED8} 01; DW_OP_plus",
@@ -482,7 +510,11 @@ ENTRIES = [
     generic(11, "DW_OP_addr 0x10; DW_OP_plus_uconst 4", "20"),
     generic(4, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_minus", str(2**64 - 16)),
     # ... and so are not of the same type as a value of a base type.
-    generic(10, f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus", "type_mismatch"),
+    generic(
+        10,
+        f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus",
+        "type_mismatch",
+    ),
     # What lies below the operands stays.
     generic(10, "DW_OP_lit9; DW_OP_lit1; DW_OP_lit2; DW_OP_plus", ("9", "3")),
     generic(7, "DW_OP_lit9; DW_OP_lit1; DW_OP_neg; DW_OP_neg", ("9", "1")),
@@ -492,11 +524,28 @@ ENTRIES = [
 LANES = [
     generic(10, "DW_OP_LLVM_push_lane; DW_OP_lit10; DW_OP_plus", ["10", "11", "12"], lane_count=3),
     generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", str(2**64 - 1)], lane_count=3),
-    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", "16777215"], lane_count=3, address_size=3),
-    generic(12, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_const1u 31; DW_OP_mul; DW_OP_shl", ["1", "2147483648", "4611686018427387904", "0"], lane_count=4),
-    generic(3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4),
-    generic(5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4),
-    generic(1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4),
+    generic(
+        4,
+        "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus",
+        ["1", "0", "16777215"],
+        lane_count=3,
+        address_size=3,
+    ),
+    generic(
+        12,
+        "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_const1u 31; DW_OP_mul; DW_OP_shl",
+        ["1", "2147483648", "4611686018427387904", "0"],
+        lane_count=4,
+    ),
+    generic(
+        3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4
+    ),
+    generic(
+        5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4
+    ),
+    generic(
+        1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4
+    ),
     generic(8, "DW_OP_LLVM_push_lane; DW_OP_not", ["255", "254"], lane_count=2, address_size=1),
     generic(
         10,

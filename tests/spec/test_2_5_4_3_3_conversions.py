@@ -75,7 +75,9 @@ def rows(text):
         operation, source, word = before.split()
         target, *expected = after.split(None, 1)
         clause = f"DWARF 5, 2.5.1.6 ({NUMBERS[operation]})"
-        address_size = next((int(kind[7:]) // 8 for kind in (source, target) if kind.startswith("generic")), 8)
+        address_size = next(
+            (int(kind[7:]) // 8 for kind in (source, target) if kind.startswith("generic")), 8
+        )
         offset = 0 if target.startswith("generic") else OFFSETS[target]
         for order in ("little", "big"):
             result = expected[0].strip()
@@ -93,7 +95,8 @@ def rows(text):
 
 
 # "converts it to a different type": the number stays if the type has it; of integers the low bits stay.
-INTEGERS = [*rows("""
+INTEGERS = [
+    *rows("""
     convert signed8    -1                    -> signed16     -1
     convert signed8    -1                    -> signed64     -1
     convert signed8    -1                    -> signed128    -1
@@ -148,16 +151,18 @@ INTEGERS = [*rows("""
     convert generic64  -1                    -> signed64     -1
     convert generic64  -1                    -> signed8      -1
     convert generic64  0x1ff                 -> unsigned8    255
-    convert generic64  -1                    -> unsigned2048 18446744073709551615   # open: the generic type is extended with zeros
+    convert generic64  -1                    -> unsigned2048 18446744073709551615   # open: with zeros
     convert generic64  -1                    -> signed128    18446744073709551615
     convert generic8   -1                    -> signed16     255
     convert generic24  -1                    -> signed32     16777215
     convert generic32  -1                    -> unsigned64   4294967295
     convert generic64  7                     -> generic64    7
-""")]
+""")
+]
 
 # An integer becomes the nearest number of the format; halfway between two it is the even one.
-TO_FLOATS = [*rows("""
+TO_FLOATS = [
+    *rows("""
     convert signed8    -3                    -> float64    -3.0
     convert unsigned8  255                   -> float16    255.0
     convert boolean8   1                     -> float32    1.0
@@ -190,10 +195,12 @@ TO_FLOATS = [*rows("""
     convert signed65   -18446744073709551616 -> float64    -1.8446744073709552e+19
     convert unsigned1  1                     -> float64    1.0
     convert signed1    1                     -> float64    -1.0
-""")]
+""")
+]
 
 # A float is cut off towards zero. Open: what does not fit becomes the nearest number that does, NaN becomes 0.
-FROM_FLOATS = [*rows("""
+FROM_FLOATS = [
+    *rows("""
     convert float64    1.9                   -> signed8      1
     convert float64    -1.9                  -> signed8      -1
     convert float64    0.9                   -> unsigned8    0
@@ -221,9 +228,11 @@ FROM_FLOATS = [*rows("""
     convert float16    -2.5                  -> signed7      -2
     convert bfloat1616 3.984375              -> unsigned1    1
     convert float64    1.5                   -> boolean8     1
-""")]
+""")
+]
 
-BETWEEN_FLOATS = [*rows("""
+BETWEEN_FLOATS = [
+    *rows("""
     convert float32    0.5                   -> float64    0.5
     convert float32    0.1                   -> float64    0.10000000149011612
     convert float64    0.1                   -> float32    0.10000000149011612
@@ -255,10 +264,12 @@ BETWEEN_FLOATS = [*rows("""
     convert float64    nan                   -> bfloat1616 nan
     convert float64    -0.0                  -> bfloat1616 -0.0
     convert float32    1.5                   -> float32    1.5
-""")]
+""")
+]
 
 # "reinterprets the bits in its value as a value of a different type".
-REINTERPRETED = [*rows("""
+REINTERPRETED = [
+    *rows("""
     reinterpret signed8    -1                  -> unsigned8    255
     reinterpret unsigned8  200                 -> signed8      -56
     reinterpret signed8    65                  -> UTF8         65
@@ -287,10 +298,12 @@ REINTERPRETED = [*rows("""
     reinterpret signed7    -1                  -> unsigned7    127
     reinterpret signed128  -1                  -> unsigned128  340282366920938463463374607431768211455
     reinterpret signed32   1                   -> signed32     1
-""")]
+""")
+]
 
 # "The type of the operand and result type must have the same size in bits."
-SIZES = [*rows("""
+SIZES = [
+    *rows("""
     reinterpret signed8    1                   -> signed16     bad_size
     reinterpret signed16   1                   -> signed8      bad_size
     reinterpret signed8    1                   -> signed7      bad_size    # the same bytes are not enough
@@ -304,27 +317,51 @@ SIZES = [*rows("""
     reinterpret generic64  1                   -> unsigned8x2  bad_size
     reinterpret unsigned8  1                   -> unsigned8x2  bad_size
     reinterpret signed128  1                   -> signed2048   bad_size
-""")]
+""")
+]
 
 
 def row(number, ops, expected, **case):
-    return Case(f"DWARF 5, 2.5.1.6 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
+    return Case(
+        f"DWARF 5, 2.5.1.6 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case}
+    )
 
 
-U8X2, U8X4, F32X2, F16X4 = (OFFSETS[kind] for kind in ("unsigned8x2", "unsigned8x4", "float32x2", "float16x4"))
+U8X2, U8X4, F32X2, F16X4 = (
+    OFFSETS[kind] for kind in ("unsigned8x2", "unsigned8x4", "float32x2", "float16x4")
+)
 
 VECTORS = [
     # Vectors have bits, but no conversion: the standard defines none.
     row(2, f"DW_OP_const_type {OFFSETS['unsigned16']} 0102; DW_OP_reinterpret {U8X2}", "[1, 2]:unsigned8x2"),
     row(2, f"DW_OP_const_type {U8X2} 0102; DW_OP_reinterpret {OFFSETS['unsigned16']}", "513:unsigned16"),
-    row(2, f"DW_OP_const_type {U8X2} 0102; DW_OP_reinterpret {OFFSETS['unsigned16']}", "258:unsigned16", byte_order="big"),
+    row(
+        2,
+        f"DW_OP_const_type {U8X2} 0102; DW_OP_reinterpret {OFFSETS['unsigned16']}",
+        "258:unsigned16",
+        byte_order="big",
+    ),
     row(2, f"DW_OP_const_type {U8X2} 0102; DW_OP_reinterpret 0", "513", address_size=2),
     row(2, f"DW_OP_const4u 0x04030201; DW_OP_reinterpret {U8X4}", "[1, 2, 3, 4]:unsigned8x4", address_size=4),
-    row(2, f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_reinterpret {F16X4}", "[0.0, 1.875, 0.0, 2.0]:float16x4"),
-    row(2, f"DW_OP_const_type {OFFSETS['float80']} {'01' * 10}; DW_OP_reinterpret {OFFSETS['unsigned80']}", f"{int('01' * 10, 16)}:unsigned80"),
+    row(
+        2,
+        f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_reinterpret {F16X4}",
+        "[0.0, 1.875, 0.0, 2.0]:float16x4",
+    ),
+    row(
+        2,
+        f"DW_OP_const_type {OFFSETS['float80']} {'01' * 10}; DW_OP_reinterpret {OFFSETS['unsigned80']}",
+        f"{int('01' * 10, 16)}:unsigned80",
+    ),
     row(2, f"DW_OP_const_type {OFFSETS['complex_float64']} 0100000000000000; DW_OP_reinterpret 0", "1"),
-    row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {U8X2}", "[1, 2]:unsigned8x2"),  # no conversion at all
-    row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {OFFSETS['unsigned16']}", "unsupported_type_operation"),
+    row(
+        1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {U8X2}", "[1, 2]:unsigned8x2"
+    ),  # no conversion at all
+    row(
+        1,
+        f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {OFFSETS['unsigned16']}",
+        "unsupported_type_operation",
+    ),
     row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert 0", "unsupported_type_operation"),
     row(1, f"DW_OP_lit1; DW_OP_convert {U8X2}", "unsupported_type_operation"),
     row(1, f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_convert {F16X4}", "unsupported_type_operation"),
@@ -345,7 +382,9 @@ OPERANDS = [
     row(2, "DW_OP_lit1; DW_OP_reinterpret 0x99", "bad_type"),
     row(1, "DW_OP_lit1; DW_OP_convert 0xffffffffffffffff", "bad_type"),
     row(2, "DW_OP_lit1; DW_OP_reinterpret 0xffffffffffffffff", "bad_type"),
-    row(1, "DW_OP_lit1; DW_OP_convert 1", "bad_type", base_types={"1": {"encoding": "signed", "byte_size": 0}}),
+    row(
+        1, "DW_OP_lit1; DW_OP_convert 1", "bad_type", base_types={"1": {"encoding": "signed", "byte_size": 0}}
+    ),
     # "pops the top stack entry": a value
     row(1, f"DW_OP_lit9; DW_OP_lit1; DW_OP_convert {OFFSETS['signed8']}", ("9", "1:signed8")),
     row(1, f"DW_OP_addr 0x10; DW_OP_convert {OFFSETS['signed8']}", "16:signed8"),
@@ -360,10 +399,30 @@ OPERANDS = [
     row(1, f"DW_OP_const1s -1; DW_OP_GNU_convert {OFFSETS['signed8']}", "-1:signed8"),
     row(2, f"DW_OP_const1s -1; DW_OP_GNU_reinterpret {OFFSETS['signed64']}", "-1:signed64"),
     # Values that differ from lane to lane.
-    row(1, f"DW_OP_LLVM_push_lane; DW_OP_neg; DW_OP_convert {OFFSETS['signed8']}", ["0:signed8", "-1:signed8"], lane_count=2),
-    row(1, f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['float16']}", ["0.0:float16", "1.0:float16"], lane_count=2),
-    row(1, f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['unsigned128']}", ["0:unsigned128", "1:unsigned128"], lane_count=2),
-    row(2, f"DW_OP_LLVM_push_lane; DW_OP_neg; DW_OP_reinterpret {OFFSETS['signed64']}", ["0:signed64", "-1:signed64"], lane_count=2),
+    row(
+        1,
+        f"DW_OP_LLVM_push_lane; DW_OP_neg; DW_OP_convert {OFFSETS['signed8']}",
+        ["0:signed8", "-1:signed8"],
+        lane_count=2,
+    ),
+    row(
+        1,
+        f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['float16']}",
+        ["0.0:float16", "1.0:float16"],
+        lane_count=2,
+    ),
+    row(
+        1,
+        f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['unsigned128']}",
+        ["0:unsigned128", "1:unsigned128"],
+        lane_count=2,
+    ),
+    row(
+        2,
+        f"DW_OP_LLVM_push_lane; DW_OP_neg; DW_OP_reinterpret {OFFSETS['signed64']}",
+        ["0:signed64", "-1:signed64"],
+        lane_count=2,
+    ),
 ]
 
 test_integers = table(INTEGERS)

@@ -126,6 +126,8 @@ SEVERAL_MATCHES = [
     pointing("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1004 | r5+32", displacement=4),
     # It is a union: a single location description that two entries give is one.
     calling("DW_OP_reg5", "DW_OP_reg5", expected="r5"),
+    calling("", "DW_OP_LLVM_undefined", "DW_OP_lit1; DW_OP_drop", expected="undefined"),
+    calling("", "DW_OP_LLVM_undefined", "DW_OP_lit1; DW_OP_drop", expected="undefined", address_size=4),
     calling(
         "DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_regx 5", "DW_OP_addr 0x1000", expected="r5 | mem 0x1000"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
@@ -34,30 +34,32 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
 
 
 def _too_large(size: int, left: int, spec: str) -> IllFormed:
-    message = f"a part of {size} bits is larger than the {left} bits that its storage has left"
+    message = f"a part of {shown(size)} bits is larger than the {left} bits that its storage has left"
     return IllFormed("bad_piece", message, spec=spec)
 
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """The part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
+    if ev.rules.part_beyond_storage == "undefined":
+        available = max(0, min(_available(place, size, bit_offset) for place in location.places))
+        if available < size:
+            beyond = Part(UNDEFINED, size - available)
+            return (*_parts(ev, location, available, bit_offset), beyond) if available else (beyond,)
     if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
         location = Location(
             tuple(_from_least_significant(place, size, bit_offset) for place in location.places)
         )
     elif bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
-    if ev.rules.part_beyond_storage == "undefined":
-        available = min(_available(place, size) for place in location.places)
-        if available < size:
-            return (Part(location, available), Part(UNDEFINED, size - available))
     _check_fits(location, size, _SPEC)
     return (Part(location, size),)
 
 
-def _available(place: SingleLocation, size: int) -> int:
+def _available(place: SingleLocation, size: int, bit_offset: int) -> int:
+    """How many of the bits of a part there are."""
     if type(place.storage) is Undefined:
         return size
-    return max(0, min(size, place.storage.bit_size - uniform(place.bit_offset)))
+    return min(size, place.storage.bit_size - uniform(place.bit_offset) - bit_offset)
 
 
 def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -> SingleLocation:
@@ -72,7 +74,9 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
     if end <= 0:
         message = f"the bit offset {bit_offset} is outside the storage of {storage.bit_size} bits"
         raise EvaluationError("offset_out_of_storage", message, spec="DWARF 5, 2.6.1.2 (2)")
-    return SingleLocation(storage, max(0, end - size))
+    if end < size:
+        raise _too_large(size, end, "DWARF 5, 2.6.1.2 (2)")
+    return SingleLocation(storage, end - size)
 
 
 # --- Pieces -------------------------------------------------------------------------------------------------------
@@ -129,9 +133,17 @@ def _part_location(ev: Evaluation) -> Location:
     top = ev.stack[-1]
     found = convert.to_location(ev, top)
     if found is None:
-        message = f"a piece is part of a location description, found {convert.describe(top)}"
         hint = "DW_OP_stack_value makes an implicit location of a value" if type(top) is Value else None
-        raise IllFormed("wrong_kind", message, spec="A.2.5.4.4.6 (1)", hint=hint)
+        convert.refuse_entry(
+            ev,
+            top,
+            lambda entry: IllFormed(
+                "wrong_kind",
+                f"a piece is part of a location description, found {entry}",
+                spec="A.2.5.4.4.6 (1)",
+                hint=hint,
+            ),
+        )
     return found
 
 
@@ -266,11 +278,13 @@ def _overlay(
     bit_size = uniform_number(size) * unit
     spec = "A.2.5.4.4.6 (7)"
     if bit_offset < 0 or bit_size < 0:
-        message = f"the overlay offset ({bit_offset} bits) and size ({bit_size} bits) must not be negative"
+        message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)}: neither must be negative"
         raise IllFormed("bad_operand", message, spec=spec)
     rest = min(_remaining(ev, place) for place in base.places)
     if rest < bit_offset + bit_size:
-        message = f"an overlay of {bit_size} bits at {bit_offset} reaches past the {rest} bits that the base has left"
+        message = (
+            f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)} exceeds the {rest} bits of the base"
+        )
         raise IllFormed("bad_piece", message, spec=spec)
     if bit_size == 0:
         return base
@@ -291,11 +305,14 @@ def uniform_number(value: Value) -> int:
     return int(value.select(0).displacement())
 
 
+def _size(ev: Evaluation, place: SingleLocation) -> int:
+    """The size of a storage; what has none is taken to be as large as a composite may be."""
+    return ev.target.max_storage_bits() if type(place.storage) is Undefined else place.storage.bit_size
+
+
 def _remaining(ev: Evaluation, place: SingleLocation) -> int:
-    """*rbss*: the bits from the position on. What has no size is taken to be as large as a composite may be."""
-    if type(place.storage) is Undefined:
-        return ev.target.max_storage_bits() - uniform(place.bit_offset)
-    return place.storage.bit_size - uniform(place.bit_offset)
+    """*rbss*: how many bits there are from the position on."""
+    return _size(ev, place) - uniform(place.bit_offset)
 
 
 def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
@@ -319,21 +336,22 @@ def _overlaid(
     ev: Evaluation, place: SingleLocation, top: Location, bit_offset: int, bit_size: int, spec: str
 ) -> SingleLocation:
     storage = place.storage
+    size = _size(ev, place)
     position = uniform(place.bit_offset)
     start = position + bit_offset
     stop = start + bit_size
     if start < 0:
-        message = f"the overlay begins {-start} bits before the base storage"
+        message = f"the overlay begins {shown(-start)} bits before the base storage"
         raise IllFormed("bad_operand", message, spec=spec)
-    if bit_size == 0 and start <= storage.bit_size:
+    if bit_size == 0 and start <= size:
         return place
     parts = []
     if start:
-        parts.append(Part(locations.at(storage), min(start, storage.bit_size)))
-    if start > storage.bit_size:
-        parts.append(Part(UNDEFINED, start - storage.bit_size))
+        parts.append(Part(locations.at(storage), min(start, size)))
+    if start > size:
+        parts.append(Part(UNDEFINED, start - size))
     parts.append(Part(top, bit_size))
-    if stop < storage.bit_size:
-        parts.append(Part(locations.at(storage, stop), storage.bit_size - stop))
+    if stop < size:
+        parts.append(Part(locations.at(storage, stop), size - stop))
     kept = tuple(part for part in parts if part.total)
     return SingleLocation(convert.composite(ev, locations.EMPTY, kept), position)

@@ -46,10 +46,12 @@ def stack_value(ev: Evaluation) -> None:
         return
     value = convert.to_value(ev, entry)
     if value is None:
-        incomplete = type(entry) is locations.IncompleteComposite
-        message = f"a value is needed, found {convert.describe(entry)}"
-        kind = "incomplete_composite" if incomplete else "wrong_kind"
-        raise IllFormed(kind, message, spec="A.2.5.4.4.5 (2)")
+        kind = "incomplete_composite" if type(entry) is locations.IncompleteComposite else "wrong_kind"
+        convert.refuse_entry(
+            ev,
+            entry,
+            lambda found: IllFormed(kind, f"a value is needed, found {found}", spec="A.2.5.4.4.5 (2)"),
+        )
     ev.stack[-1] = convert.implicit(ev, value)
 
 

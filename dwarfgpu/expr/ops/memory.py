@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import IllFormed, MissingContext, Unsupported
+from dwarfgpu.errors import IllFormed, MissingContext, Unsupported, shown
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.convert import describe, memory, moved, pointed_to, pointer_misuse, to_value
+from dwarfgpu.expr.convert import memory, moved, pointed_to, pointer_misuse, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.ops.special_values import dereference
@@ -51,7 +51,7 @@ def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
     number = uniform(identifier.bits)
     space = ev.target.space(number)
     if space is None:
-        message = f"{number} is not an address space of {ev.target.name}"
+        message = f"{shown(number)} is not an address space of {ev.target.name}"
         raise IllFormed("bad_address_space", message, spec=spec)
     return space
 
@@ -98,8 +98,12 @@ def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Loca
     address = to_value(ev, entry)
     if address is None or not address.type.is_integral:
         kind = "wrong_kind" if address is None else "integral_type_required"
-        message = f"an address is an integral value, found {describe(entry)}"
-        raise IllFormed(kind, message, spec="A.2.5.4.4.3 (3)")
+        spec = "A.2.5.4.4.3 (3)"
+        refuse_entry(
+            ev,
+            entry,
+            lambda found: IllFormed(kind, f"an address is an integral value, found {found}", spec=spec),
+        )
     return at_address(ev, space, address.bits)
 
 

@@ -8,13 +8,14 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import types
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.convert import block_stream, describe, evaluate_location, pointer_misuse
+from dwarfgpu.expr.convert import block_stream, evaluate_location, pointer_misuse
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.locations import Location, may_hold_pointer
 from dwarfgpu.expr.table import equivalent, operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.targets.target import Register as TargetRegister
@@ -138,17 +139,19 @@ def entry_value(ev: Evaluation, block: bytes) -> Value:
         return known
     expression = decode(block, ev.expression.dialect, ev.expression.form, section=ev.expression.section)
     caller = frame.caller()
+    last: list[Step] = []
+
+    def executed(_ev: Evaluation, _expression: object, step: Step, *_stacks: object) -> None:
+        last[:] = [step]
+
     changes = {"frame": caller, "object": None, "initial_stack": (), "result_kind": None}
-    result = ev.evaluate(expression, pc=getattr(caller, "pc", None), **changes)
+    result = ev.evaluate(expression, executed, pc=getattr(caller, "pc", None), **changes)
     if type(result) is Value:
         return result
-    last = expression.instructions[-1].operation.name if expression.instructions else ""
-    if type(result) is Location and last.startswith("DW_OP_reg") and last != "DW_OP_regval_type":
-        register = _register_of(ev, expression.code[-2].operands[-1])
+    if type(result) is Location and last and last[0].operation.name == "DW_OP_regx":
+        register = _register_of(ev, last[0].operands[-1])
         return Value(register, ev.read(result, register.bit_size))
-    message = (
-        f"the expression of an entry value must give a value or name a register, it gives {describe(result)}"
-    )
+    message = "the expression of an entry value must give a value, or end with the name of a register"
     raise IllFormed("bad_result_kind", message, spec="A.2.5.4.3.4 (8)")
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.locations import at
-from dwarfgpu.expr.storages import Undefined
+from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.expr.table import operation
 
 if TYPE_CHECKING:
@@ -16,6 +15,6 @@ if TYPE_CHECKING:
 @operation(
     "DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", since="LLVM", aliases=("DW_OP_undefined",)
 )
-def undefined(ev: Evaluation) -> Location:
+def undefined(_ev: Evaluation) -> Location:
     """Push the undefined location."""
-    return at(Undefined(ev.target.max_storage_bits()))
+    return UNDEFINED

@@ -1,0 +1,229 @@
+"""``dwarfgpu ls``, ``info``, ``kernels`` and ``lists``: what is in a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cli.registry import Command, argument
+from dwarfgpu.cli.session import BAD_FILE, OK, read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.cli.session import Session
+    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.program.codeobject import CodeObject
+
+MAX_REPORTED = 20
+
+FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or -")
+
+
+def _source(name: str) -> str | bytes:
+    """What to open: a name, or what standard input holds."""
+    return sys.stdin.buffer.read() if name == "-" else name
+
+
+def _open(name: str) -> CodeObject:
+    from dwarfgpu.program import codeobject
+
+    return codeobject.opened(_source(name))
+
+
+def _report(session: Session, problems: Iterable[DwarfGpuError]) -> int:
+    """Show what was found broken beside the data; return the exit status for it."""
+    shown = list(problems)
+    statuses = [session.report(error) for error in shown[:MAX_REPORTED]]
+    if len(shown) > MAX_REPORTED:
+        session.err.write(f"dwarfgpu: error: and {len(shown) - MAX_REPORTED} more, which --json has\n")
+    return max(statuses, default=OK)
+
+
+# --- ls -----------------------------------------------------------------------------------------------------------
+
+
+def _ls(session: Session, options: Any) -> int:
+    from dwarfgpu.program import codeobject
+    from dwarfgpu.render import files as render
+
+    found = codeobject.list_contents(_source(options.file))
+    if session.as_lines:
+        for entry in found.entries:
+            session.print_json({"file": found.name, **render.entry_json(entry)})
+    elif session.as_json:
+        session.print_json(render.contents_json(found))
+    else:
+        for line in render.contents_text(found, session.style):
+            session.print(line)
+    return _report(session, found.problems)
+
+
+# --- info ---------------------------------------------------------------------------------------------------------
+
+
+def _info(session: Session, options: Any) -> int:
+    file = _open(options.file)
+    if options.pc or options.name:
+        return _look_up(session, file, options)
+    from dwarfgpu.program import filesummary
+    from dwarfgpu.render import files as render
+
+    found = filesummary.summary(file)
+    if session.wants_json:
+        session.print_json(render.summary_json(found, units=options.units))
+    else:
+        for line in render.summary_text(found, session.style, units=options.units):
+            session.print(line)
+    return _report(session, found.problems)
+
+
+def _look_up(session: Session, file: CodeObject, options: Any) -> int:
+    from dwarfgpu.program import codelookup
+    from dwarfgpu.program.codeobject import NotFound
+    from dwarfgpu.render import files as render
+
+    addresses: list[Any] = []
+    names: list[Any] = []
+    errors: list[DwarfGpuError] = []
+    for text in options.pc or ():
+        try:
+            addresses.append(codelookup.at_address(file, codelookup.parse_address(file, text)))
+        except NotFound as error:
+            errors.append(error)
+    for name in options.name or ():
+        try:
+            names += codelookup.named(file, name)
+        except NotFound as error:
+            errors.append(error)
+    documents = [render.address_json(each) for each in addresses]
+    named = [render.named_json(each) for each in names]
+    if session.as_lines:
+        for document in (*documents, *named):
+            session.print_json({"file": file.name, **document})
+    elif session.as_json:
+        session.print_json({"file": file.name, "addresses": documents, "names": named})
+    else:
+        for each in addresses:
+            for line in render.address_text(each, session.style):
+                session.print(line)
+        for each in names:
+            for line in render.named_text(each, session.style):
+                session.print(line)
+    return _report(session, (*errors, *file.problems))
+
+
+# --- kernels ------------------------------------------------------------------------------------------------------
+
+
+def _kernels(session: Session, options: Any) -> int:
+    from dwarfgpu.program import codeobject
+    from dwarfgpu.render import kernels as render
+
+    file = _open(options.file)
+    codeobject.check_has_kernels(file)
+    found = file.kernels_named(options.name) if options.name else file.kernels.kernels
+    if session.as_lines:
+        for kernel in found:
+            session.print_json({"file": file.name, **render.kernel_json(kernel)})
+    elif session.as_json:
+        session.print_json(
+            {
+                "file": file.name,
+                "target": file.target.target.name,
+                "target_id": file.target.target_id,
+                "kernels": [render.kernel_json(kernel) for kernel in found],
+            }
+        )
+    else:
+        for number, kernel in enumerate(found):
+            if number:
+                session.print()
+            for line in render.kernel_text(
+                kernel, session.style, fields=bool(options.name) or options.fields
+            ):
+                session.print(line)
+        if not found:
+            session.print("no kernels")
+    return _report(session, file.problems)
+
+
+# --- lists --------------------------------------------------------------------------------------------------------
+
+
+def _lists(session: Session, options: Any) -> int:
+    import json
+
+    from dwarfgpu.program.cases import NotACase, parse_line
+    from dwarfgpu.program.list_cases import run_list_case
+
+    try:
+        for number, line in enumerate(read_input(options.cases).splitlines(), 1):
+            if line.strip():
+                session.print(json.dumps(run_list_case(parse_line(line, number), number)))
+    except NotACase as error:
+        session.report(error)
+        return BAD_FILE
+    return OK
+
+
+COMMANDS = {
+    "ls": Command(
+        "ls",
+        "list the code objects in a file",
+        "List the images in a file: index, kind, target, offset, size and format of each. The index or the target\n"
+        "behind an @ names one of them to every command that reads a FILE.\n\n"
+        "The offset of what is compressed has a +: it counts in the bundle once that is decompressed.",
+        (FILE,),
+        _ls,
+        ("dwarfgpu ls a.out", "dwarfgpu ls --json a.out", "dwarfgpu info a.out@gfx90a"),
+    ),
+    "info": Command(
+        "info",
+        "show what a file is, what is at an address, or what a name means",
+        "Show target, versions, units, producers and sections of a file, and what is missing in it for what.\n\n"
+        "With --pc: function, source line and inlined calls at an address, the innermost call first. With --name:\n"
+        "the functions, variables, types and symbols with a name.",
+        (
+            FILE,
+            argument(
+                "--pc", metavar="ADDR", action="append", help="a number, SYMBOL or SYMBOL+0x10; repeatable"
+            ),
+            argument(
+                "--name", metavar="NAME", action="append", help="a name, as f, ns::f or _Z1fv; repeatable"
+            ),
+            argument("--units", action="store_true", help="also list the units"),
+        ),
+        _info,
+        ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),
+    ),
+    "kernels": Command(
+        "kernels",
+        "show the kernels of a code object",
+        "Show the kernels of a code object: arguments, registers and segments. With a NAME, or with --fields, also\n"
+        "every field of the descriptor and the arguments that the runtime passes.",
+        (
+            FILE,
+            argument("name", nargs="*", metavar="NAME", help="the name or symbol of a kernel"),
+            argument("--fields", action="store_true", help="show every field of the descriptors"),
+        ),
+        _kernels,
+        ("dwarfgpu kernels k.co", "dwarfgpu kernels k.co saxpy", "dwarfgpu kernels a.out@gfx90a --json"),
+    ),
+    "lists": Command(
+        "lists",
+        "read location lists from a file of cases",
+        "Read location lists: a case a line, each with a list in hex, answered as JSON a line with its entries, or\n"
+        "with those that apply at a program location.",
+        (
+            argument(
+                "--cases",
+                metavar="FILE",
+                required=True,
+                help="a case a line, answered as JSON a line; - for standard input",
+            ),
+        ),
+        _lists,
+        ("dwarfgpu lists --cases lists.jsonl",),
+    ),
+}

@@ -1,0 +1,376 @@
+"""A code object or any other ELF file as a user sees it: its target, kernels, units and sections, joined.
+
+Every part is read when it is asked for and by itself. What is broken in one is among the `problems`, and hides none of
+the others.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.records import record, replace
+from dwarfgpu.targets.resolve import EM_AMDGPU, resolve, resolve_elf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.bundle import Entry as Entry  # noqa: PLC0414 (re-exported, for types alone)
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.kernels import Kernel as Kernel  # noqa: PLC0414
+    from dwarfgpu.objfile.kernels import Kernels
+    from dwarfgpu.objfile.lines import LineTable
+    from dwarfgpu.objfile.split import SplitFile
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.targets.target import Target
+
+__all__ = [
+    "CodeObject",
+    "Contents",
+    "ImageSections",
+    "NotFound",
+    "TargetOf",
+    "check_has_kernels",
+    "list_contents",
+    "opened",
+]
+
+ELFOSABI_AMDGPU_HSA = 64
+SHT_NOBITS = 8
+ABI_V2, ABI_V3 = 0, 1
+EMBEDDED = (".hip_fatbin", ".llvm.offloading")
+"""The sections of host programs that hold code objects."""
+
+
+class NotFound(DwarfGpuError):
+    """A file has no such thing: a name that it does not define, an address that it does not hold."""
+
+    error_class = "not_found"
+
+
+# --- The target ---------------------------------------------------------------------------------------------------
+
+
+@record
+class TargetOf:
+    """Which target a file is for, and how that is known."""
+
+    target: Target
+    reason: str
+    is_known: bool = True
+    """False where the generic target stands for one that there is no description of."""
+
+    @property
+    def target_id(self) -> str:
+        """Processor and fixed features, as in ``gfx90a:sramecc+:xnack-``; the target's name where there are none."""
+        return target_id(self.target)
+
+
+def target_id(target: Target) -> str:
+    """The target ID of an AMDGPU target; the name of any other."""
+    name = target.name.removeprefix("amdgcn-").removesuffix("-wave32").removesuffix("-wave64")
+    return ":".join((name, *target.features))
+
+
+def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
+    """The target of an image; ``wave_size`` is what its kernels say, if they agree.
+
+    The header tells it in every code object version but 1 and 2, which name it in a note.
+    """
+    if image.machine != EM_AMDGPU:
+        try:
+            return TargetOf(resolve_elf(image.machine, image.flags), "the ELF header says so")
+        except UsageError as error:
+            generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
+            return TargetOf(generic, error.message, is_known=False)
+    if image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2:
+        found = _noted_target(image)
+        if found is not None:
+            return found
+    # LLVM writes the flags of other systems than HSA in the form of code object version 3
+    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
+    reason = "the ELF header says so"
+    for wave64 in (None if wave_size is None else wave_size == 64, None):
+        try:
+            return TargetOf(resolve_elf(image.machine, image.flags, wave64, abi_version=abi_version), reason)
+        except UsageError as error:
+            reason = error.message
+    found = _noted_target(image)
+    if found is not None:
+        return found
+    generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
+    return TargetOf(generic, reason, is_known=False)
+
+
+def _noted_target(image: Image) -> TargetOf | None:
+    from dwarfgpu.objfile.metadata import target_name
+
+    name = target_name(image)
+    if name is None:
+        return None
+    names = [name]
+    if image.abi_version == ABI_V2 and image.flags & 1 and "xnack" not in name:
+        names.insert(0, f"{name}:xnack+")  # EF_AMDGPU_FEATURE_XNACK_V2
+    for each in names:
+        try:
+            return TargetOf(resolve(each), "a note says so")
+        except UsageError:
+            pass
+    return None
+
+
+# --- The sections that DWARF is read from -------------------------------------------------------------------------
+
+
+class ImageSections:
+    """The sections of an image by name. What a truncated file still holds of a section is read."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.problems: list[DwarfGpuError] = []
+        self._broken: dict[str, DwarfGpuError] = {}
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.image.byte_order
+
+    @property
+    def address_size(self) -> int:
+        return self.image.address_size
+
+    @property
+    def name(self) -> str:
+        return self.image.name
+
+    def data(self, name: str) -> bytes | None:
+        """The content of all sections with a name, one behind the other."""
+        if name in self._broken:
+            raise self._broken[name]
+        found = self.image.sections_named(name)
+        if not found:
+            return None
+        parts = []
+        broken: DwarfGpuError | None = None
+        for section in found:
+            content, error = section.partial()
+            parts.append(content)
+            section.release()
+            if error is not None:
+                broken = error
+                self.problems.append(error)
+        data = b"".join(parts)
+        if broken is not None and not data:
+            self._broken[name] = broken
+            raise broken
+        return data
+
+
+# --- The file -----------------------------------------------------------------------------------------------------
+
+
+class CodeObject:
+    """One ELF file and all its parts."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.name = image.name
+        self.sections = ImageSections(image)
+        self.line_tables: dict[Unit, LineTable] = {}
+        """Those that have been asked for."""
+        self._target: TargetOf | None = None
+        self._kernels: Kernels | None = None
+        self._dwarf: Dwarf | None = None
+        self._split: list[CodeObject] = []
+        self._problems: list[DwarfGpuError] = []
+
+    @property
+    def is_amdgpu(self) -> bool:
+        return self.image.machine == EM_AMDGPU
+
+    @property
+    def kernels(self) -> Kernels:
+        """The kernels, with what their descriptors and the metadata say."""
+        if self._kernels is None:
+            from dwarfgpu.objfile.kernels import Kernels, read_kernels
+
+            try:
+                processor = None
+                if self.is_amdgpu:
+                    found = find_target(self.image)
+                    processor = target_id(found.target).partition(":")[0] if found.is_known else None
+                found_kernels = read_kernels(self.image, processor)
+                if self.is_debug_only:  # that descriptors are not here is no defect of the file
+                    found_kernels = replace(found_kernels, problems=())
+                self._kernels = found_kernels
+            except DwarfGpuError as error:
+                self._kernels = Kernels((), None, None, (error,))
+        return self._kernels
+
+    def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
+        """The kernels that some names mean, each as a symbol or in the words of the source."""
+        known = self.kernels.kernels
+        found: list[Kernel] = []
+        for name in names:
+            same = [kernel for kernel in known if name in _names_of(kernel)]
+            if not same:
+                raise self._no_kernel(name)
+            found += [kernel for kernel in same if kernel not in found]
+        return tuple(found)
+
+    def _no_kernel(self, name: str) -> NotFound:
+        from difflib import get_close_matches
+
+        known = [kernel.name for kernel in self.kernels.kernels]
+        close = get_close_matches(name, known, n=3) or known[:12]
+        more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
+        hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"
+        return NotFound("no_kernel", f"{self.name} has no kernel {name!r}", hint=hint)
+
+    @property
+    def wave_sizes(self) -> tuple[int, ...]:
+        """The lanes of a wave, as kernels say; several when they differ."""
+        found = set()
+        for kernel in self.kernels.kernels:
+            for said in (kernel.descriptor, kernel.code, kernel.metadata):
+                if said is not None and said.wavefront_size is not None:
+                    found.add(said.wavefront_size)
+                    break
+        return tuple(sorted(found))
+
+    @property
+    def target(self) -> TargetOf:
+        """The target, with the wave size of the kernels if they have one in common."""
+        if self._target is None:
+            sizes = self.wave_sizes if self.is_amdgpu else ()
+            self._target = find_target(self.image, sizes[0] if len(sizes) == 1 else None)
+        return self._target
+
+    @property
+    def dwarf(self) -> Dwarf:
+        """The debugging information, with the package and the split files that lie beside the file."""
+        if self._dwarf is None:
+            from dwarfgpu.objfile.dwarf import Dwarf
+
+            self._dwarf = Dwarf(self.sections, open_split=self._open_split, package=self._package())
+        return self._dwarf
+
+    @property
+    def has_dwarf(self) -> bool:
+        """Whether there are units to read."""
+        names = (".debug_info", ".debug_types", ".debug_info.dwo")
+        return any(self.image.section(name) is not None for name in names)
+
+    @property
+    def is_debug_only(self) -> bool:
+        """Whether the content of the program is in another file, as ``objcopy --only-keep-debug`` leaves it."""
+        text = self.image.section(".text")
+        return text is not None and text.type == SHT_NOBITS and text.size > 0
+
+    @property
+    def has_embedded(self) -> bool:
+        """Whether it is a host program that holds code objects."""
+        names = [section.name for section in self.image.sections]
+        return any(name in EMBEDDED or name.startswith("__CLANG_OFFLOAD_BUNDLE__") for name in names)
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken so far."""
+        found = [*self.image.problems, *self.sections.problems, *self._problems]
+        found += self._kernels.problems if self._kernels is not None else ()
+        found += self._dwarf.problems if self._dwarf is not None else ()
+        for other in self._split:
+            found += other.problems
+        unique: dict[str, DwarfGpuError] = {}
+        for error in found:
+            unique.setdefault(str(error), error)
+        return tuple(unique.values())
+
+    # --- Files beside it ------------------------------------------------------------------------------------------
+
+    def _package(self) -> ImageSections | None:
+        """The package of the program: ``FILE.dwp``, or the same name with another ending."""
+        path = self.image.path
+        if path is None or self.image.section(".debug_info") is None:
+            return None
+        stem = os.path.splitext(path)[0]  # noqa: PTH122 (`pathlib` costs start-up time)
+        return next(filter(None, (self._beside(f"{each}.dwp") for each in (path, stem))), None)
+
+    def _open_split(self, wanted: SplitFile) -> ImageSections | None:
+        """The file that a skeleton names: where it was compiled, or beside this file."""
+        here = os.path.dirname(self.image.path or "")  # noqa: PTH120
+        places = [os.path.join(wanted.directory or "", wanted.name)]  # noqa: PTH118
+        places += [os.path.join(here, wanted.name), os.path.join(here, os.path.basename(wanted.name))]  # noqa: PTH118, PTH119
+        return next(filter(None, map(self._beside, dict.fromkeys(places))), None)
+
+    def _beside(self, path: str) -> ImageSections | None:
+        try:
+            if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
+                return None
+            other = CodeObject(open_image(path))
+        except DwarfGpuError as error:
+            self._problems.append(error)
+            return None
+        self._split.append(other)
+        return other.sections
+
+
+def _names_of(kernel: Kernel) -> set[str | None]:
+    metadata = kernel.metadata
+    said = () if metadata is None else (metadata.name, metadata.symbol)
+    return {kernel.name, *said, kernel.symbol.name if kernel.symbol is not None else None}
+
+
+# --- Opening ------------------------------------------------------------------------------------------------------
+
+
+def target_name_of(image: Image) -> str | None:
+    """The target ID of a code object that nobody has named."""
+    found = find_target(image)
+    return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
+
+
+def opened(source: str | bytes) -> CodeObject:
+    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI; or the bytes of a file."""
+    return CodeObject(open_image(source, target_of=target_name_of))
+
+
+def check_has_kernels(file: CodeObject) -> None:
+    """Refuse a file that can have no kernels."""
+    if not file.is_amdgpu:
+        hint = "name one of the code objects in it, which `dwarfgpu ls` lists" if file.has_embedded else None
+        message = (
+            f"{file.name} is for the machine {file.image.machine_name}: it is no code object with kernels"
+        )
+        raise NotFound("no_kernels", message, hint=hint)
+
+
+@record
+class Contents:
+    """What a file holds, and what is wrong with the rest."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    problems: tuple[DwarfGpuError, ...]
+
+
+def list_contents(source: str | bytes) -> Contents:
+    """The images of a file: its own, if it is an ELF file, and those that are packed in it."""
+    from dwarfgpu.objfile.bundle import open_container
+
+    container = open_container(source, target_of=target_name_of)
+    entries = tuple(_with_target(entry, container.image) for entry in container.entries)
+    return Contents(container.name, entries, tuple(container.problems))
+
+
+def _with_target(entry: Entry, image: Callable[[Entry], Image]) -> Entry:
+    """The file itself with its target, which no container names."""
+    if entry.id or entry.target_id:
+        return entry
+    try:
+        found = find_target(image(entry))
+    except DwarfGpuError:
+        return entry
+    return replace(entry, target_id=found.target_id) if found.is_known else entry

@@ -1,0 +1,312 @@
+"""What a file holds, as text and as JSON: listings, summaries, and what is at an address or behind a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, table, wrapped
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.codelookup import AtAddress, CallFrame, Named, SourceLine, SymbolInfo
+    from dwarfgpu.program.codeobject import Contents, Entry
+    from dwarfgpu.program.filesummary import DwarfSummary, FileSummary, SectionInfo, UnitInfo
+    from dwarfgpu.render.layout import Style
+
+MANY_SECTIONS = 60
+TYPES = {
+    "REL": "relocatable, not linked",
+    "EXEC": "executable",
+    "DYN": "shared object or position-independent program",
+    "CORE": "core file",
+}
+
+
+# --- ls -----------------------------------------------------------------------------------------------------------
+
+
+def contents_text(contents: Contents, style: Style = plain_style) -> list[str]:
+    """An image a line, below the place where it lies."""
+    places: dict[str, list[Entry]] = {}
+    for entry in contents.entries:
+        places.setdefault(entry.note, []).append(entry)
+    rows = iter(table([_entry_row(entry) for group in places.values() for entry in group], "lllrrl"))
+    lines = []
+    for place, group in places.items():
+        lines += [style("kind", line) for line in wrapped(place)]
+        for entry in group:
+            row, index = next(rows), f"@{entry.index}"
+            lines.append(row.replace(index, style("number", index), 1))
+    return lines
+
+
+def _entry_row(entry: Entry) -> tuple[str, ...]:
+    # without a URI it lies in what must be decompressed first: the offset counts there
+    offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}"
+    if not entry.size:
+        offset = ""
+    return (
+        f"@{entry.index}",
+        entry.kind or "-",
+        entry.target_id or entry.triple or "-",
+        offset,
+        str(entry.size),
+        entry.format,
+    )
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """One image."""
+    document: dict[str, Any] = plain(entry)
+    return document
+
+
+def contents_json(contents: Contents) -> dict[str, Any]:
+    """All images of a file."""
+    return {
+        "file": contents.name,
+        "entries": [entry_json(entry) for entry in contents.entries],
+        "problems": [problem_json(error) for error in contents.problems],
+    }
+
+
+# --- info ---------------------------------------------------------------------------------------------------------
+
+
+def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
+    """A file as a whole."""
+    info = found.info
+    bits = f"{info.address_size * 8}-bit {info.byte_order}-endian"
+    pairs = [
+        ("target", _target(found)),
+        ("machine", f"{info.machine_name}, ELF {bits}, OS ABI {info.osabi_name}"),
+        ("type", f"{info.type} ({TYPES[info.type]})" if info.type in TYPES else info.type),
+    ]
+    if info.code_object_version is not None:
+        pairs.append(("code object", f"version {info.code_object_version}"))
+    if found.flags is not None:
+        generic = found.flags.generic_version
+        text = f"{info.flags:#x}: xnack {found.flags.xnack}, sramecc {found.flags.sramecc}"
+        pairs.append(("flags", text + (f", generic version {generic}" if generic else "")))
+    if info.hsa is not None and info.hsa.producer is not None:
+        made = info.hsa.producer
+        pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
+    pairs.append(("build ID", info.build_id or "none"))
+    if found.kernels:
+        pairs.append(("kernels", f"{len(found.kernels)}: {', '.join(found.kernels)}"))
+    if found.has_embedded:
+        pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
+    if found.dwarf is not None:
+        pairs += _dwarf(found.dwarf)
+    lines = [style("kind", shown(info.name))]
+    for label, text in pairs:
+        lines += labelled(label, text, style)
+    if units and found.dwarf is not None:
+        lines += [style("name", "units"), *(line for unit in found.dwarf.units for line in _unit(unit))]
+    lines += _sections(info.sections, style)
+    if found.missing:
+        lines.append(style("name", "missing"))
+    for missing in found.missing:
+        hint = f" ({missing.hint})" if missing.hint else ""
+        first, *rest = wrapped(f"{missing.what}: {missing.consequence}{hint}", 76)
+        lines += [f"  {first}", *(f"    {line}" for line in rest)]
+    return lines
+
+
+def _target(found: FileSummary) -> str:
+    target = found.target
+    if not target.is_known:
+        return f"none that is known: {target.reason}"
+    lanes = ""
+    if target.target.lane_count > 1:
+        sizes = found.wave_sizes
+        if len(sizes) > 1:
+            lanes = f", waves of {' and '.join(map(str, sizes))} lanes"
+        else:
+            lanes = f", waves of {target.target.lane_count} lanes"
+            lanes += "" if sizes else " (its default: no kernel says)"
+    name = target.target.name
+    return f"{name}{''.join(f':{each}' for each in target.target.features)}{lanes}"
+
+
+def _dwarf(dwarf: DwarfSummary) -> list[tuple[str, str]]:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in dwarf.kinds.items())
+    total = f"{len(dwarf.units)}: " if len(dwarf.kinds) > 1 else ""
+    pairs = [("units", f"{total}{kinds}" if dwarf.units else "none that can be read")]
+    if dwarf.units:
+        sizes = " and ".join(f"{size}-byte" for size in sorted(dwarf.address_sizes))
+        versions = _share({f"version {version}": count for version, count in sorted(dwarf.versions.items())})
+        pairs.append(("DWARF", f"{versions}; {_share(dwarf.formats)}, {sizes} addresses"))
+    pairs += [("producer", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.producers.items()]
+    pairs += [
+        ("attributes", f"{name} ({reason}; {counted(count, 'unit')})")
+        for (name, reason), count in dwarf.dialects.items()
+    ]
+    pairs += [
+        ("augmentation", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.augmentations.items()
+    ]
+    return pairs
+
+
+def _share(counts: dict[str, int]) -> str:
+    """``A``, or ``A (2), B (1)``."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{text} ({count})" for text, count in counts.items())
+
+
+def _unit(unit: UnitInfo) -> list[str]:
+    head = f"  {unit.section}+{unit.offset:#x}  {unit.kind}, version {unit.version}"
+    lines = [head, *(f"    {line}" for line in wrapped(unit.name or "(no name)", 76))]
+    if unit.split_name:
+        lines += [f"    {line}" for line in wrapped(f"entries in {unit.split_name}", 76)]
+    return lines
+
+
+def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
+    listed = list(sections)
+    if len(listed) > MANY_SECTIONS:
+        listed = [each for each in listed if "debug_" in each.name or each.name in (".eh_frame", ".text")]
+        listed = listed[:MANY_SECTIONS]
+    rows = [("", "type", "flags", "address", "offset", "bytes", "")]
+    for each in listed:
+        packed = f"{each.compression}, {each.data_size}" if each.compression else ""
+        row = (each.name, each.type, each.flags, f"{each.address:#x}", f"{each.offset:#x}", str(each.size))
+        rows.append((*row, packed))
+    first, *lines = table(rows, "lllrrrl", longest=24)
+    lines = [style("name", "sections") + style("dim", first[8:]) if len(first) > 8 else first, *lines]
+    if len(listed) < len(sections):
+        lines.append(f"  and {len(sections) - len(listed)} more, which --json has")
+    for each in sections:
+        if each.error:
+            lines += [f"    {line}" for line in wrapped(each.error, 76)]
+    return lines
+
+
+def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
+    """A file as a whole. ``units`` lists each unit."""
+    info = plain(found.info)
+    notes, hsa = info.pop("notes"), info.pop("hsa")
+    target = found.target
+    document: dict[str, Any] = {
+        "file": info.pop("name"),
+        **{key: info[key] for key in info if key not in ("missing", "problems", "sections", "target")},
+        "target": target.target.name,
+        "target_id": target.target_id,
+        "target_known": target.is_known,
+        "target_reason": target.reason,
+        "noted_target": info["target"],
+        "wave_sizes": list(found.wave_sizes),
+        "settings": plain(found.flags),
+        "kernels": list(found.kernels),
+        "hsa": hsa,
+        "notes": notes,
+        "has_embedded": found.has_embedded,
+        "dwarf": None,
+        "sections": info["sections"],
+        "missing": plain(found.missing),
+        "problems": [problem_json(error) for error in found.problems],
+    }
+    if found.dwarf is not None:
+        dwarf = found.dwarf
+        document["dwarf"] = {
+            "units": len(dwarf.units),
+            "kinds": dwarf.kinds,
+            "versions": plain(dwarf.versions),
+            "formats": dwarf.formats,
+            "address_sizes": plain(dwarf.address_sizes),
+            "producers": [{"producer": text, "units": count} for text, count in dwarf.producers.items()],
+            "attribute_dialects": [
+                {"dialect": name, "reason": reason, "units": count}
+                for (name, reason), count in dwarf.dialects.items()
+            ],
+            "augmentations": [{"text": text, "units": count} for text, count in dwarf.augmentations.items()],
+        }
+        if units:
+            document["units"] = plain(dwarf.units)
+    return document
+
+
+# --- info --pc and --name -----------------------------------------------------------------------------------------
+
+
+def source_text(source: SourceLine | None) -> str:
+    """``file:line:column``; what is not known is left out."""
+    if source is None:
+        return "??"
+    numbers = [str(each) for each in (source.line, source.column) if each]
+    return ":".join([shown(source.file or "??"), *numbers])
+
+
+def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
+    """What is at an address: the calls there, the innermost first."""
+    where = [symbol_text(found.symbol)] if found.symbol is not None else []
+    where += [found.section] if found.section else []
+    lines = [style("number", f"{found.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
+    for frame in found.frames:
+        lines.append(f"  {style('name', shown(frame.function or '??'))} at {source_text(frame.source)}")
+        if frame.inlined:
+            lines[-1] += style("dim", "  (inlined)")
+    if not found.frames and found.source is not None:
+        lines.append(f"  at {source_text(found.source)}")
+    if found.text is not None:
+        lines.append(f"  {found.source.line if found.source else 0:>6}  {shown(found.text.expandtabs(4))}")
+    if found.range is not None:
+        low, high = found.range
+        stop = "a statement begins here" if found.is_statement and low == found.address else ""
+        lines.append(style("dim", f"  line range {low:#x} to {high:#x}{'; ' + stop if stop else ''}"))
+    if found.unit is not None:
+        lines.append(style("dim", f"  unit {shown(found.unit)}"))
+    return lines
+
+
+def symbol_text(symbol: SymbolInfo) -> str:
+    """``<name+4>``."""
+    return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
+
+
+def address_json(found: AtAddress) -> dict[str, Any]:
+    """What is at an address."""
+    document: dict[str, Any] = plain(found)
+    return document
+
+
+def named_text(found: Named, style: Style = plain_style) -> list[str]:
+    """One thing that a name means."""
+    kind = found.kind if found.tag is None else f"{found.kind} ({found.tag})"
+    lines = [f"{style('name', shown(found.name))}  {kind}"]
+    pairs = []
+    if found.linkage_name and found.linkage_name != found.name:
+        pairs.append(("linkage name", found.linkage_name))
+    if found.declared is not None:
+        pairs.append(("declared", source_text(found.declared)))
+    if found.ranges:
+        pairs.append(("code", ", ".join(f"{low:#x} to {high:#x}" for low, high in found.ranges)))
+    elif found.kind == "function" and found.symbol is None:
+        pairs.append(("code", "none in this file"))
+    if found.symbol is not None:
+        pairs.append(("symbol", _symbol(found.symbol)))
+    if found.byte_size is not None and found.symbol is None:
+        pairs.append(("size", f"{found.byte_size} bytes"))
+    if found.offset is not None:
+        unit = f" in unit {found.unit}" if found.unit else ""
+        pairs.append(("entry", f"{found.section}+{found.offset:#x}{unit}"))
+    for label, text in pairs:
+        lines += labelled(label, text, style, indent=2)
+    return lines
+
+
+def _symbol(symbol: SymbolInfo) -> str:
+    where = f" in {symbol.section}" if symbol.section else " (undefined)"
+    return f"{symbol.bind} {symbol.type} at {symbol.address:#x}, {counted(symbol.size, 'byte')}{where}"
+
+
+def named_json(found: Named) -> dict[str, Any]:
+    """One thing that a name means."""
+    document: dict[str, Any] = plain(found)
+    return document
+
+
+def frames_json(frames: tuple[CallFrame, ...]) -> list[dict[str, Any]]:
+    """The calls at an address."""
+    documents: list[dict[str, Any]] = plain(frames)
+    return documents

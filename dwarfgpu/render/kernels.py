@@ -1,0 +1,209 @@
+"""Kernels as text and as JSON: arguments, registers, segments, and the fields of descriptors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.render.layout import labelled, plain, plain_style, shown, table, wrapped
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.codeobject import Kernel
+    from dwarfgpu.render.layout import Style
+
+NO_SGPR = 0xFFFF
+LANES = ("x", "y", "z")
+
+
+def kernel_text(kernel: Kernel, style: Style = plain_style, *, fields: bool = False) -> list[str]:
+    """A kernel; ``fields`` shows every field of its descriptor, and the arguments that the runtime passes."""
+    lines = [style("kind", shown(kernel.name))]
+    for label, text in _summary(kernel):
+        lines += labelled(label, text, style, indent=2)
+    lines += _arguments(kernel, style, hidden=fields)
+    described: Any = kernel.descriptor or kernel.code
+    if described is not None:
+        if fields:
+            lines += _descriptor(described, style)
+        for violation in described.violations:
+            lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
+    return lines
+
+
+def _summary(kernel: Kernel) -> list[tuple[str, str]]:
+    pairs = [("code", _code(kernel))]
+    described: Any = kernel.descriptor or kernel.code
+    metadata = kernel.metadata
+    if metadata is not None and metadata.name and metadata.name != kernel.name:
+        pairs.append(("source name", metadata.name))
+    lanes = described.wavefront_size if described is not None else None
+    if lanes is None and metadata is not None:
+        lanes = metadata.wavefront_size
+    pairs.append(("wave", "not known" if lanes is None else f"{lanes} lanes"))
+    group = _work_group(kernel)
+    if group:
+        pairs.append(("work-group", group))
+    pairs += [("segments", _segments(kernel)), ("registers", _registers(kernel))]
+    if described is not None and described.user_sgprs:
+        pairs.append(("starts with", ", ".join(_user_sgpr(each) for each in described.user_sgprs)))
+    return pairs
+
+
+def _code(kernel: Kernel) -> str:
+    if kernel.entry is None:
+        return "not known"
+    size = f", {kernel.size} bytes" if kernel.size is not None else ""
+    symbol = kernel.symbol
+    what = "descriptor" if kernel.descriptor is not None else "amd_kernel_code_t"
+    at = f"; {what} {symbol.name} at {symbol.value:#x}" if symbol is not None else ""
+    return f"{kernel.entry:#x}{size}{at}"
+
+
+def _work_group(kernel: Kernel) -> str:
+    metadata = kernel.metadata
+    if metadata is None:
+        return ""
+    parts = []
+    if metadata.max_flat_workgroup_size is not None:
+        parts.append(f"at most {metadata.max_flat_workgroup_size} work-items")
+    for text, size in (("required", metadata.reqd_workgroup_size), ("hint", metadata.workgroup_size_hint)):
+        if size is not None:
+            parts.append(f"{text} {'x'.join(map(str, size))}")
+    if metadata.cluster_dims is not None:
+        parts.append(f"cluster {'x'.join(map(str, metadata.cluster_dims))}")
+    return ", ".join(parts)
+
+
+def _segments(kernel: Kernel) -> str:
+    """What the descriptor says; where it says nothing, what the metadata says."""
+    metadata, descriptor, code = kernel.metadata, kernel.descriptor, kernel.code
+    group = private = kernarg = align = None
+    if metadata is not None:
+        group, private = metadata.group_segment_fixed_size, metadata.private_segment_fixed_size
+        kernarg, align = metadata.kernarg_segment_size, metadata.kernarg_segment_align
+    if descriptor is not None:
+        group, private = descriptor.group_segment_fixed_size, descriptor.private_segment_fixed_size
+        kernarg = descriptor.kernarg_size or kernarg  # 0 also where a compiler did not write it
+    elif code is not None:
+        group, private = code.workgroup_group_segment_byte_size, code.workitem_private_segment_byte_size
+        kernarg, align = code.kernarg_segment_byte_size, 1 << min(code.kernarg_segment_alignment, 32)
+    parts = [
+        f"{name} {'not known' if size is None else size}"
+        for name, size in (("kernarg", kernarg), ("group", group), ("private", private))
+    ]
+    if align:
+        parts[0] += f" aligned to {align}"
+    dynamic = metadata is not None and metadata.uses_dynamic_stack
+    return ", ".join(parts) + " bytes" + (" and a dynamic stack" if dynamic else "")
+
+
+def _registers(kernel: Kernel) -> str:
+    """What the code uses, as the metadata says, and what is allocated."""
+    metadata = kernel.metadata
+    described: Any = kernel.descriptor or kernel.code
+    parts = []
+    for name in ("sgpr", "vgpr", "agpr"):
+        used = None if metadata is None else getattr(metadata, f"{name}_count")
+        if used is None and kernel.code is not None and name != "agpr":
+            code = kernel.code
+            used = code.wavefront_sgpr_count if name == "sgpr" else code.workitem_vgpr_count
+        allocated = None if described is None or name == "agpr" else getattr(described, f"{name}s")
+        if used is None and allocated is None:
+            continue
+        text = f"{name}s {'not known' if used is None else used}"
+        parts.append(text + (f" (of {allocated})" if allocated is not None else ""))
+    accum = getattr(described, "accum_offset", None)
+    if accum is not None and (metadata is None or metadata.agpr_count != 0):
+        parts.append(f"agprs from v{accum}")
+    if metadata is not None:
+        for name in ("sgpr", "vgpr"):
+            spilled = getattr(metadata, f"{name}_spill_count")
+            if spilled:
+                parts.append(f"{spilled} {name}s spilled")
+    return ", ".join(parts) or "not known"
+
+
+def _user_sgpr(each: Any) -> str:
+    last = each.first + each.count - 1
+    where = f"s{each.first}" if each.count == 1 else f"s[{each.first}:{last}]"
+    return f"{where} {each.name}"
+
+
+def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
+    metadata = kernel.metadata
+    if metadata is None:
+        return [f"  {style('name', 'arguments')}   not known: there is no metadata for this kernel"]
+    given = [each for each in metadata.args if hidden or not each.is_hidden]
+    left = len(metadata.args) - len(given)
+    more = f"  and {left} that the runtime passes" if left else ""
+    if not given:
+        return [f"  {style('name', 'arguments')}   none{',' if more else ''}{more[1:]}"]
+    rows = [("offset", "size", "kind", "type", "name")]
+    for each in given:
+        kind = (each.value_kind or "?") + (f" ({each.address_space})" if each.address_space else "")
+        words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(each, f"is_{word}")]
+        type_ = " ".join([*words, each.type_name or each.value_type or ""]).strip()
+        rows.append((_number(each.offset), _number(each.size), kind, type_, each.name or ""))
+    head, *lines = table(rows, "rrlll", indent=4)
+    lines = [f"  {style('name', 'arguments')}", style("dim", head), *lines]
+    return [*lines, f"  {more}"] if more else lines
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
+def _descriptor(described: Any, style: Style) -> list[str]:
+    """Every field: first those that are whole numbers, then the bits of the words."""
+    lines = [f"  {style('name', 'descriptor')}"]
+    words = {field.word for field in described.fields}
+    names = [name for name in described.__fields__ if name not in ("generation", "fields", "violations")]
+    rows = []
+    for name in names:
+        if name.upper() in words:
+            continue
+        value = getattr(described, name)
+        text = (value.hex() if any(value) else "0") if isinstance(value, bytes) else str(value)
+        rows.append((name, "not used" if name.endswith("_sgpr") and value == NO_SGPR else text))
+    lines += table(rows, "ll", indent=4)
+    for word in dict.fromkeys(field.word for field in described.fields):
+        value = getattr(described, word.lower())
+        lines.append(f"    {style('name', word)}  {value:#x}")
+        bits = []
+        for field in described.fields:
+            if field.word == word and not (field.is_reserved and not field.value):
+                high = field.shift + field.width - 1
+                place = str(high) if field.width == 1 else f"{high}:{field.shift}"
+                meaning = f" ({field.meaning})" if field.meaning else ""
+                bits.append((place, field.name, f"{field.value}{meaning}"))
+        lines += table(bits, "rll", indent=6)
+    if described.generation is None:
+        lines.append("    the processor is not known: only fields that all generations share are named")
+    return lines
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def kernel_json(kernel: Kernel) -> dict[str, Any]:
+    """A kernel with everything that is known about it."""
+    symbol = kernel.symbol
+    return {
+        "name": kernel.name,
+        "symbol": None
+        if symbol is None
+        else {"name": symbol.name, "value": symbol.value, "size": symbol.size, "type": symbol.type},
+        "entry": kernel.entry,
+        "code_size": kernel.size,
+        "descriptor": _described_json(kernel.descriptor),
+        "kernel_code": _described_json(kernel.code),
+        "metadata": plain(kernel.metadata),
+    }
+
+
+def _described_json(described: Any) -> dict[str, Any] | None:
+    if described is None:
+        return None
+    document: dict[str, Any] = plain(described)
+    derived = ("wavefront_size", "vgprs", "sgprs", "accum_offset", "user_sgprs")
+    document.update((name, plain(getattr(described, name))) for name in derived if hasattr(described, name))
+    return document

@@ -1,0 +1,105 @@
+"""Text in 80 columns: labels with wrapped text behind them, and names that a terminal can show."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    Style: TypeAlias = Callable[[str, str], str]
+    """Puts a text into a style: ``name``, ``number``, ``error``, ``hint``, ``dim`` or ``kind``."""
+
+WIDTH = 80
+LABEL = 14
+
+
+def plain_style(_style: str, text: str) -> str:
+    """Text as it is."""
+    return text
+
+
+def shown(text: str) -> str:
+    """A name from a file, without what would do something to a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def labelled(label: str, text: str, style: Style = plain_style, *, indent: int = 0) -> list[str]:
+    """A label and a text behind it, which goes on below itself."""
+    width = LABEL - indent
+    first, *rest = wrapped(text, WIDTH - LABEL)
+    head = " " * indent + style("name", label) + " " * max(1, width - len(label))
+    return [f"{head}{first}".rstrip(), *(" " * LABEL + line for line in rest)]
+
+
+def wrapped(text: str, width: int = WIDTH) -> list[str]:
+    """A text in lines; a long word is left whole."""
+    lines = textwrap.wrap(shown(text), width, break_long_words=False, break_on_hyphens=False)
+    return lines or [""]
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 unit``, ``2 units``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def table(rows: Iterable[tuple[str, ...]], align: str, *, indent: int = 2, longest: int = 0) -> list[str]:
+    """Rows in columns; ``align`` has a letter for each, ``l`` or ``r``.
+
+    With ``longest``, a first cell that is longer stands on a line of its own, above the rest of its row.
+    """
+    whole = [tuple(shown(cell) for cell in row) for row in rows]
+    fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
+    widths = [max((len(row[i]) for row in fitting), default=0) for i in range(len(align))]
+    lines = []
+    for row, fits in zip(whole, fitting, strict=True):
+        if row[0] != fits[0]:
+            lines.append(" " * indent + row[0])
+        cells = [
+            cell.ljust(width) if side == "l" else cell.rjust(width)
+            for cell, width, side in zip(fits, widths, align, strict=True)
+            if width
+        ]
+        lines.append((" " * indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+DEEPEST = 60
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Records, and what a file holds, as what JSON has: bytes in hex, keys as text, endless numbers as text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    if depth > DEEPEST:
+        return "..."
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, dict):
+        return {str(key): plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return [plain(each, depth + 1) for each in value]
+    fields = getattr(value, "__fields__", None)
+    if fields is None:
+        return str(value)
+    return {name: plain(getattr(value, name), depth + 1) for name in fields}
+
+
+def problem_json(error: Any) -> dict[str, Any]:
+    """An error as JSON."""
+    found = {"class": error.error_class, "kind": error.kind, "message": error.message}
+    where = error.where
+    found.update(
+        {key: value for key, value in (("section", where.section), ("offset", where.offset)) if value}
+    )
+    if error.spec:
+        found["spec"] = error.spec
+    return found
