@@ -50,6 +50,13 @@ def array(values: Sequence[int], width: int) -> Array:
     return np.array(values, dtype=np.uint64 if width <= 64 else object)
 
 
+def flags(values: Sequence[bool]) -> Array:
+    """A condition with one answer a slot."""
+    import numpy as np
+
+    return np.array(values, dtype=bool)
+
+
 def of_flags(flags: Flags) -> Bits:
     """1 where a condition holds, else 0."""
     return int(flags) if isinstance(flags, bool) else flags.astype("u8")

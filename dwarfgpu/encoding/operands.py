@@ -39,9 +39,6 @@ FIXED = {"u1": 1, "s1": 1, "u2": 2, "s2": 2, "u4": 4, "s4": 4, "u8": 8, "s8": 8,
 BLOCKS = frozenset(("block", "block1", "expression", "tail"))
 KINDS = frozenset((*FIXED, *BLOCKS, "uleb", "sleb", "address", "ref", "encoded"))
 
-MAX_BLOCK = 1 << 20
-"""A longer block in an expression is refused: no producer writes one, and values that wide cannot be computed with."""
-
 
 def read(kind: str, cursor: Cursor, form: Format) -> Any:
     """Read one operand: an int, bytes, or for ``encoded`` the pair of encoding and number."""
@@ -89,6 +86,8 @@ def write(kind: str, value: Any, form: Format) -> bytes:
         return leb128.encode_unsigned(len(data)) + data
     if kind == "encoded":
         encoding, number = value
+        if not 0 <= encoding <= 0xFF:
+            raise _out_of_range("u1", encoding)
         return bytes([encoding]) + write(_pointer_kind(encoding), number, form)
     size = FIXED.get(kind) or (form.address_size if kind == "address" else form.reference_size)
     try:

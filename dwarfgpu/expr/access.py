@@ -257,32 +257,30 @@ class Accessor:
             end += part.total
             ends.append(end)
         run = np.searchsorted(np.array(ends, dtype=np.uint64), offset, side="right")
-        bits = np.zeros(self.count, dtype=np.uint64 if size <= 64 else object)
-        undefined = np.zeros(self.count, dtype=bits.dtype)
+        result = _Scattered(self.count, size)
         for positions in b.groups(run):
             index = int(run[positions[0]])
             part = storage.parts[index]
             start = ends[index] - part.total
             own = offset[positions]
             if part.is_contiguous and bool((own + size <= ends[index]).all()):
-                groups = [(positions, _shifted(part.location.select(positions), own - start))]
-            else:
-                groups = []
-                for same in b.groups(own):
-                    chosen = positions[same]
-                    narrow = SingleLocation(storage.select(chosen), int(own[same[0]]))
-                    groups.append((chosen, Location((narrow,))))
-            for chosen, location in groups:
-                reading = self._read_slots(chosen, location, size)
-                bits[chosen] = reading.bits
-                undefined[chosen] = reading.undefined
-        return Reading(bits, undefined if undefined.any() else 0)
+                location = _shifted(part.location.select(positions), own - start)
+                self._read_slots(result, positions, location, size)
+                continue
+            for same in b.groups(own):
+                chosen = positions[same]
+                narrow = SingleLocation(storage.select(chosen), int(own[same[0]]))
+                self._read_slots(result, chosen, Location((narrow,)), size)
+        return result.reading()
 
-    def _read_slots(self, positions: Array, location: Location, size: int) -> Reading:
-        """Read for some of the slots only; their faults are those of the whole set."""
+    def _read_slots(self, result: _Scattered, positions: Array, location: Location, size: int) -> None:
+        """Read for some of the slots only; their faults and their parting are those of the whole set."""
         narrow = Accessor(self.backend, self.byte_order, len(positions), self.max_bits)
         try:
-            return narrow.read(location, size)
+            result.put(positions, narrow.read(location, size))
+        except Diverge as split:
+            for part in split.parts:
+                self._read_slots(result, positions[part], location.select(part), size)
         except LaneFault as fault:
             inner = fault.positions
             index = {int(positions[i]): int(i) for i in inner}
@@ -375,6 +373,23 @@ class Accessor:
         return stream.to_bytes(len(old), self.byte_order)
 
 
+class _Scattered:
+    """A reading that is put together slot by slot."""
+
+    __slots__ = ("bits", "undefined")
+
+    def __init__(self, count: int, size: int) -> None:
+        self.bits: Array = b.array([0] * count, size)
+        self.undefined: Array = b.array([0] * count, size)
+
+    def put(self, positions: Array, reading: Reading) -> None:
+        self.bits[positions] = reading.bits
+        self.undefined[positions] = reading.undefined
+
+    def reading(self) -> Reading:
+        return Reading(self.bits, self.undefined if self.undefined.any() else 0)
+
+
 def _is_one(owner: Any) -> bool:
     """Whether a wave or a lane is the same for all slots, or not specified."""
     return owner is None or type(owner) is int
@@ -395,7 +410,7 @@ def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, i
     end = offset + size
     for part in storage.parts:
         stop = position + part.total
-        if stop > offset and position < end:
+        if part.total and stop > offset and position < end:
             found.extend(_stretches(part, max(offset - position, 0), min(end, stop) - position))
         position = stop
         if position >= end:

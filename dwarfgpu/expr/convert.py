@@ -124,10 +124,11 @@ def evaluate_location(ev: Evaluation, die: Any) -> Location:
     expressions = die.location if isinstance(die.location, tuple) else (die.location,)
     if not expressions:
         return UNDEFINED
-    return locations.union(
+    found = [
         ev.evaluate(expression, unit=die.unit, object=None, initial_stack=(), result_kind="location")
         for expression in expressions
-    )
+    ]
+    return found[0] if len(found) == 1 else locations.union(found, ev.lanes.count)
 
 
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:

@@ -187,7 +187,7 @@ def _faulty(fault: DwarfGpuError) -> Operation:
     return table.Operation("(undecoded)", fail, "*", "A.2.5.4")
 
 
-END = table.Operation("(end)", _return, "*", "A.2.5.4")
+END = table.Operation("(end)", _return, "*", "A.2.5.4", follows_location=True)
 
 
 def _end_instruction(expression: Expression) -> Instruction:

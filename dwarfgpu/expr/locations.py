@@ -8,7 +8,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, shown
 from dwarfgpu.expr.storages import Composite, ImplicitPointer, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
-from dwarfgpu.lanes import refuse
+from dwarfgpu.lanes import refuse, uniform_flag
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -125,12 +125,23 @@ def may_hold_pointer(location: Location) -> bool:
     return kind is ImplicitPointer or (kind is Composite and storage.has_pointer)  # type: ignore[union-attr]
 
 
-def union(locations: Iterable[Location]) -> Location:
-    """All places of some locations (A.2.5.5)."""
+def union(locations: Iterable[Location], count: int) -> Location:
+    """All places of some locations (A.2.5.5), each once, for a number of slots."""
     places: list[SingleLocation] = []
     for location in locations:
-        places.extend(place for place in location.places if place not in places)
+        places.extend(
+            [place for place in location.places if not any(_same(place, known, count) for known in places)]
+        )
     return Location(tuple(places))
+
+
+def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
+    """Whether two places are the same; slots in which they are part from those in which they are not."""
+    if one == other:
+        return True
+    if count == 1 or (one.select(0) == one and other.select(0) == other):
+        return False
+    return uniform_flag(b.flags([one.select(slot) == other.select(slot) for slot in range(count)]))
 
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:

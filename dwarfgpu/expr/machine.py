@@ -345,8 +345,7 @@ class Evaluation:
             raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
 
     def _check_after_location(self, following: Step) -> None:
-        name = following.instruction.operation.name
-        if name in _AFTER_LOCATION:
+        if following.instruction.operation.follows_location:
             return
         error = IllFormed(
             "after_location",
@@ -402,9 +401,6 @@ class Evaluation:
         if context.object is not None:
             changes["object"] = context.object.select(positions)
         return replace(context, **changes) if changes else context
-
-
-_AFTER_LOCATION = frozenset(("DW_OP_piece", "DW_OP_bit_piece", "DW_OP_GNU_uninit", "(end)"))
 
 
 @record

@@ -99,6 +99,13 @@ class Rules:
     OPEN: the drafts of DWARF 6 list several answers without choosing; the fresh stack holds here.
     """
 
+    call_of_constant: Literal["implicit_value", "nothing"]
+    """What DW_OP_call* of an entry without a location, but with a constant value, does.
+
+    AMD A.2.5.4.2 (5): it pushes an implicit location with the value. DWARF 5, 2.5.1.5, and DWARF 6 (230524.1, 3.15):
+    a call of an entry without DW_AT_location has no effect.
+    """
+
 
 DWARF5 = Rules(
     name="dwarf5",
@@ -113,6 +120,7 @@ DWARF5 = Rules(
     wide_dereference="ill_formed",
     implicit_pointer="lazy",
     call_of_list="same_stack",
+    call_of_constant="nothing",
 )
 
 AMD = Rules(
@@ -128,6 +136,7 @@ AMD = Rules(
     wide_dereference="truncate",
     implicit_pointer="lazy",
     call_of_list="fresh_stack",
+    call_of_constant="implicit_value",
 )
 
 DWARF6 = replace(
@@ -140,6 +149,7 @@ DWARF6 = replace(
     value_as_location="integral",
     wide_dereference="ill_formed",
     implicit_pointer="eager",
+    call_of_constant="nothing",
 )
 
 PRESETS = {rules.name: rules for rules in (DWARF5, AMD, DWARF6)}

@@ -55,6 +55,8 @@ class Operation:
     """Whether using it to find call frame information would be circular."""
     ends_location: bool = False
     """Whether in DWARF 5 it is a whole location description, which only a piece may follow."""
+    follows_location: bool = False
+    """Whether in DWARF 5 it may stand behind a whole location description."""
     deprecated: bool = False
     to: str | None = None
     """The operations it is equivalent to, in text; operands are named in braces."""
@@ -115,6 +117,7 @@ def operation(  # noqa: PLR0913 (the columns of the table)
     needs: Iterable[str] = (),
     circular: bool = False,
     ends_location: bool = False,
+    follows_location: bool = False,
     deprecated: bool = False,
     aliases: tuple[str, ...] = (),
     family: Iterable[int] | None = None,
@@ -129,16 +132,16 @@ def operation(  # noqa: PLR0913 (the columns of the table)
                     function,
                     effect,
                     spec,
-                    _operands(operands),
-                    since,
-                    frozenset(needs),
-                    circular,
-                    ends_location,
-                    deprecated,
-                    None,
-                    aliases,
-                    () if number is None else (number,),
-                    (function.__doc__ or "").strip().partition("\n")[0],
+                    operands=_operands(operands),
+                    since=since,
+                    needs=frozenset(needs),
+                    circular=circular,
+                    ends_location=ends_location,
+                    follows_location=follows_location,
+                    deprecated=deprecated,
+                    aliases=aliases,
+                    fixed=() if number is None else (number,),
+                    meaning=(function.__doc__ or "").strip().partition("\n")[0],
                 )
             )
         return function
@@ -169,16 +172,14 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
                 None,
                 effect,
                 spec,
-                _operands(operands),
-                since,
-                frozenset(needs),
-                False,
-                ends_location,
-                deprecated,
-                expansion,
-                aliases,
-                (),
-                f"Performs {expansion}.",
+                operands=_operands(operands),
+                since=since,
+                needs=frozenset(needs),
+                ends_location=ends_location,
+                deprecated=deprecated,
+                to=expansion,
+                aliases=aliases,
+                meaning=f"Performs {expansion}.",
             )
         )
 

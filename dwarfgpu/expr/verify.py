@@ -52,7 +52,6 @@ _NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOT
 _MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
 # The storage of the locations that the operations of section A.2.5.4.4.<n> push.
 _STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
-_AFTER_LOCATION = frozenset(("DW_OP_piece", "DW_OP_bit_piece", "DW_OP_GNU_uninit"))
 
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
@@ -426,7 +425,7 @@ class _Walk:
         if at.operation.ends_location and self.rules.location_ends_expression:
             after = self.index_at[at.end]
             for following in self.instructions[after : after + 1]:
-                if following.operation.name not in _AFTER_LOCATION:
+                if not following.operation.follows_location:
                     message = f"{at.name} gives a whole location, which only a piece may follow"
                     self.report("error", "after_location", message, following, "DWARF 5, 2.6.1")
 

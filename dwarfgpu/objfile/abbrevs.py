@@ -16,7 +16,7 @@ from dwarfgpu.objfile.readers import Family, Layout, family
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.attributes import AttributeDialect
@@ -198,34 +198,50 @@ class AbbreviationTable:
         match = _DECLARATION.match(data, position)
         try:
             if match is None:
-                self._fail(cursor)
-            first, second, children, body = match.groups()
-            code = first[0] if len(first) == 1 else _number(first)
-            tag = second[0] if len(second) == 1 else _number(second)
-            shape = self._shapes.get((len(first), body))
-            if shape is None:
-                shape = self._shapes[len(first), body] = _shape(len(first), body, self._family)
+                code, tag, children, shape = self._slowly(cursor)
+            else:
+                first, second, flag, body = match.groups()
+                code = first[0] if len(first) == 1 else _number(first)
+                tag = second[0] if len(second) == 1 else _number(second)
+                known = self._shapes.get((len(first), body))
+                if known is None:
+                    known = self._shapes[len(first), body] = _shape(len(first), body, self._family)
+                children, shape = flag == b"\1", known
+                cursor.position = match.end()
         except MalformedFile as error:
             self.problem = error.at(section=cursor.section, offset=position)
             self._cursor = None
             return
-        cursor.position = match.end()
         if code not in self._by_code:
-            self._by_code[code] = Abbreviation(code, tag, children == b"\1", shape)
+            self._by_code[code] = Abbreviation(code, tag, children, shape)
 
-    @staticmethod
-    def _fail(cursor: Cursor) -> NoReturn:
-        """Say what is wrong with what is no declaration."""
-        start = cursor.position
-        cursor.uleb(), cursor.uleb(), cursor.unsigned(1)
+    def _slowly(self, cursor: Cursor) -> tuple[int, int, bool, Shape]:
+        """Read a declaration in which numbers are padded, or say what is wrong with it."""
+        code, tag, children = cursor.uleb(), cursor.uleb(), cursor.unsigned(1) == 1
+        attributes: list[int] = []
+        forms: list[int] = []
+        implicit: dict[int, int] = {}
         while True:
             position = cursor.position
             attribute, form = cursor.uleb(), cursor.uleb()
+            if not attribute and not form:
+                break
             if not attribute or not form:
                 message = f"attribute {attribute:#x} with form {form:#x}"
-                raise cursor.fail("bad_abbreviation", message, "DWARF 5, 7.5.3", position if form else start)
+                raise cursor.fail("bad_abbreviation", message, "DWARF 5, 7.5.3", position)
+            if len(forms) == MAX_ATTRIBUTES:
+                raise _too_many()
             if form == IMPLICIT_CONST:
-                cursor.sleb()
+                implicit[len(forms)] = cursor.sleb()
+            attributes.append(attribute)
+            forms.append(form)
+        lead = max(1, (code.bit_length() + 6) // 7)
+        return (
+            code,
+            tag,
+            children,
+            (tuple(attributes), implicit or None, self._family.layout(lead, tuple(forms))),
+        )
 
 
 # One declaration: code, tag, whether there are children, attributes with their forms, and two zeros. A regular
@@ -242,8 +258,7 @@ _PAIR = re.compile(rb"(%(leb)s)(?:\x21([\x80-\xff]*[\x00-\x7f])|(%(leb)s))" % {b
 def _shape(lead: int, body: bytes, family: Family) -> Shape:
     """What the attributes of a declaration are."""
     if len(body) > 2 * MAX_ATTRIBUTES:
-        message = f"an abbreviation has more than {MAX_ATTRIBUTES} attributes, or very long ones"
-        raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.2")
+        raise _too_many()
     if body.isascii() and IMPLICIT_CONST not in body:  # then all are single bytes
         return tuple(body[::2]), None, family.layout(lead, tuple(body[1::2]))
     attributes: list[int] = []
@@ -255,6 +270,11 @@ def _shape(lead: int, body: bytes, family: Family) -> Shape:
             implicit[len(forms)] = Cursor(constant, error=MalformedFile).sleb()
         forms.append(IMPLICIT_CONST if constant else form[0] if len(form) == 1 else _number(form))
     return tuple(attributes), implicit or None, family.layout(lead, tuple(forms))
+
+
+def _too_many() -> MalformedFile:
+    message = f"an abbreviation has more than {MAX_ATTRIBUTES} attributes"
+    return MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.2")
 
 
 def _number(leb: bytes) -> int:

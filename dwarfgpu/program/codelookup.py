@@ -128,7 +128,9 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
         (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size),
         None,
     )
-    symbol = image.symbol_at(address)
+    code = [each for each in image.sections if each.header.flags & SHF_EXECINSTR and each.size]
+    # in a file that is not linked every section begins at 0: code is meant
+    symbol = image.symbol_at(address, None if image.is_linked or not code else code[0])
     unit = source = row = None
     frames: tuple[CallFrame, ...] = ()
     text = None

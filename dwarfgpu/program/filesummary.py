@@ -102,6 +102,9 @@ def summary(file: CodeObject) -> FileSummary:
     kernels = tuple(kernel.name for kernel in file.kernels.kernels) if file.is_amdgpu else ()
     target = file.target
     missing = [_with_link(each, file) for each in info.missing]
+    if not info.sections:  # then nothing can be said about each of them
+        consequence = "sections, symbols and debug information cannot be found"
+        missing = [Missing("section headers", consequence)]
     missing += () if dwarf is None else dwarf.missing
     if file.is_debug_only:
         consequence = "this file has debug information only: code and kernel descriptors are in the program"

@@ -163,6 +163,8 @@ def _unit(unit: UnitInfo) -> list[str]:
 
 
 def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
+    if not sections:
+        return labelled("sections", "none", style)
     listed = list(sections)
     if len(listed) > MANY_SECTIONS:
         listed = [each for each in listed if "debug_" in each.name or each.name in (".eh_frame", ".text")]
@@ -173,7 +175,8 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
         row = (each.name, each.type, each.flags, f"{each.address:#x}", f"{each.offset:#x}", str(each.size))
         rows.append((*row, packed))
     first, *lines = table(rows, "lllrrrl", longest=24)
-    lines = [style("name", "sections") + style("dim", first[8:]) if len(first) > 8 else first, *lines]
+    first = first.ljust(12)
+    lines = [style("name", "sections") + style("dim", first[8:]), *lines]
     if len(listed) < len(sections):
         lines.append(f"  and {len(sections) - len(listed)} more, which --json has")
     for each in sections:
@@ -276,7 +279,7 @@ def named_text(found: Named, style: Style = plain_style) -> list[str]:
     lines = [f"{style('name', shown(found.name))}  {kind}"]
     pairs = []
     if found.linkage_name and found.linkage_name != found.name:
-        pairs.append(("linkage name", found.linkage_name))
+        pairs.append(("linkage", found.linkage_name))
     if found.declared is not None:
         pairs.append(("declared", source_text(found.declared)))
     if found.ranges:

@@ -95,11 +95,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def problem_json(error: Any) -> dict[str, Any]:
     """An error as JSON."""
-    found = {"class": error.error_class, "kind": error.kind, "message": error.message}
     where = error.where
-    found.update(
-        {key: value for key, value in (("section", where.section), ("offset", where.offset)) if value}
-    )
-    if error.spec:
-        found["spec"] = error.spec
-    return found
+    found = {"class": error.error_class, "kind": error.kind, "message": error.message}
+    found |= {"section": where.section, "offset": where.offset, "spec": error.spec}
+    return {key: value for key, value in found.items() if value is not None}

@@ -1,7 +1,8 @@
 """Debugging information written as trees, for tests: ``die("subprogram", ("name", "strp", "f"), die(...))``.
 
 An attribute is a triple of name, form and value, without the prefixes of the standard; a number stands for what has no
-name. A value of a reference form is the label of an entry. `build` turns units into sections.
+name. A value of a reference form is the label of an entry. Strings and addresses by index get an index; with ``#``
+behind the form the value is the index. `build` turns units into sections.
 """
 
 from __future__ import annotations
@@ -107,6 +108,7 @@ class _Writer:
         self.abbreviations = bytearray()
         self.string_offsets = bytearray()
         self.addresses = bytearray()
+        self.shared_indices: list[int] = []  # the units of a split file have one table of strings
 
     def number(self, value: int, size: int) -> bytes:
         return (value & (1 << 8 * size) - 1).to_bytes(size, self.order)
@@ -127,7 +129,7 @@ class _UnitWriter:
     def __init__(self, writer: _Writer, tree: UnitTree) -> None:
         self.w = writer
         self.tree = tree
-        self.indices: list[int] = []  # of .debug_str_offsets
+        self.indices: list[int] = writer.shared_indices if writer.suffix else []  # of .debug_str_offsets
         self.addresses: list[int] = []
         self.shapes: dict[Any, int] = {}
         self.table = bytearray()
@@ -182,7 +184,9 @@ class _UnitWriter:
             code = self.shapes[shape] = len(self.shapes) + 1
             self.table += encode_unsigned(code) + encode_unsigned(tree.tag) + bytes([shape[1]])
             for number, form, value in tree.attributes:
-                self.table += encode_unsigned(number) + encode_unsigned(FORM_CODES[form.split("/")[0]])
+                self.table += encode_unsigned(number) + encode_unsigned(
+                    FORM_CODES[form.split("/")[0].rstrip("#")]
+                )
                 if form == "implicit_const":
                     self.table += encode_signed(value)
             self.table += b"\0\0"
@@ -250,24 +254,20 @@ class _UnitWriter:
         )
         return number(value, size)
 
-    def finish(self) -> None:
+    def finish(self, *, last: bool) -> None:
         w, tree = self.w, self.tree
         w.info[tree.section] += self.write()
         w.abbreviations += self.table + b"\0"
-        n = tree.offset_size
-        if self.indices:
-            content = b"".join(w.number(place, n) for place in self.indices)
-            w.string_offsets += (
-                self.table_header(4 + len(content), b"\0\0") + content if tree.version >= 5 else content
-            )
+        if self.indices and (last or not w.suffix):
+            content = b"".join(w.number(place, tree.offset_size) for place in self.indices)
+            w.string_offsets += self.table_header(4 + len(content), b"\0\0") + content
         if self.addresses:
             content = b"".join(w.number(address, tree.address_size) for address in self.addresses)
-            size = bytes([tree.address_size, 0])
-            w.addresses += (
-                self.table_header(4 + len(content), size) + content if tree.version >= 5 else content
-            )
+            w.addresses += self.table_header(4 + len(content), bytes([tree.address_size, 0])) + content
 
     def table_header(self, length: int, rest: bytes) -> bytes:
+        if self.tree.version < 5:
+            return b""
         w = self.w
         wide = b"\xff" * 4 + w.number(length, 8)
         return (w.number(length, 4) if self.tree.offset_size == 4 else wide) + w.number(5, 2) + rest
@@ -289,7 +289,7 @@ def build(
     writer = _Writer(byte_order, suffix)
     writer.labels, writer.known, writer.strings, writer.line_strings = labels, known, strings, lines
     for tree in units:
-        _UnitWriter(writer, tree).finish()
+        _UnitWriter(writer, tree).finish(last=tree is units[-1])
     sections = {name: bytes(data) for name, data in writer.info.items()}
     sections[f".debug_abbrev{suffix}"] = bytes(writer.abbreviations)
     sections[f".debug_str{suffix}"] = bytes(writer.strings)

@@ -138,7 +138,66 @@ STORAGE = [
         registers={"6": 7 << 24},
     ),
     row(None, f"DW_OP_piece 0; {END}; DW_OP_lit0; DW_OP_LLVM_offset", "offset_out_of_storage"),
+    # ... of which nothing is read or written: it may be of a register that cannot be read, or of constant storage.
+    row(
+        None,
+        "DW_OP_reg5; DW_OP_piece 2; DW_OP_reg7; DW_OP_piece 0; DW_OP_reg5; DW_OP_piece 2",
+        "34123412",
+        read={"bytes": 4},
+        registers={"5": 0x1234},
+    ),
+    row(
+        None,
+        f"DW_OP_reg5; DW_OP_piece 2; DW_OP_reg7; DW_OP_piece 0; DW_OP_reg5; DW_OP_piece 2; {END}; DW_OP_deref_size 4",
+        str(0x12341234),
+        registers={"5": 0x1234},
+    ),
+    row(
+        None,
+        "DW_OP_reg5; DW_OP_piece 2; DW_OP_bit_piece 0 3; DW_OP_reg6; DW_OP_piece 2; DW_OP_lit1; DW_OP_stack_value;"
+        "DW_OP_piece 0; DW_OP_reg7; DW_OP_piece 1",
+        "0102030405",
+        write="0102030405",
+        read={"bytes": 5},
+        registers={"5": 0, "6": 0, "7": 0},
+    ),
+    row(
+        None,
+        f"DW_OP_reg5; DW_OP_piece 2; DW_OP_implicit_pointer 0x10 0; DW_OP_piece 0; DW_OP_reg5; DW_OP_piece 2; {END};"
+        "DW_OP_deref_size 4",
+        str(0x12341234),
+        registers={"5": 0x1234},
+        dies={"info:0x10": {}},
+    ),
     row(None, f"DW_OP_reg5; DW_OP_piece 0; {END}", "", read={"bytes": 0}),
+    # Lanes may read from different bits, of the same part or of others.
+    *[
+        row(
+            None,
+            f"DW_OP_regx s5; DW_OP_piece 1; {empty}DW_OP_regx s6; DW_OP_piece 1; {END};"
+            "DW_OP_LLVM_push_lane; DW_OP_LLVM_bit_offset; DW_OP_deref_type 1 6",
+            [
+                *(str(0x53AC >> lane & 7) for lane in range(14)),
+                *["read_past_storage"] * 2,
+                *["offset_out_of_storage"] * 16,
+            ],
+            registers={"s5": 0xAC, "s6": 0x53},
+            target=WAVE32,
+        )
+        for empty in ("", "DW_OP_bit_piece 0 3; ")
+    ],
+    row(
+        None,
+        "DW_OP_regx s5; DW_OP_bit_piece 13 0; DW_OP_regx s6; DW_OP_piece 4; DW_OP_regx s5;"
+        f"DW_OP_bit_piece 19 13; {END};"
+        "DW_OP_LLVM_push_lane; DW_OP_LLVM_bit_offset; DW_OP_deref_size 4",
+        [
+            str((0x12345678 & 0x1FFF | 0x9ABCDEF0 << 13 | 0x12345678 >> 13 << 45) >> lane & 0xFFFFFFFF)
+            for lane in range(32)
+        ],
+        registers={"s5": 0x12345678, "s6": 0x9ABCDEF0},
+        target=WAVE32,
+    ),
     # Composites nest.
     row(
         None,
@@ -676,6 +735,25 @@ OVERLAY = [
         6,
         "DW_OP_lit0; DW_OP_reg6; DW_OP_const_type 4 0000000000000020; DW_OP_lit1; DW_OP_LLVM_overlay",
         f"{{{1 << 64}:mem 0x0 8:r6 {MAX - (1 << 64) - 8}:mem 0x2000000000000001}}",
+    ),
+    # The composite is nearly as large as the address space then; each lane reads at its own offset from it.
+    row(
+        6,
+        f"DW_OP_const2u 0x1000; DW_OP_regx v6; DW_OP_lit16; DW_OP_const1u 64; DW_OP_LLVM_overlay; {MINE};"
+        "DW_OP_deref_size 4",
+        [str(200 + lane - 4 if 4 <= lane < 20 else 100 + lane) for lane in range(32)],
+        registers={"v6": list(range(200, 232))},
+        memory=[memory(0x1000, "".join(f"{100 + lane:02x}000000" for lane in range(32)))],
+        target=WAVE32,
+    ),
+    row(
+        6,
+        f"DW_OP_const2u 0x1000; DW_OP_regx v6; DW_OP_lit16; DW_OP_const2u 128; DW_OP_LLVM_overlay; {MINE};"
+        "DW_OP_deref_size 4",
+        [str(150 + lane - 4 if 4 <= lane < 36 else 100 + lane) for lane in range(64)],
+        registers={"v6": list(range(150, 214))},
+        memory=[memory(0x1000, "".join(f"{100 + lane:02x}000000" for lane in range(64)))],
+        target=WAVE64,
     ),
     # Each lane's own slice.
     row(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dwarfgpu.expr.rules import PRESETS, Rules
-from tests.builders.cases import Case, table
+from tests.builders.cases import Case, answer, table
 
 TYPES: dict[str, Any] = {
     "1": {"encoding": "signed", "byte_size": 1},
@@ -421,7 +421,7 @@ WIDE_DEREFERENCE = [
 ]
 
 # AMD A.2.5.4.4.5 (3): the entry is evaluated when its implicit pointer value is used, "with the context of the
-# expression accessing IPV". DWARF 6 (230524.1, 3.11): when the pointer is made; its own texts contradict each other about
+# expression accessing IPV". DWARF 6 (230524.1, 3.11): when the pointer is made; its own texts contradict each other on
 # DW_OP_deref, which is an error in its reference. DWARF 5, 2.6.1.1.4: the consumer follows it when it is asked to.
 IMPLICIT_POINTER = [
     *rule(
@@ -485,6 +485,16 @@ test_value_as_location = table(VALUE_AS_LOCATION)
 test_wide_dereference = table(WIDE_DEREFERENCE)
 test_implicit_pointer = table(IMPLICIT_POINTER)
 test_call_of_list = table(CALL_OF_LIST)
+
+
+def test_bits_that_a_register_does_not_have_are_undefined_in_dwarf_5():
+    """DW_OP_bit_piece 8 60 of 64 bits, from the least significant one on, has four bits that are not there."""
+    found = answer(
+        "DW_OP_reg5; DW_OP_bit_piece 8 60", rules="dwarf5", byte_order="big", registers=BIG, read={"bytes": 1}
+    )
+
+    assert bin(int(found["read"].get("undefined", "0"), 16)).count("1") == 4
+
 
 FIELDS = [name for name in Rules.__annotations__ if name != "name"]
 

@@ -153,13 +153,15 @@ def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:
     ev.stack.append(entry)
 
 
-@operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb")
+@operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb", follows_location=True)
 def piece(ev: Evaluation, byte_size: int) -> None:
     """Add a part of S bytes to the composite under construction, or start one."""
     _add_piece(ev, byte_size * 8, 0)
 
 
-@operation("DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3")
+@operation(
+    "DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3", follows_location=True
+)
 def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
     """Add a part of S bits, B bits into the location, to the composite under construction, or start one."""
     _add_piece(ev, bit_size, bit_offset)

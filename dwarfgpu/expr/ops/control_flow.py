@@ -99,7 +99,7 @@ def _call(ev: Evaluation, reference: DieReference) -> None:
             return
     if location is not None:
         ev.call(location, die.unit)
-    elif die.const_value is not None:
+    elif die.const_value is not None and ev.rules.call_of_constant == "implicit_value":
         stream = convert.block_stream(ev, die.const_value)
         ev.stack.append(locations.at(Implicit(stream, 8 * len(die.const_value))))
 

@@ -79,10 +79,10 @@ def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
 
 
 @operation("DW_OP_multiloc", "A:location B:location -- L:location", "DWARF 6 (260227.1)", since="6")
-def multiloc(_ev: Evaluation, first: Location, second: Location) -> Location:
+def multiloc(ev: Evaluation, first: Location, second: Location) -> Location:
     """Push a location that is in the places of both A and B.
 
     OPEN: the proposal makes a storage of its own, with an offset of 0, and lets a consumer flatten it. Here it is flat:
     an offset moves each place within its own storage.
     """
-    return union((first, second))
+    return union((first, second), ev.lanes.count)

@@ -36,6 +36,6 @@ equivalent(
 )
 
 
-@operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", since="GNU")
+@operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", since="GNU", follows_location=True)
 def uninit(_ev: Evaluation) -> None:
     """Mark the variable as not initialised yet; where it lives does not change."""

@@ -1,0 +1,320 @@
+"""``ls``, ``info``, ``kernels`` and ``lists``: what they print, and what they do with files that are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FATBIN = "fixtures/containers/fatbin.x86_64"
+TINY = "fixtures/containers/tiny.gfx90a.co"
+SPLIT = "fixtures/features/split.v5.co"
+
+
+def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *words],
+        cwd=ROOT,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def document(*words: str) -> Any:
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- Exit statuses and errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        (0, ("ls", FATBIN)),
+        (0, ("info", FATBIN)),
+        (0, ("info", f"{FATBIN}@gfx90a")),
+        (0, ("info", f"{FATBIN}@2", "--pc", "tiny")),
+        (0, ("info", f"file://{FATBIN}#offset=8192&size=5936", "--name", "tiny")),
+        (0, ("kernels", TINY)),
+        (0, ("kernels", "fixtures/features/stripped.v5.debug")),
+        (1, ("info", TINY, "--pc", "1")),
+        (1, ("info", TINY, "--pc", "absent")),
+        (1, ("info", TINY, "--name", "absent")),
+        (1, ("kernels", TINY, "absent")),
+        (1, ("kernels", FATBIN)),
+        (1, ("info", "fixtures/containers/hip-rdc.x86_64.o@1")),
+        (2, ("ls",)),
+        (2, ("info",)),
+        (2, ("lists",)),
+        (2, ("info", TINY, "--pc", "0xzz")),
+        (2, ("info", f"{FATBIN}@gfx1")),
+        (2, ("info", f"{FATBIN}@9")),
+        (2, ("info", f"{FATBIN}@")),
+        (2, ("info", "fixtures/containers/plain.hipfb")),
+        (2, ("info", "memory://1#offset=0&size=1")),
+        (3, ("ls", "README.md")),
+        (3, ("info", "README.md")),
+        (3, ("kernels", "README.md")),
+        (3, ("info", "fixtures")),
+        (3, ("info", "/nonexistent/file")),
+        (3, ("ls", "/dev/null")),
+        (3, ("lists", "--cases", "README.md")),
+        (3, ("lists", "--cases", "/nonexistent/file")),
+    ],
+    ids=str,
+)
+def test_status(status: int, words: tuple[str, ...]) -> None:
+    done = run(*words)
+
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    if status == 0:
+        assert done.stderr == ""
+        assert done.stdout
+    else:
+        assert done.stdout == ""
+        lines = done.stderr.splitlines()
+        assert lines[0].startswith("dwarfgpu: error: ")
+        assert all(line.startswith("hint: ") for line in lines[1:])
+
+
+def test_a_wrong_selection_names_the_candidates() -> None:
+    for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
+        hint = run(*words).stderr.splitlines()[1]
+
+        assert "gfx90a" in hint
+        assert "gfx1100" in hint
+
+
+def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
+    data = (ROOT / TINY).read_bytes()
+    path = tmp_path / "truncated.co"
+    path.write_bytes(data[:3000])
+    done = run("info", str(path))
+
+    assert done.returncode == 3
+    assert "amdgcn-gfx90a" in done.stdout
+    assert "section headers: " in done.stdout
+    assert "truncated.co" in done.stderr.splitlines()[0]
+
+
+def test_an_answer_beside_an_error_is_shown() -> None:
+    done = run("info", TINY, "--pc", "tiny", "--pc", "1", "--name", "absent")
+
+    assert done.returncode == 1
+    assert done.stdout.startswith("0x1600  <tiny> in .text\n")
+    assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
+
+
+def test_standard_input_is_a_file() -> None:
+    data = (ROOT / TINY).read_bytes()
+
+    assert "gfx90a" in run("ls", "-", stdin=data).stdout
+    assert "amdgcn-gfx90a" in run("info", "-", stdin=data).stdout
+    assert run("kernels", "-", stdin=data).stdout.startswith("tiny\n")
+
+
+# --- What they print ----------------------------------------------------------------------------------------------
+
+
+def test_ls() -> None:
+    assert run("ls", FATBIN).stdout.splitlines() == [
+        "the file itself",
+        "  @0  host   x86_64                       0x0  22336  elf",
+        ".hip_fatbin",
+        "  @1  host   x86_64-unknown-linux-gnu              0  empty",
+        "  @2  hipv4  gfx90a                    0x2000   5936  elf",
+        "  @3  hipv4  gfx1100                   0x4000   5168  elf",
+    ]
+
+
+def test_ls_marks_offsets_in_what_is_compressed() -> None:
+    lines = run("ls", "fixtures/containers/zstd-v3.ccob").stdout.splitlines()
+
+    assert "+0x1000" in next(line for line in lines if "gfx90a" in line)
+
+
+def test_info_names_what_is_missing_and_what_that_means() -> None:
+    text = run("info", "fixtures/asm/clrx.gfx801.co").stdout
+
+    assert ".debug_frame: frames cannot be unwound" in text
+    assert "code object   version 1" in text
+
+
+@pytest.mark.parametrize("name, method", [("zlib.v5.co", "zlib"), ("zstd.v5.co", "zstd")])
+def test_info_shows_compression(name: str, method: str) -> None:
+    sections = {each["name"]: each for each in document("info", f"fixtures/features/{name}")["sections"]}
+
+    assert sections[".debug_info"]["compression"] == method
+    assert sections[".debug_info"]["data_size"] > sections[".debug_info"]["size"]
+
+
+def test_info_of_a_host_program_tells_of_its_code_objects() -> None:
+    assert "dwarfgpu ls" in run("info", FATBIN).stdout
+    assert document("info", FATBIN)["has_embedded"] is True
+
+
+def test_info_lists_units_when_asked() -> None:
+    words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")
+
+    assert "units" not in document(*words)
+    assert [unit["kind"] for unit in document(*words, "--units")["units"]] == ["compile", "compile"]
+    assert run(*words, "--units").stdout.count("compile, version 5") == 2
+
+
+def test_info_at_an_address() -> None:
+    (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
+
+    assert [frame["inlined"] for frame in found["frames"]] == [True, False]
+    assert found["source"]["line"] == 77
+    assert found["symbol"]["offset"] == 16
+
+
+def test_kernels_show_every_field_when_one_is_named() -> None:
+    short, long = run("kernels", TINY).stdout, run("kernels", TINY, "tiny").stdout
+
+    assert "GRANULATED_WORKITEM_VGPR_COUNT" not in short
+    assert "5:0  GRANULATED_WORKITEM_VGPR_COUNT" in long
+    assert "kernel_code_entry_byte_offset" in long
+    assert run("kernels", TINY, "--fields").stdout == long
+
+
+def test_kernels_as_json() -> None:
+    (kernel,) = document("kernels", TINY)["kernels"]
+
+    assert kernel["name"] == "tiny"
+    assert kernel["descriptor"]["wavefront_size"] == 64
+    assert kernel["metadata"]["args"][0]["value_kind"] == "global_buffer"
+    names = [field["name"] for field in kernel["descriptor"]["fields"]]
+    assert "ACCUM_OFFSET" in names
+    (old,) = document("kernels", "fixtures/asm/clrx.gfx801.co")["kernels"]
+    assert old["kernel_code"]["amd_machine_version_major"] == 8
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ls", FATBIN),
+        ("info", TINY),
+        ("info", FATBIN),
+        ("info", TINY, "--pc", "tiny", "--name", "tiny"),
+        ("kernels", SPLIT),
+    ],
+    ids=str,
+)
+def test_json_and_jsonl(words: tuple[str, ...]) -> None:
+    many = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
+
+    assert document(*words)["schema"] == 1
+    assert many
+    assert all(each["schema"] == 1 and each["file"] for each in many)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        TINY,
+        FATBIN,
+        SPLIT,
+        "fixtures/asm/forms.gfx90a.w64.o",
+        "fixtures/asm/forms.powerpc64",
+        "fixtures/containers/fat-object.x86_64.o",
+        "fixtures/amdgpu/launch.gfx90a.w64.O2.co",
+        "fixtures/host/types.gcc.v5.x86_64",
+    ],
+)
+def test_80_columns(name: str) -> None:
+    commands = [("ls", name), ("info", name, "--units")]
+    if not name.endswith("x86_64") and "x86_64" not in name and "powerpc" not in name:
+        commands.append(("kernels", name, "--fields"))
+    for words in commands:
+        done = run(*words)
+        assert done.returncode == 0, done.stderr
+        assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    data = (ROOT / TINY).read_bytes()
+    path = tmp_path / "names.co"
+    path.write_bytes(data.replace(b"tiny", b"t\x1b]0").replace(b".data", b".\x1b[2J"))
+    for words in (("info", str(path), "--units"), ("kernels", str(path)), ("ls", str(path))):
+        assert "\x1b" not in run(*words, "--color", "never").stdout
+
+
+# --- Pipes --------------------------------------------------------------------------------------------------------
+
+
+def test_closed_pipe_ends_quietly() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m dwarfgpu kernels fixtures/amdgpu/launch.gfx90a.w64.O2.co --fields | head -n 1; "
+        "echo ${PIPESTATUS[0]}",
+        shell=True,
+        executable="/bin/bash",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["group_x", "0"]
+
+
+# --- Lists --------------------------------------------------------------------------------------------------------
+
+
+def test_list_cases() -> None:
+    lines = [
+        '{"section": "0700000000000000000400000000000000015000", "section_kind": "debug_loclists"}',
+        "",
+        '{"id": "bad", "section": "ff", "section_kind": "debug_loclists"}',
+    ]
+    done = run("lists", "--cases", "-", stdin="\n".join(lines).encode())
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert done.returncode == 0
+    assert answers[0] == {
+        "id": 1,
+        "status": "ok",
+        "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}],
+    }
+    assert (answers[1]["id"], answers[1]["status"]) == ("bad", "error")
+
+
+def test_what_is_no_list_case_names_the_line() -> None:
+    good = '{"section": "00", "section_kind": "debug_loclists"}'
+    done = run("lists", "--cases", "-", stdin=f"{good}\n\n{{}}\n".encode())
+
+    assert done.returncode == 3
+    assert len(done.stdout.splitlines()) == 1
+    assert "line 3" in done.stderr
+
+
+# --- Start-up -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("ls", TINY), ("info", TINY, "--pc", "tiny"), ("kernels", TINY)], ids=str)
+def test_they_import_little(words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from dwarfgpu.cli import main; main(sys.argv[1:]); "
+        "print(*sorted({'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'attr', 'json'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == ""

@@ -1,0 +1,294 @@
+"""Files joined from their parts: target, kernels, units, look-up; and that a broken part hides no other."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.objfile.image import open_image
+from dwarfgpu.program.codelookup import at_address, named, parse_address
+from dwarfgpu.program.codeobject import CodeObject, NotFound, check_has_kernels, list_contents, opened
+from dwarfgpu.program.filesummary import summary
+from tests.builders.elf import SHT_NOBITS, ElfBuilder
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+
+def file(name: str) -> CodeObject:
+    return opened(str(FIXTURES / name))
+
+
+# --- Targets ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, target, target_id, lanes",
+    [
+        ("amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "amdgcn-gfx1030-wave32", "gfx1030", (32,)),
+        ("amdgpu/cl-kernels.gfx1030.w64.O2.v5.co", "amdgcn-gfx1030-wave64", "gfx1030", (64,)),
+        ("amdgpu/target.gfx90a.xnack-on.co", "amdgcn-gfx90a", "gfx90a:xnack+", (64,)),
+        (
+            "amdgpu/target.gfx906.sramecc-on.xnack-off.co",
+            "amdgcn-gfx906",
+            "gfx906:sramecc+:xnack-",
+            (64,),
+        ),
+        ("amdgpu/target.gfx11-generic.co", "amdgcn-gfx11-generic-wave32", "gfx11-generic", (32,)),
+        ("asm/code-object-v3.gfx906.co", "amdgcn-gfx906", "gfx906:xnack+", (64,)),
+        ("asm/code-object-v2.gfx803.co", "amdgcn-gfx803", "gfx803", (64,)),
+        ("asm/clrx.gfx801.co", "amdgcn-gfx801", "gfx801", (64,)),
+        ("host/stripped.gcc.x86_64", "x86_64", "x86_64", ()),
+    ],
+)
+def test_target(name, target, target_id, lanes):
+    found = summary(file(name))
+
+    assert found.target.is_known
+    assert found.target.target.name == target
+    assert found.target.target_id == target_id
+    assert found.wave_sizes == lanes
+    assert found.problems == ()
+
+
+def test_a_machine_without_a_target_is_read_nevertheless():
+    found = summary(file("asm/forms.powerpc64"))
+
+    assert not found.target.is_known
+    assert found.target.target.byte_order == "big"
+    assert found.dwarf is not None
+    assert len(found.dwarf.units) == 7
+
+
+@pytest.mark.parametrize(
+    "name, xnack, sramecc",
+    [
+        ("amdgpu/code-object-v4.gfx906.co", "any", "any"),
+        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "off", "on"),
+        ("amdgpu/target.gfx1010.xnack-on.co", "on", "unsupported"),
+        ("asm/code-object-v3.gfx906.co", "on or any", "off or unsupported"),
+    ],
+)
+def test_flags(name, xnack, sramecc):
+    flags = summary(file(name)).flags
+
+    assert (flags.xnack, flags.sramecc) == (xnack, sramecc)
+
+
+def test_the_version_of_a_generic_processor():
+    assert summary(file("amdgpu/target.gfx11-generic.co")).flags.generic_version == 1
+
+
+# --- DWARF --------------------------------------------------------------------------------------------------------
+
+
+def test_units_together():
+    dwarf = summary(file("amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")).dwarf
+
+    assert dwarf.kinds == {"compile": 2}
+    assert dwarf.versions == {5: 2}
+    assert dwarf.formats == {"DWARF32": 2}
+    assert sum(dwarf.producers.values()) == 2
+    assert dwarf.dialects == {("llvm-current", "nothing in the unit says otherwise"): 2}
+
+
+def test_a_skeleton_shows_what_it_stands_for():
+    found = summary(file("features/split.v5.co"))
+
+    assert found.dwarf.kinds == {"skeleton": 1}
+    assert list(found.dwarf.producers) == ["Debian clang version 22.1.8 (1~deb12u1)"]
+    assert found.problems == ()
+
+
+def test_a_split_file_that_is_not_there_is_missing(tmp_path):
+    copy = tmp_path / "alone.co"
+    shutil.copy(FIXTURES / "features/split.v5.co", copy)
+    found = summary(opened(str(copy)))
+
+    assert any("dwo" in missing.what for missing in found.missing)
+    assert found.problems == ()
+
+
+def test_a_split_file_is_found_beside_the_program(tmp_path):
+    for name in ("split.v5.co", "split.v5.dwo"):
+        shutil.copy(FIXTURES / "features" / name, tmp_path / name)
+    found = named(opened(str(tmp_path / "split.v5.co")), "saxpy")
+
+    assert found[0].section == ".debug_info.dwo"
+
+
+def test_stripped_files_name_their_other_half():
+    stripped = summary(file("host/stripped.gcc.x86_64"))
+    debug = summary(file("features/stripped.v5.debug"))
+
+    assert "stripped.gcc.x86_64.debug" in next(
+        each.hint for each in stripped.missing if each.what == ".debug_info"
+    )
+    assert "contents" in [each.what for each in debug.missing]
+    assert debug.problems == ()
+    assert len(debug.kernels) == 3
+
+
+# --- Kernels ------------------------------------------------------------------------------------------------------
+
+
+def test_kernels_by_the_names_of_source_and_symbol():
+    code = file("containers/tiny.gfx90a.co")
+
+    assert [each.name for each in code.kernels_named(["tiny", "tiny.kd"])] == ["tiny"]
+    with pytest.raises(NotFound, match="no kernel 'tin'") as caught:
+        code.kernels_named(["tin"])
+    assert caught.value.hint == "there are tiny"
+
+
+def test_a_host_program_has_no_kernels():
+    with pytest.raises(NotFound, match="X86_64") as caught:
+        check_has_kernels(file("containers/fatbin.x86_64"))
+    assert "dwarfgpu ls" in caught.value.hint
+    check_has_kernels(file("containers/fatbin.x86_64@gfx1100"))
+
+
+# --- Contents -----------------------------------------------------------------------------------------------------
+
+
+def test_contents_name_the_target_of_the_file_itself():
+    own, *others = list_contents(str(FIXTURES / "containers/fatbin.x86_64")).entries
+
+    assert own.target_id == "x86_64"
+    assert [each.target_id for each in others] == ["", "gfx90a", "gfx1100"]
+    assert (
+        list_contents((FIXTURES / "containers/tiny.gfx90a.co").read_bytes()).entries[0].target_id == "gfx90a"
+    )
+
+
+def test_code_object_v3_is_chosen_by_its_target():
+    assert opened(f"{FIXTURES}/asm/code-object-v3.gfx906.co@gfx906").is_amdgpu
+    with pytest.raises(UsageError, match="no entry is for gfx900"):
+        opened(f"{FIXTURES}/asm/code-object-v3.gfx906.co@gfx900")
+
+
+# --- Look-up ------------------------------------------------------------------------------------------------------
+
+
+def test_calls_at_an_address():
+    code = file("features/split.v5.co")
+    found = at_address(code, parse_address(code, "saxpy+0x10"))
+
+    assert found.symbol.name == "saxpy"
+    assert found.symbol.offset == 0x10
+    assert found.section == ".text"
+    assert [(frame.function, frame.inlined) for frame in found.frames] == [("saxpy", True), ("saxpy", False)]
+    assert found.frames[0].source == found.source
+    assert (found.source.file, found.source.line) == ("src/opencl/kernels.cl", 77)
+    assert found.range[0] <= found.address < found.range[1]
+
+
+def test_the_embedded_source_is_shown():
+    code = file("features/embed-source.v5.co")
+    found = at_address(code, parse_address(code, "_Z7objectsPN7physics4Vec3EPfi+0x120"))
+
+    assert found.text == "    ring.push((short)(k * i));"
+
+
+def test_an_address_of_a_file_that_is_not_linked_is_in_its_code():
+    found = at_address(file("amdgpu/cl-kernels.gfx90a.w64.O0.v5.o"), 0x10)
+
+    assert found.symbol.name == found.frames[-1].function == "weigh"
+
+
+def test_addresses():
+    code = file("containers/tiny.gfx90a.co")
+    start = code.image.symbol_named("tiny").value
+
+    assert parse_address(code, hex(start)) == parse_address(code, str(start)) == start
+    assert parse_address(code, "tiny") == start
+    assert parse_address(code, "tiny+4") == parse_address(code, "tiny+0x4") == start + 4
+    for text in ("", "0xzz", "tiny+x", "+4"):
+        with pytest.raises((UsageError, NotFound)):
+            parse_address(code, text)
+    with pytest.raises(NotFound, match="no symbol"):
+        parse_address(code, "absent")
+
+
+def test_an_address_outside_names_where_the_code_is():
+    with pytest.raises(NotFound, match="nothing of the file is at the address 0x1") as caught:
+        at_address(file("containers/tiny.gfx90a.co"), 1)
+    assert ".text 0x1600 to 0x1a80" in caught.value.hint
+
+
+def test_names():
+    code = file("features/plain.v3.co")
+    (found,) = named(code, "physics::Vec3")
+
+    assert (found.kind, found.name, found.byte_size) == ("type", "physics::Vec3", 12)
+    assert (found.declared.file, found.declared.line) == ("src/hip/kernels.hip", 12)
+    kinds = {each.kind for each in named(code, "_Z9divergentPii")}
+    assert kinds == {"function"}
+    with pytest.raises(NotFound, match="nothing that is called"):
+        named(code, "absent")
+
+
+def test_names_without_debug_information_are_symbols():
+    (found,) = named(file("asm/clrx.gfx801.co"), "test1")
+
+    assert found.kind == "symbol"
+    assert found.symbol.type == "AMDGPU_HSA_KERNEL"
+
+
+# --- Broken files -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["containers/tiny.gfx90a.co", "features/zstd.v5.co", "features/split.v4.co"])
+def test_a_file_that_ends_early_shows_what_is_left(name):
+    data = (FIXTURES / name).read_bytes()
+    for size in range(0, len(data), max(1, len(data) // 50)):
+        try:
+            code = opened(data[:size])
+        except MalformedFile:
+            assert size < 64
+            continue
+        found = summary(code)
+        assert found.problems
+        assert found.target.is_known
+
+
+def test_a_broken_unit_hides_neither_the_others_nor_the_kernels():
+    path = FIXTURES / "amdgpu/hip-two-units.gfx90a.w64.O2.v5.co"
+    section = open_image(str(path)).section(".debug_info")
+    data = bytearray(path.read_bytes())
+    data[section.offset + 4] = 0x77  # the version of the first unit
+    found = summary(opened(bytes(data)))
+
+    assert len(found.dwarf.units) == 1
+    assert found.kernels
+    assert "version" in str(found.problems[0])
+
+
+def test_broken_compression_hides_no_kernels():
+    builder = ElfBuilder(flags=0x3F)
+    builder.compressed(".debug_info", b"", stream=b"not compressed", size=100)
+    builder.section(".text", bytes(64), type=SHT_NOBITS)
+    found = summary(opened(builder.build()))
+
+    assert found.target.target_id == "gfx90a"
+    assert found.dwarf.units == ()
+    assert any(".debug_info" in str(problem) for problem in found.problems)
+
+
+def test_without_section_headers_nothing_is_said_about_sections():
+    data = bytearray((FIXTURES / "containers/tiny.gfx90a.co").read_bytes())
+    data[0x28:0x30] = bytes(8)  # e_shoff
+    found = summary(opened(bytes(data)))
+
+    assert [missing.what for missing in found.missing] == ["section headers"]
+    assert found.kernels == ("tiny",)
+
+
+def test_any_name_in_a_file_is_an_error_or_an_answer():
+    code = file("features/plain.v3.co")
+    for name in ("", "::", "a::", "operator()", "\0", "\udcff", "<" * 100):
+        with contextlib.suppress(DwarfGpuError):
+            named(code, name)
