@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-MAX_LOCATIONS = 1 << 17
+MAX_LOCATIONS = 1 << 20
 """How many locations one answer may hold: parts of parts of parts could make it endless."""
 
 MAX_NUMBER_BITS = 14_000
