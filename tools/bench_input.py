@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The large inputs of the benchmarks: shared libraries with 10 MB of ``.debug_info`` and a million DIEs and more.
 
     python3 tools/bench_input.py [gcc | clang | clang-debug-names] ...

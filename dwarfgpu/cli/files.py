@@ -107,9 +107,8 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
         for each in addresses:
             for line in render.address_text(each, session.style):
                 session.print(line)
-        for each in names:
-            for line in render.named_text(each, session.style):
-                session.print(line)
+        for line in render.named_text(names, session.style):
+            session.print(line)
     return _report(session, (*errors, *file.problems))
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.forms import ADDR, ADDRESS_INDEX, class_of
-from dwarfgpu.objfile.pc_ranges import is_dead, listed
+from dwarfgpu.objfile.forms import ADDR, ADDRESS_INDEX
+from dwarfgpu.objfile.pc_ranges import is_dead
 from dwarfgpu.objfile.scan import scan
 
 if TYPE_CHECKING:
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units import Unit
 
 _SUBPROGRAM = 0x2E
+_PLAIN = frozenset((ADDR, *ADDRESS_INDEX))
+_SIZES = frozenset((0x0B, 0x05, 0x06, 0x07, 0x0F))
+"""DW_FORM_data1, data2, data4, data8 and udata: the forms of a DW_AT_high_pc that is a size."""
 _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
     if abbreviation.tag != _SUBPROGRAM:
         return None
-    known = abbreviation.attributes
-    return _WANTED if at.RANGES in known or (at.LOW_PC in known and at.HIGH_PC in known) else None
+    found = [abbreviation.form_of(number) for number in _WANTED]
+    return _WANTED if found[2] or (found[0] and found[1]) else None
 
 
 class AddressIndex:
@@ -69,19 +72,16 @@ class AddressIndex:
 
 def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> list[tuple[int, int]]:
     places, abbreviation = plan.places, plan.abbreviation
-    if at.RANGES in places:
-        form = abbreviation.form_of(at.RANGES)
-        return listed(unit, *unit.tables.list_offset(form, picked[places[at.RANGES]], "rnglist"))
-    low_form, high_form = abbreviation.form_of(at.LOW_PC), abbreviation.form_of(at.HIGH_PC)
-    if not (at.LOW_PC in places and at.HIGH_PC in places and (low_form == ADDR or low_form in ADDRESS_INDEX)):
+    if at.RANGES in abbreviation.attributes:
+        return unit.die_known_at(offset).ranges()
+    forms = plan.note
+    if forms is None:
+        forms = plan.note = (abbreviation.form_of(at.LOW_PC), abbreviation.form_of(at.HIGH_PC))
+    low_form, high_form = forms
+    if low_form not in _PLAIN or high_form not in _SIZES:
         return unit.die_known_at(offset).ranges()
     low = picked[places[at.LOW_PC]]
     if low_form != ADDR:
         low = unit.tables.address(low)
-    high = picked[places[at.HIGH_PC]]
-    end = (
-        unit.address(high_form, high)
-        if class_of(high_form, at.HIGH_PC, unit.version) == "address"
-        else low + high
-    )
-    return [(low, end)] if low < end and not is_dead(low, unit.address_size) else []
+    high = low + picked[places[at.HIGH_PC]]
+    return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []

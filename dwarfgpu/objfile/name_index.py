@@ -72,8 +72,13 @@ class NameIndex:
             if reader.origin >= 0:
                 completed.append((offset, reader.origin_form, picked[reader.origin]))
             for place, form in reader.names:
-                value = picked[place]
-                key = value if form == forms.STRP else key_of(unit, form, value)
+                key = picked[place]
+                if form != forms.STRP:
+                    try:
+                        key = key_of(unit, form, key)
+                    except DwarfGpuError as error:
+                        unit.dwarf.note(unit.error(error, offset))
+                        continue
                 known = names.get(key)
                 if known is None:
                     names[key] = [offset]

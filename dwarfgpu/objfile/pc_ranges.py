@@ -25,7 +25,7 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
     """The range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
-    end = unit.address(form, high) if class_of(form, at.HIGH_PC, unit.version) == "address" else low + high
+    end = low + high if class_of(form, at.HIGH_PC, unit.version) == "constant" else unit.address(form, high)
     if is_dead(low, unit.address_size) or low >= end:
         return []
     return [(low, end)]

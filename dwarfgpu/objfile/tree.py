@@ -192,14 +192,31 @@ class UnitTree:
         if self._error is not None:
             raise self._error
 
+    def _read_first(self, position: int) -> int:
+        """Read the unit entry, which may own nothing."""
+        abbreviation, start = self._table.at(self._data, position)
+        if abbreviation.has_children:
+            self._open.append(position)
+        self._marks.append(position)
+        self._owners.append(0)
+        after = abbreviation.layout.skip(self._data, start)
+        if after > len(self._data):
+            raise IndexError
+        return after
+
     def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call costs more than a step)
         data, table = self._data, self._table
         known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
         waiting = self._open
+        if position == self._first:
+            position = self._read_first(position)
+            if not waiting:
+                self._position = position
+                return
         while position < until:
             self._position = position
             self._marks.append(position)
-            self._owners.append(waiting[-1] if waiting else 0)
+            self._owners.append(waiting[-1])
             if len(waiting) > MAX_DEPTH:
                 raise IndexError
             mark = min(until, position + STRIDE)
@@ -228,10 +245,6 @@ class UnitTree:
                     if abbreviation.has_children:
                         waiting.append(position)
                     position = abbreviation.layout.skip(data, start)
-                    if not waiting:  # a unit entry that owns nothing
-                        break
-            if not waiting:
-                break
         if position > len(data):
             raise IndexError
         self._position = position

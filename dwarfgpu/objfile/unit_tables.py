@@ -94,13 +94,13 @@ class UnitTables:
             end = min(end, part + unit.contributions[".debug_str_offsets"][1])
         if unit.version < 5:  # the GNU table has no header
             return part, end
-        found = unit.root_value(at.STR_OFFSETS_BASE)
+        found = unit.root_number(at.STR_OFFSETS_BASE)
         if found is None and not unit.suffix:
             message = "the unit has no DW_AT_str_offsets_base"
             raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
         wide = unit.offset_size == 8
         header = 16 if wide else 8
-        base = part + (int(found[1]) if found is not None else header)
+        base = part + (header if found is None else found)
         if header <= base <= end:
             order = unit.format.byte_order
             length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
@@ -129,7 +129,7 @@ class UnitTables:
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
-        found = self.unit.root_value(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        found = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
         if found is None and self.unit.skeleton is not None:
             return self.unit.skeleton.tables.addresses
         if found is None:
@@ -141,7 +141,7 @@ class UnitTables:
             )
         table = address_table(
             self.unit.source.data(".debug_addr"),
-            int(found[1]),
+            found,
             version=self.unit.version,
             address_size=self.unit.address_size,
             byte_order=self.unit.format.byte_order,
@@ -176,17 +176,17 @@ class UnitTables:
             return section, part + int(value)
         if kind == "rnglist":  # ranges stay in the program's file even for split units
             skeleton = self.unit.skeleton
-            found = None if skeleton is None else skeleton.root_value(at.GNU_RANGES_BASE)
-            return old, int(value) + (0 if found is None else int(found[1]))
+            base = None if skeleton is None else skeleton.root_number(at.GNU_RANGES_BASE)
+            return old, int(value) + (base or 0)
         part, section = self.unit.part(old)
         return section, part + int(value)
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
         """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
         data, order = self.unit.source.data(section), self.unit.format.byte_order
-        found = self.unit.root_value(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        found = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
         if found is not None:
-            table = contribution_with_base(data, part + int(found[1]), self.unit.offset_size, order, section)
+            table = contribution_with_base(data, part + found, self.unit.offset_size, order, section)
         elif self.unit.suffix:
             table = contribution_at(data, part, order, section)
         else:

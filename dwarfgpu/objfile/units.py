@@ -219,8 +219,17 @@ class Unit:
         for number in numbers:
             index = abbreviation.index_of(number)
             if index >= 0:
-                return abbreviation.forms[index], abbreviation.value(index, values)
+                form, value = abbreviation.forms[index], abbreviation.value(index, values)
+                return (value.form, value.value) if form == forms.INDIRECT else (form, value)
         return None
+
+    def root_number(self, *numbers: int) -> int | None:
+        """The first of some attributes that the unit entry has, where it must be a number."""
+        found = self.root_value(*numbers)
+        if found is None or type(found[1]) is int:
+            return None if found is None else found[1]
+        message = f"an attribute of the unit entry is no number ({forms.form_name(found[0])})"
+        raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
 
     def root_text(self, *numbers: int) -> str | None:
         """The text of a string attribute of the unit entry."""
@@ -251,8 +260,7 @@ class Unit:
         """What a skeleton and its split unit have in common."""
         if self.header.dwo_id is not None:
             return self.header.dwo_id
-        found = self.root_value(at.GNU_DWO_ID, at.DWO_ID)
-        return None if found is None else int(found[1])
+        return self.root_number(at.GNU_DWO_ID, at.DWO_ID)
 
     @property
     def is_skeleton(self) -> bool:
@@ -290,7 +298,11 @@ class Unit:
             if self.dwarf.dialect is not None:
                 self._dialect = self.dwarf.dialect, "it was asked for"
             else:
-                self._dialect = at.dialect_for(self.producer, self._old_augmentation())
+                try:
+                    self._dialect = at.dialect_for(self.producer, self._old_augmentation())
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    self._dialect = at.LLVM_CURRENT, "the strings of the unit cannot be read"
         return self._dialect
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.forms import class_of
+from dwarfgpu.objfile.forms import INDIRECT, NO_DATA, class_of
 from dwarfgpu.objfile.pc_ranges import is_dead
 from dwarfgpu.objfile.scan import scan
 
@@ -27,9 +27,9 @@ MAX_TYPES = 64
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
-    return (
-        (at.LOCATION,) if abbreviation.tag == _VARIABLE and at.LOCATION in abbreviation.attributes else None
-    )
+    if abbreviation.tag != _VARIABLE or abbreviation.form_of(at.LOCATION) in (0, *NO_DATA):
+        return None
+    return (at.LOCATION,)
 
 
 class VariableIndex:
@@ -43,11 +43,13 @@ class VariableIndex:
             tuple[int, int, bytes]
         ] = []  # (address, offset of the entry, the expression behind the address)
         for offset, plan, picked in scan(unit, _select):
-            form = plan.abbreviation.form_of(at.LOCATION)
+            form, location = plan.abbreviation.form_of(at.LOCATION), picked[plan.places[at.LOCATION]]
+            if form == INDIRECT:
+                form, location = location.form, location.value
             if class_of(form, at.LOCATION, unit.version) != "exprloc":
                 continue
             try:
-                place = address_of(unit, picked[plan.places[at.LOCATION]])
+                place = address_of(unit, location)
             except DwarfGpuError as error:
                 unit.dwarf.note(unit.error(error, offset))
                 continue
@@ -129,8 +131,7 @@ def _elements(array: Die) -> int | None:
 
 def _default_lower_bound(die: Die) -> int:
     """The lower bound of an array that does not say one (DWARF 5, table 7.17)."""
-    language = die.unit.root_value(_LANGUAGE)
-    return 1 if language is not None and language[1] in _FROM_ONE else 0
+    return 1 if die.unit.root_number(_LANGUAGE) in _FROM_ONE else 0
 
 
 _LOWER_BOUND, _LANGUAGE = 0x22, 0x13

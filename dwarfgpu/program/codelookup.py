@@ -10,7 +10,6 @@ from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.entries import Entry
     from dwarfgpu.objfile.inlining import InlinedFrame
     from dwarfgpu.objfile.lines import LineTable
     from dwarfgpu.objfile.symbols import Symbol
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 SHF_EXECINSTR = 0x4
 STT_SECTION, STT_FILE = 3, 4
+GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
+"""What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
+DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
 
 
 @record
@@ -76,6 +78,8 @@ class AtAddress:
     """The source line itself, where the file embeds it."""
     frames: tuple[CallFrame, ...]
     """The innermost call first, and the function whose code it is last."""
+    variables: tuple[Named, ...]
+    """Those whose object contains the address, where it is one of data."""
 
 
 @record
@@ -141,7 +145,8 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
             file.dwarf.note(error)
         if row is not None:
             source, text = row.source, row.text
-    if symbol is None and unit is None and row is None:
+    variables = () if section is not None and section in code else _variables(file, address)
+    if symbol is None and unit is None and not variables:
         raise _nothing_at(file, address, section is not None)
     return AtAddress(
         address,
@@ -154,7 +159,21 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
         row.range if row is not None else None,
         text,
         frames,
+        variables,
     )
+
+
+def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
+    if not file.has_dwarf or not file.image.is_linked:
+        return ()
+    suffixes = (b"", *GENERIC_SPACE) if file.is_amdgpu else (b"",)
+    found = []
+    for die in file.dwarf.index.variables_at(address, suffixes):
+        try:
+            found.append(_named(file, "variable", die))
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+    return tuple(found)
 
 
 @record
@@ -236,7 +255,7 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
     if file.has_dwarf:
         for entry in file.dwarf.index.find(name):
             try:
-                found.append(_named(file, entry))
+                found.append(_named(file, entry.kind, entry.die))
             except DwarfGpuError as error:
                 file.dwarf.note(error)
     known = {each.symbol.name for each in found if each.symbol is not None}
@@ -268,20 +287,21 @@ def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
     return SymbolInfo(symbol.name, symbol.value, symbol.size, symbol.type, symbol.bind, section, offset)
 
 
-def _named(file: CodeObject, entry: Entry) -> Named:
-    die = entry.die
+def _named(file: CodeObject, kind: str, die: Die) -> Named:
+    from dwarfgpu.objfile.scopes import qualified_name
+
     unit = die.unit
-    linkage = die.linkage_name if entry.kind in ("function", "variable") else None
-    ranges = tuple(die.ranges()) if entry.kind == "function" else ()
-    size = die.find("DW_AT_byte_size") if entry.kind == "type" else None
+    linkage = die.linkage_name if kind in ("function", "variable") else None
+    ranges = tuple(die.ranges()) if kind == "function" else ()
+    size = die.find("DW_AT_byte_size") if kind == "type" else None
     symbol = None
-    if entry.kind in ("function", "variable"):
+    if kind in ("function", "variable"):
         found = file.image.symbol_named(linkage or die.name or "")
         if found is not None and found.is_defined and (not ranges or found.value == ranges[0][0]):
             symbol = symbol_info(found, None)
     return Named(
-        entry.kind,
-        entry.qualified_name or "(no name)",
+        kind,
+        qualified_name(die) or "(no name)",
         linkage,
         die.tag_name,
         unit.section,

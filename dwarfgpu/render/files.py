@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, table, wrapped
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.codelookup import AtAddress, CallFrame, Named, SourceLine, SymbolInfo
+    from collections.abc import Sequence
+
+    from dwarfgpu.program.codelookup import AtAddress, Named, SourceLine, SymbolInfo
     from dwarfgpu.program.codeobject import Contents, Entry
     from dwarfgpu.program.filesummary import DwarfSummary, FileSummary, SectionInfo, UnitInfo
     from dwarfgpu.render.layout import Style
@@ -251,6 +253,10 @@ def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
             lines[-1] += style("dim", "  (inlined)")
     if not found.frames and found.source is not None:
         lines.append(f"  at {source_text(found.source)}")
+    lines += [
+        f"  variable {style('name', shown(each.name))} declared at {source_text(each.declared)}"
+        for each in found.variables
+    ]
     if found.text is not None:
         lines.append(f"  {found.source.line if found.source else 0:>6}  {shown(found.text.expandtabs(4))}")
     if found.range is not None:
@@ -273,8 +279,19 @@ def address_json(found: AtAddress) -> dict[str, Any]:
     return document
 
 
-def named_text(found: Named, style: Style = plain_style) -> list[str]:
-    """One thing that a name means."""
+def named_text(all_found: Sequence[Named], style: Style = plain_style) -> list[str]:
+    """What a name means; what many units repeat, as they do a type of a header, is shown once."""
+    groups: dict[tuple[object, ...], list[Named]] = {}
+    for found in all_found:
+        declared = found.declared
+        place = None if declared is None else (declared.file, declared.line, declared.column)
+        key = (found.kind, found.tag, found.name, found.linkage_name, place, found.byte_size, found.ranges)
+        groups.setdefault(key, []).append(found)
+    return [line for group in groups.values() for line in _named(group, style)]
+
+
+def _named(group: list[Named], style: Style) -> list[str]:
+    found = group[0]
     kind = found.kind if found.tag is None else f"{found.kind} ({found.tag})"
     lines = [f"{style('name', shown(found.name))}  {kind}"]
     pairs = []
@@ -292,7 +309,8 @@ def named_text(found: Named, style: Style = plain_style) -> list[str]:
         pairs.append(("size", f"{found.byte_size} bytes"))
     if found.offset is not None:
         unit = f" in unit {found.unit}" if found.unit else ""
-        pairs.append(("entry", f"{found.section}+{found.offset:#x}{unit}"))
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        pairs.append(("entry", f"{found.section}+{found.offset:#x}{unit}{more}"))
     for label, text in pairs:
         lines += labelled(label, text, style, indent=2)
     return lines
@@ -307,9 +325,3 @@ def named_json(found: Named) -> dict[str, Any]:
     """One thing that a name means."""
     document: dict[str, Any] = plain(found)
     return document
-
-
-def frames_json(frames: tuple[CallFrame, ...]) -> list[dict[str, Any]]:
-    """The calls at an address."""
-    documents: list[dict[str, Any]] = plain(frames)
-    return documents

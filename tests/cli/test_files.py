@@ -183,6 +183,15 @@ def test_info_at_an_address() -> None:
     assert found["symbol"]["offset"] == 16
 
 
+def test_what_several_units_repeat_is_shown_once() -> None:
+    words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "--name", "int")
+    text = run(*words).stdout
+
+    assert len(document(*words)["names"]) == 2
+    assert text.count("int  type") == 1
+    assert " and 1 more" in text
+
+
 def test_kernels_show_every_field_when_one_is_named() -> None:
     short, long = run("kernels", TINY).stdout, run("kernels", TINY, "tiny").stdout
 

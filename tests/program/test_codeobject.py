@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import random
 import shutil
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from dwarfgpu.objfile.image import open_image
 from dwarfgpu.program.codelookup import at_address, named, parse_address
 from dwarfgpu.program.codeobject import CodeObject, NotFound, check_has_kernels, list_contents, opened
 from dwarfgpu.program.filesummary import summary
+from dwarfgpu.render import files, kernels
 from tests.builders.elf import SHT_NOBITS, ElfBuilder
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -219,6 +222,23 @@ def test_an_address_outside_names_where_the_code_is():
     assert ".text 0x1600 to 0x1a80" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "name, symbol, variable",
+    [
+        ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", "_ZN7physics10collisionsE", "physics::collisions"),
+        ("llvm24/hip-kernels.gfx942.w64.O0.co", "_ZN7physics5State5countE", "physics::State::count"),
+        ("host/values.gcc.O0.v5.x86_64", "matrix", "matrix"),
+    ],
+)
+def test_variables_at_an_address_of_data(name, symbol, variable):
+    code = file(name)
+    found = at_address(code, code.image.symbol_named(symbol).value + 3)
+
+    assert [each.name for each in found.variables] == [variable]
+    assert found.symbol.offset == 3
+    assert found.frames == ()
+
+
 def test_names():
     code = file("features/plain.v3.co")
     (found,) = named(code, "physics::Vec3")
@@ -292,3 +312,55 @@ def test_any_name_in_a_file_is_an_error_or_an_answer():
     for name in ("", "::", "a::", "operator()", "\0", "\udcff", "<" * 100):
         with contextlib.suppress(DwarfGpuError):
             named(code, name)
+
+
+MUTATED = [
+    "containers/tiny.gfx90a.co",
+    "containers/fatbin-two.x86_64",
+    "features/split.v5.co",
+    "features/zstd.v5.co",
+    "asm/clrx.gfx801.co",
+    "asm/forms.powerpc64",
+    "host/types.gcc.v5.x86_64",
+]
+
+
+def everything(data: bytes) -> None:
+    """Ask all that the commands ask."""
+    with contextlib.suppress(DwarfGpuError):
+        found = list_contents(data)
+        files.contents_text(found)
+        json.dumps(files.contents_json(found))
+    try:
+        code = opened(data)
+    except DwarfGpuError:
+        return
+    found = summary(code)
+    files.summary_text(found, units=True)
+    json.dumps(files.summary_json(found, units=True))
+    for kernel in code.kernels.kernels:
+        kernels.kernel_text(kernel, fields=True)
+        json.dumps(kernels.kernel_json(kernel))
+    for address in (0, 0x1610, 0x2410, 0x401010, 0x9AD0):
+        with contextlib.suppress(DwarfGpuError):
+            there = at_address(code, address)
+            files.address_text(there)
+            json.dumps(files.address_json(there))
+    for name in ("tiny", "saxpy", "int", "main", "ns::f"):
+        with contextlib.suppress(DwarfGpuError):
+            means = named(code, name)
+            files.named_text(means)
+            json.dumps([files.named_json(each) for each in means])
+    assert all(isinstance(error, DwarfGpuError) for error in code.problems)
+
+
+@pytest.mark.parametrize("name", MUTATED)
+def test_damaged_files_raise_nothing_else(name):
+    original = (FIXTURES / name).read_bytes()
+    numbers = random.Random(name)
+    for _ in range(30):
+        data = bytearray(original[: numbers.choice([len(original), numbers.randrange(len(original))])])
+        for _ in range(numbers.choice([1, 3, 30]) if data else 0):
+            within = 64 if numbers.random() < 0.2 else len(data)
+            data[numbers.randrange(min(within, len(data)))] = numbers.choice([0, 1, 0x7F, 0x80, 0xFF])
+        everything(bytes(data))

@@ -101,7 +101,11 @@ class Writer:
         if kind in ("block", "block1"):
             return chance.randbytes(chance.choice([0, 1, 2, 4, 4, 8, 16])).hex() or "0x"
         if kind == "expression":
-            return "(" + chance.choice(["DW_OP_lit3", "DW_OP_regx 32", "DW_OP_LLVM_push_lane", "DW_OP_plus"]) + ")"
+            return (
+                "("
+                + chance.choice(["DW_OP_lit3", "DW_OP_regx 32", "DW_OP_LLVM_push_lane", "DW_OP_plus"])
+                + ")"
+            )
         if kind == "encoded":
             return f"{chance.choice([0, 3, 11, 0x80, 0x1B]):#x} {chance.randrange(0x1000, 0x1010):#x}"
         if name == "DR":
@@ -132,7 +136,7 @@ def _callees(target_name: str) -> dict[DieReference, DescribedDie]:
             0x40: DescribedDie(parse("DW_OP_lit7; DW_OP_plus")),
             0x41: DescribedDie((parse("DW_OP_addr 0x1004"), parse("DW_OP_addr 0x1008"))),
             0x42: DescribedDie(None, b"\1\2\3\4\5\6\7\x08"),
-            0x43: DescribedDie(parse("DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_gt; DW_OP_bra +1; DW_OP_lit3; DW_OP_lit4")),
+            0x43: DescribedDie(parse("DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_gt; DW_OP_bra +1; DW_OP_lit3")),
             0x44: DescribedDie(parse("DW_OP_implicit_pointer 0x44 0; DW_OP_deref")),
         }.items():
             found[DieReference(base, offset)] = die  # type: ignore[arg-type]
@@ -162,7 +166,9 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
         frame_base=at(Memory(space[0]), 8 * 0x1008),
         tls={0: 0x1000, 4: 0x1010},
     )
-    unit = DescribedUnit(base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name))
+    unit = DescribedUnit(
+        base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name)
+    )
     return Context(
         target,
         PRESETS[rules],

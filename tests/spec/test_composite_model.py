@@ -161,7 +161,7 @@ class World:
     def number(self, bits: list[int]) -> int:
         """The number that a stream of bits is: the first bit is the least or the most significant one."""
         if self.order == "big":
-            bits = list(reversed(bits))
+            bits = bits[::-1]
         return sum(bit << position for position, bit in enumerate(bits))
 
 

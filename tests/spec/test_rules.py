@@ -460,8 +460,8 @@ CALL_OF_LIST = [
     *rule("A.2.5.4.2 (5)", "DW_OP_call2 0x22", *["undefined"] * 3),
 ]
 
-# AMD A.2.5.4.2 (5): as if DW_OP_implicit_value were executed. DWARF 5, 2.5.1.5, and DWARF 6 (230524.1, 3.15): the call of
-# an entry without DW_AT_location has no effect.
+# AMD A.2.5.4.2 (5): as if DW_OP_implicit_value were executed. DWARF 5, 2.5.1.5, and DWARF 6 (230524.1, 3.15): the call
+# of an entry without DW_AT_location has no effect.
 CALL_OF_CONSTANT = [
     *rule("A.2.5.4.2 (5)", "DW_OP_lit7; DW_OP_call4 0x30", "7", "implicit 0102", "7"),
 ]
@@ -502,7 +502,7 @@ def test_bits_that_a_register_does_not_have_are_undefined_in_dwarf_5():
         "DW_OP_reg5; DW_OP_bit_piece 8 60", rules="dwarf5", byte_order="big", registers=BIG, read={"bytes": 1}
     )
 
-    assert bin(int(found["read"].get("undefined", "0"), 16)).count("1") == 4
+    assert int(found["read"].get("undefined", "0"), 16).bit_count() == 4
 
 
 FIELDS = [name for name in Rules.__annotations__ if name != "name"]
