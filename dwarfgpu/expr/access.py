@@ -14,7 +14,8 @@ from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.stretches import pieces, shifted, sources
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 from dwarfgpu.records import record
 
@@ -226,7 +227,7 @@ class Accessor:
         """Read part after part from one offset."""
         readings = []
         for location, piece_offset, length in pieces(storage, offset, size):
-            reading = self.read(_shifted(location, piece_offset), length)
+            reading = self.read(shifted(location, piece_offset), length)
             if length == size:
                 return reading
             readings.append((reading, length))
@@ -264,7 +265,7 @@ class Accessor:
             start = ends[index] - part.total
             own = offset[positions]
             if part.is_contiguous and bool((own + size <= ends[index]).all()):
-                location = _shifted(part.location.select(positions), own - start)
+                location = shifted(part.location.select(positions), own - start)
                 self._read_slots(result, positions, location, size)
                 continue
             for same in b.groups(own):
@@ -302,7 +303,7 @@ class Accessor:
         found: ImplicitPointer | None = None
         position = 0
         others = False
-        for source, offset, length in _sources(place, uniform(place.bit_offset), bit_size):
+        for source, offset, length in sources(place, uniform(place.bit_offset), bit_size):
             if type(source) is not ImplicitPointer:
                 others = True
                 continue
@@ -341,7 +342,7 @@ class Accessor:
             return [(storage, offset, bit_size, position)]
         targets = []
         for location, piece_offset, length in pieces(storage, offset, bit_size):
-            for inner in _shifted(location, piece_offset).places:
+            for inner in shifted(location, piece_offset).places:
                 targets.extend(self._targets(inner, length, position))
             position += length
         return targets
@@ -401,62 +402,6 @@ def uniform_offset(offset: Bits) -> int | None:
         return offset
     first = offset[0]
     return int(first) if b.all_of(offset == first) else None
-
-
-def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, int, int]]:
-    """The stretches of parts that bits of a composite come from: location, bit offset from it, size."""
-    found = []
-    position = 0
-    end = offset + size
-    for part in storage.parts:
-        stop = position + part.total
-        if part.total and stop > offset and position < end:
-            found.extend(_stretches(part, max(offset - position, 0), min(end, stop) - position))
-        position = stop
-        if position >= end:
-            break
-    return found
-
-
-def _stretches(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
-    """Bits ``start`` to ``stop`` of a run of parts."""
-    if part.is_contiguous:
-        return [(part.location, start, stop - start)]
-    found = []
-    while start < stop:
-        index, skip = divmod(start, part.bit_size)
-        length = min(part.bit_size - skip, stop - start)
-        found.append((part.location, index * part.stride + skip, length))
-        start += length
-    return found
-
-
-def _sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, int, int]]:
-    """The storages bits come from, through composites, taking the first place of each part."""
-    storage = place.storage
-    if type(storage) is not Composite:
-        return [(storage, offset, size)]
-    found = []
-    for location, piece_offset, length in pieces(storage, offset, size):
-        inner = location.places[0]
-        found.extend(_sources(inner, uniform(inner.bit_offset) + piece_offset, length))
-    return found
-
-
-def _shifted(location: Location, offset: Bits) -> Location:
-    """A location moved forward within its storage; the caller knows that it stays inside."""
-    if type(offset) is int and offset == 0:
-        return location
-    return Location(
-        tuple(
-            [
-                place
-                if type(place.storage) is Undefined
-                else SingleLocation(place.storage, b.settled(b.moved(place.bit_offset, offset)))
-                for place in location.places
-            ]
-        )
-    )
 
 
 def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
+from dwarfgpu.objfile.forms import REF_UNIT
 from dwarfgpu.objfile.name_search import LookAtAll, NameSearch, Needle, entries_at
 from dwarfgpu.objfile.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.name_index import NameIndex
     from dwarfgpu.objfile.names import NameEntry, NameTable
     from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
     from dwarfgpu.objfile.variable_index import VariableIndex
 
 SEARCHES = 4
@@ -104,13 +106,17 @@ class Index:
         """
         *scopes, last = split_name(name)
         found: dict[Die, Entry] = {}
+        concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
         for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
             try:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
                     found[die] = Entry(kind, die)
+                    origin = die.number(at.ABSTRACT_ORIGIN) if kind == "function" else None
+                    if origin is not None:
+                        concrete.add(_place(origin))
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return _without_abstract(list(found.values()))
+        return [entry for die, entry in found.items() if (die.unit, die.offset) not in concrete]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
         """The entries with a name."""
@@ -349,11 +355,9 @@ def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bo
     return any(kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
 
 
-def _without_abstract(entries: list[Entry]) -> list[Entry]:
-    """Leave out the abstract instances of functions that have code of their own."""
-    concrete = set()
-    for entry in entries:
-        found = entry.die.number(at.ABSTRACT_ORIGIN) if entry.kind == "function" else None
-        if found is not None:
-            concrete.add(found.reference())
-    return [entry for entry in entries if entry.die not in concrete]
+def _place(reference: Attribute) -> tuple[Unit, int]:
+    """The unit and offset that a reference leads to."""
+    if reference.form in REF_UNIT:
+        return reference.die.unit, reference.value
+    die = reference.reference()
+    return die.unit, die.offset
