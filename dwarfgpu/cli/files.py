@@ -25,10 +25,10 @@ def _source(name: str) -> str | bytes:
     return sys.stdin.buffer.read() if name == "-" else name
 
 
-def _open(name: str) -> CodeObject:
+def _open(name: str, attributes: str | None = None) -> CodeObject:
     from dwarfgpu.program import codeobject
 
-    return codeobject.opened(_source(name))
+    return codeobject.opened(_source(name), attributes)
 
 
 def _report(session: Session, problems: Iterable[DwarfGpuError]) -> int:
@@ -63,7 +63,7 @@ def _ls(session: Session, options: Any) -> int:
 
 
 def _info(session: Session, options: Any) -> int:
-    file = _open(options.file)
+    file = _open(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
     from dwarfgpu.program import filesummary
@@ -192,6 +192,11 @@ COMMANDS = {
                 "--name", metavar="NAME", action="append", help="a name, as f, ns::f or _Z1fv; repeatable"
             ),
             argument("--units", action="store_true", help="also list the units"),
+            argument(
+                "--attributes",
+                metavar="D",
+                help="how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)",
+            ),
         ),
         _info,
         ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,12 @@ class Session:
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
         self.out: TextIO = sys.stdout
         self.err: TextIO = sys.stderr
+        for stream in (
+            sys.stdout,
+            sys.stderr,
+        ):  # what a terminal cannot show is written as an escape, not an error
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
@@ -69,7 +76,8 @@ class Session:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """A message on one line, in which nothing that a file or its name holds can steer a terminal."""
+    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
 
 
 def _wants_color(choice: str, stream: TextIO) -> bool:

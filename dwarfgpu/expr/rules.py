@@ -95,15 +95,8 @@ class Rules:
     """How DW_OP_call* evaluates a location list.
 
     AMD A.2.5.4.2 (5): on a fresh stack, and the union of all matches is pushed. DWARF 5, 2.5.1.5: "control is
-    transferred" to the expression; with several matches debuggers take the first.
+    transferred" to the expression, which is done where one entry matches; several are the places of one object (2.6.2).
     OPEN: the drafts of DWARF 6 list several answers without choosing; the fresh stack holds here.
-    """
-
-    call_of_constant: Literal["implicit_value", "nothing"]
-    """What DW_OP_call* of an entry without a location, but with a constant value, does.
-
-    AMD A.2.5.4.2 (5): it pushes an implicit location with the value. DWARF 5, 2.5.1.5, and DWARF 6 (230524.1, 3.15):
-    a call of an entry without DW_AT_location has no effect.
     """
 
 
@@ -120,7 +113,6 @@ DWARF5 = Rules(
     wide_dereference="ill_formed",
     implicit_pointer="lazy",
     call_of_list="same_stack",
-    call_of_constant="nothing",
 )
 
 AMD = Rules(
@@ -136,7 +128,6 @@ AMD = Rules(
     wide_dereference="truncate",
     implicit_pointer="lazy",
     call_of_list="fresh_stack",
-    call_of_constant="implicit_value",
 )
 
 DWARF6 = replace(
@@ -149,7 +140,6 @@ DWARF6 = replace(
     value_as_location="integral",
     wide_dereference="ill_formed",
     implicit_pointer="eager",
-    call_of_constant="nothing",
 )
 
 PRESETS = {rules.name: rules for rules in (DWARF5, AMD, DWARF6)}

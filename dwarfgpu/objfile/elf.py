@@ -40,6 +40,8 @@ FILE_TYPES = {0: "NONE", 1: "REL", 2: "EXEC", 3: "DYN", 4: "CORE"}
 MACHINES = {
     0: "NONE",
     3: "386",
+    20: "PPC",
+    21: "PPC64",
     40: "ARM",
     62: "X86_64",
     183: "AARCH64",

@@ -203,7 +203,7 @@ class NameTable:
         """The unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
         unit = None
         index = values.get(COMPILE_UNIT)
-        if index is None and TYPE_UNIT not in values and len(self.compile_units) == 1:
+        if index is None and len(self.compile_units) == 1:
             index = 0  # the only unit need not be named
         if index is not None:
             if index >= len(self.compile_units):

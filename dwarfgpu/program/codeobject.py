@@ -105,6 +105,14 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
     return TargetOf(generic, reason, is_known=False)
 
 
+def has_xnack_v2(flags: int) -> bool:
+    """Whether the flags of code object version 2 ask for xnack (EF_AMDGPU_FEATURE_XNACK_V2).
+
+    Tools that write a processor there, as the text does not say, write the bits of version 3.
+    """
+    return flags == 1 or bool(flags & 0x100)
+
+
 def _noted_target(image: Image) -> TargetOf | None:
     from dwarfgpu.objfile.metadata import target_name
 
@@ -112,8 +120,8 @@ def _noted_target(image: Image) -> TargetOf | None:
     if name is None:
         return None
     names = [name]
-    if image.abi_version == ABI_V2 and image.flags & 1 and "xnack" not in name:
-        names.insert(0, f"{name}:xnack+")  # EF_AMDGPU_FEATURE_XNACK_V2
+    if image.abi_version == ABI_V2 and has_xnack_v2(image.flags) and "xnack" not in name:
+        names.insert(0, f"{name}:xnack+")
     for each in names:
         try:
             return TargetOf(resolve(each), "a note says so")
@@ -172,14 +180,15 @@ class ImageSections:
 
 
 class CodeObject:
-    """One ELF file and all its parts."""
+    """One ELF file and all its parts. ``attributes`` names the dialect of LLVM's attributes, if that is known."""
 
-    def __init__(self, image: Image) -> None:
+    def __init__(self, image: Image, attributes: str | None = None) -> None:
         self.image = image
         self.name = image.name
         self.sections = ImageSections(image)
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
+        self._attributes = attributes
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
@@ -254,7 +263,12 @@ class CodeObject:
         if self._dwarf is None:
             from dwarfgpu.objfile.dwarf import Dwarf
 
-            self._dwarf = Dwarf(self.sections, open_split=self._open_split, package=self._package())
+            self._dwarf = Dwarf(
+                self.sections,
+                attributes=self._attributes,
+                open_split=self._open_split,
+                package=self._package(),
+            )
         return self._dwarf
 
     @property
@@ -332,9 +346,9 @@ def target_name_of(image: Image) -> str | None:
     return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
 
 
-def opened(source: str | bytes) -> CodeObject:
+def opened(source: str | bytes, attributes: str | None = None) -> CodeObject:
     """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI; or the bytes of a file."""
-    return CodeObject(open_image(source, target_of=target_name_of))
+    return CodeObject(open_image(source, target_of=target_name_of), attributes)
 
 
 def check_has_kernels(file: CodeObject) -> None:
@@ -357,11 +371,14 @@ class Contents:
 
 
 def list_contents(source: str | bytes) -> Contents:
-    """The images of a file: its own, if it is an ELF file, and those that are packed in it."""
+    """The images of a file: its own, if it is an ELF file, and those that are packed in it; or the one it names."""
     from dwarfgpu.objfile.bundle import open_container
+    from dwarfgpu.objfile.place import parse_place
 
     container = open_container(source, target_of=target_name_of)
-    entries = tuple(_with_target(entry, container.image) for entry in container.entries)
+    select = parse_place(source).select if isinstance(source, str) else None
+    chosen = container.entries if select is None else (container.select(select),)
+    entries = tuple(_with_target(entry, container.image) for entry in chosen)
     return Contents(container.name, entries, tuple(container.problems))
 
 

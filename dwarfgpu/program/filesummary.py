@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.headers import PARTIAL
 from dwarfgpu.objfile.summary import ImageInfo, Missing, SectionInfo, describe
-from dwarfgpu.program.codeobject import ABI_V2, ABI_V3, ELFOSABI_AMDGPU_HSA, TargetOf
+from dwarfgpu.program.codeobject import ABI_V2, ABI_V3, ELFOSABI_AMDGPU_HSA, TargetOf, has_xnack_v2
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _flags(file: CodeObject) -> Flags:
     flags, image = file.image.flags, file.image
     abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
     if abi_version == ABI_V2:
-        return Flags("on or any" if flags & 1 else "off", "not recorded", None)
+        return Flags("on or any" if has_xnack_v2(flags) else "off or unsupported", "not recorded", None)
     if abi_version == ABI_V3:
         xnack, sramecc = ("on or any" if flags & bit else "off or unsupported" for bit in (0x100, 0x200))
         return Flags(xnack, sramecc, None)

@@ -64,6 +64,7 @@ def document(*words: str) -> Any:
         (2, ("info", f"{FATBIN}@9")),
         (2, ("info", f"{FATBIN}@")),
         (2, ("info", "fixtures/containers/plain.hipfb")),
+        (2, ("info", TINY, "--attributes", "klingon")),
         (2, ("info", "memory://1#offset=0&size=1")),
         (3, ("ls", "README.md")),
         (3, ("info", "README.md")),
@@ -173,6 +174,12 @@ def test_info_lists_units_when_asked() -> None:
     assert "units" not in document(*words)
     assert [unit["kind"] for unit in document(*words, "--units")["units"]] == ["compile", "compile"]
     assert run(*words, "--units").stdout.count("compile, version 5") == 2
+
+
+def test_info_reads_attributes_in_the_dialect_that_is_asked_for() -> None:
+    chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
+
+    assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
 
 
 def test_info_at_an_address() -> None:

@@ -81,6 +81,24 @@ def test_flags(name, xnack, sramecc):
     assert (flags.xnack, flags.sramecc) == (xnack, sramecc)
 
 
+@pytest.mark.parametrize(
+    "flags, target_id, xnack",
+    [
+        (0, "gfx801", "off or unsupported"),
+        (1, "gfx801:xnack+", "on or any"),
+        (0x2F, "gfx801", "off or unsupported"),  # with a processor, as tools wrote it
+        (0x128, "gfx801:xnack+", "on or any"),
+    ],
+)
+def test_flags_of_version_2(flags, target_id, xnack):
+    data = bytearray((FIXTURES / "asm/clrx.gfx801.co").read_bytes())
+    data[0x30:0x34] = flags.to_bytes(4, "little")
+    found = summary(opened(bytes(data)))
+
+    assert found.target.target_id == target_id
+    assert (found.flags.xnack, found.flags.sramecc) == (xnack, "not recorded")
+
+
 def test_the_version_of_a_generic_processor():
     assert summary(file("amdgpu/target.gfx11-generic.co")).flags.generic_version == 1
 
@@ -165,6 +183,12 @@ def test_contents_name_the_target_of_the_file_itself():
     assert (
         list_contents((FIXTURES / "containers/tiny.gfx90a.co").read_bytes()).entries[0].target_id == "gfx90a"
     )
+
+
+def test_contents_of_one_image():
+    for select in ("2", "gfx90a", "hipv4-amdgcn-amd-amdhsa--gfx90a"):
+        (entry,) = list_contents(f"{FIXTURES}/containers/fatbin.x86_64@{select}").entries
+        assert (entry.index, entry.target_id) == (2, "gfx90a")
 
 
 def test_code_object_v3_is_chosen_by_its_target():

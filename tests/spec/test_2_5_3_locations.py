@@ -388,6 +388,26 @@ OWNERS = [
         memory=BY_LANE,
     ),
     row("DW_OP_deref_size 4", "lane", initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE),
+    row(
+        "DW_OP_push_object_address; DW_OP_deref",
+        [str(100 + lane | lane << 32) for lane in range(32)],
+        object=composite((32, mem(8, "private_lane")), (32, mem(0, "private_lane"))),
+        target=WAVE32,
+        memory=[*BY_LANE, *(memory(0, f"{lane:02x}000000", "private_lane", lane=lane) for lane in range(32))],
+    ),
+    row(
+        "DW_OP_deref_size 4",
+        ["105" if lane == 5 else "bad_operand" for lane in range(32)],
+        initial_stack=[places(mem(8, "private_lane"), mem(8, "private_lane", lane=5))],
+        target=WAVE32,
+        memory=BY_LANE,
+    ),
+    row(
+        "DW_OP_push_object_address; DW_OP_piece 4",
+        [f"{{32:private_lane#0x8@{lane} | private_lane#0x8@5}}" for lane in range(32)],
+        object=places(mem(8, "private_lane"), mem(8, "private_lane", lane=5)),
+        target=WAVE32,
+    ),
     # Writing goes to the same storage as reading.
     row(
         f"DW_OP_piece 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_piece 4;"

@@ -177,7 +177,7 @@ STORAGE = [
             f"DW_OP_regx s5; DW_OP_piece 1; {empty}DW_OP_regx s6; DW_OP_piece 1; {END};"
             "DW_OP_LLVM_push_lane; DW_OP_LLVM_bit_offset; DW_OP_deref_type 1 6",
             [
-                *(str(0x53AC >> lane & 7) for lane in range(14)),
+                *(f"{0x53AC >> lane & 7}:unsigned3" for lane in range(14)),
                 *["read_past_storage"] * 2,
                 *["offset_out_of_storage"] * 16,
             ],
@@ -855,6 +855,11 @@ BIT_OVERLAY = [
         7,
         "DW_OP_implicit_value 01; DW_OP_implicit_value 0203; DW_OP_lit0; DW_OP_lit8; DW_OP_LLVM_bit_overlay",
         "implicit 0203",
+    ),
+    row(
+        7,
+        "DW_OP_reg5; DW_OP_implicit_value 01; DW_OP_lit0; DW_OP_const1u 64; DW_OP_LLVM_bit_overlay",
+        "implicit 01",  # before the bits of the overlay are looked at
     ),
     # ... what is left of the place with the least.
     row(7, "DW_OP_reg6; DW_OP_lit0; DW_OP_const1u 64; DW_OP_LLVM_bit_overlay", "r6", initial_stack=[BOTH]),

@@ -95,6 +95,8 @@ class World:
             target, **({"byte_order": order, "address_size": address_size} if is_generic else {})
         )  # type: ignore[arg-type]
         self.order: Any = self.target.byte_order
+        self.twins: tuple[int, ...] = ()
+        """Registers of the same contents, for a location of several places."""
         self.lanes = lanes
         self.machine = DescribedMachine(self.target)
         self.values: list[int] = []
@@ -143,10 +145,10 @@ class World:
 
     def evaluated(self, ops: str, lanes: list[int], kind: BaseType | None = None) -> list[Any]:
         """What a program gives in some lanes: all of them at once."""
-        twins = DescribedDie(tuple(self.parse(f"DW_OP_regx {number}") for number in TWINS))
+        same = DescribedDie(tuple(self.parse(f"DW_OP_regx {number}") for number in self.twins))
         unit = DescribedUnit(
             base_types=None if kind is None else {1: lambda: kind},
-            dies={DieReference("unit", 0x10): twins},
+            dies={DieReference("unit", 0x10): same},
         )
         context = Context(
             self.target,
@@ -160,13 +162,8 @@ class World:
 
     def number(self, bits: list[int]) -> int:
         """The number that a stream of bits is: the first bit is the least or the most significant one."""
-        if self.order == "big":
-            bits = bits[::-1]
-        return sum(bit << position for position, bit in enumerate(bits))
-
-
-TWINS = (8, 9)
-"""Two registers of the same contents, for a location of two places."""
+        ascending = bits if self.order == "little" else reversed(bits)
+        return sum(bit << position for position, bit in enumerate(ascending))
 
 
 def of_bytes(draw: Any, count: int) -> bytes:
@@ -179,8 +176,9 @@ def generic_worlds(draw: Any) -> World:
     world = World("generic", draw(st.sampled_from(["little", "big"])), draw(st.sampled_from([4, 8])), [0])
     for number, size in ((0, 8), (1, 4), (2, 3), (3, 24)):
         world.add_register(number, of_bytes(draw, size))
+    world.twins = (8, 9)
     same = of_bytes(draw, 8)
-    for number in TWINS:
+    for number in world.twins:
         world.add_register(number, same)
     world.add_memory(0, 0x1000, of_bytes(draw, 24))
     return world
@@ -201,6 +199,10 @@ def gpu_worlds(draw: Any) -> World:
         world.add_register(
             number, bytes((seed + 37 * i * (number + 1) + (i >> 3)) & 0xFF for i in range(count))
         )
+    world.twins = (VGPR[size] + 2, VGPR[size] + 3, VGPR[size] + 4)
+    same = bytes((seed + 91 * i + (i >> 4)) & 0xFF for i in range(4 * size))
+    for number in world.twins:
+        world.add_register(number, same)
     wave = bytes((seed + 73 * i + (i >> 5)) & 0xFF for i in range(size * LANE_BYTES))
     world.add_memory(6, LANE_BASE * size, wave)
     world.add_memory(3, 0x40, of_bytes(draw, 16))
@@ -228,6 +230,12 @@ def undefined(world: World) -> Node:
     return Node("DW_OP_LLVM_undefined", world.same(UNDEFINED), is_simple=True)
 
 
+def twins(world: World) -> Node:
+    """A location of several places."""
+    bits = tuple(zip(*(world.registers[number] for number in world.twins), strict=True))
+    return Node("DW_OP_call4 0x10", world.same(Stream(bits[:LENGTH], len(bits) <= LENGTH)), is_simple=True)
+
+
 def generic_leaf(draw: Any, world: World) -> Node:
     kind = draw(
         st.sampled_from(["register", "register", "twins", "memory", "implicit", "value", "undefined"])
@@ -236,8 +244,7 @@ def generic_leaf(draw: Any, world: World) -> Node:
         number = draw(st.sampled_from([0, 1, 2, 3]))
         return Node(f"DW_OP_regx {number}", world.same(stream(world.registers[number])), is_simple=True)
     if kind == "twins":
-        bits = tuple(zip(*(world.registers[number] for number in TWINS), strict=True))
-        return Node("DW_OP_call4 0x10", world.same(Stream(bits, ends=True)), is_simple=True)
+        return twins(world)
     if kind == "memory":
         return memory(world, 0, draw(st.integers(0, 16)), lambda address: f"DW_OP_addr {address}")
     if kind == "implicit":
@@ -255,7 +262,18 @@ def gpu_leaf(draw: Any, world: World) -> Node:
     size = world.target.lane_count
     kind = draw(
         st.sampled_from(
-            ["vgpr", "element", "sgpr", "lane", "wave", "local", "implicit", "lane value", "undefined"]
+            [
+                "vgpr",
+                "element",
+                "sgpr",
+                "twins",
+                "lane",
+                "wave",
+                "local",
+                "implicit",
+                "lane value",
+                "undefined",
+            ]
         )
     )
     if kind == "vgpr":
@@ -265,6 +283,8 @@ def gpu_leaf(draw: Any, world: World) -> Node:
         number = VGPR[size] + draw(st.integers(0, 1))
         ops = f"DW_OP_regx {number}; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
         return Node(ops, {i: stream(world.registers[number][32 * i :]) for i in world.lanes}, is_simple=True)
+    if kind == "twins":
+        return twins(world)
     if kind == "sgpr":
         number = draw(st.sampled_from([36, 37]))
         return Node(f"DW_OP_regx {number}", world.same(stream(world.registers[number])), is_simple=True)

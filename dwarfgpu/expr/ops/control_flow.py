@@ -90,16 +90,13 @@ def _call(ev: Evaluation, reference: DieReference) -> None:
     die = ev.need("unit").die(reference)
     location = die.location
     if isinstance(location, tuple):
-        if ev.rules.call_of_list == "fresh_stack":
+        if ev.rules.call_of_list == "fresh_stack" or len(location) != 1:
             ev.stack.append(convert.evaluate_location(ev, die))
             return
-        location = location[0] if location else None
-        if location is None:
-            ev.stack.append(locations.UNDEFINED)
-            return
+        location = location[0]
     if location is not None:
         ev.call(location, die.unit)
-    elif die.const_value is not None and ev.rules.call_of_constant == "implicit_value":
+    elif die.const_value is not None:
         stream = convert.block_stream(ev, die.const_value)
         ev.stack.append(locations.at(Implicit(stream, 8 * len(die.const_value))))
 
