@@ -366,3 +366,14 @@ def complement(positions: Array, count: int) -> Array:
     rest = np.ones(count, dtype=bool)
     rest[positions] = False
     return rest.nonzero()[0]
+
+
+def ranks(bounds: Sequence[int], numbers: Array) -> Array:
+    """How many of some ascending bounds are not above each number."""
+    import numpy as np
+
+    if numbers.dtype != object and bounds[-1] <= MASK64:
+        return np.searchsorted(np.array(bounds, dtype=np.uint64), numbers, side="right")
+    from bisect import bisect_right
+
+    return np.array([bisect_right(bounds, number) for number in numbers.tolist()])

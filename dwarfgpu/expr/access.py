@@ -250,14 +250,12 @@ class Accessor:
 
     def _read_by_run(self, storage: Composite, offset: Array, size: int) -> Reading:
         """Read from an offset that differs from slot to slot: the slots are grouped by where they fall."""
-        import numpy as np
-
         ends = []
         end = 0
         for part in storage.parts:
             end += part.total
             ends.append(end)
-        run = np.searchsorted(np.array(ends, dtype=np.uint64), offset, side="right")
+        run = b.ranks(ends, offset)
         result = _Scattered(self.count, size)
         for positions in b.groups(run):
             index = int(run[positions[0]])

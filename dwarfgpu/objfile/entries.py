@@ -43,6 +43,7 @@ _CONSTANTS = bytes(
     (*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC)
 )  # const*, lit*, constx, GNU_const_index
 _STACK_VALUE = 0x9F
+_NAMED = (at.NAME, at.SPECIFICATION, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME)
 
 
 @record
@@ -76,9 +77,9 @@ def may_be_entry(abbreviation: Abbreviation) -> bool:
         return False
     known = abbreviation.attributes
     if kind == "variable":
-        return at.ABSTRACT_ORIGIN not in known and (at.NAME in known or at.SPECIFICATION in known)
+        return at.ABSTRACT_ORIGIN not in known and any(number in known for number in _NAMED)
     if kind == "function":
-        return any(number in known for number in (at.NAME, at.SPECIFICATION, at.ABSTRACT_ORIGIN))
+        return at.ABSTRACT_ORIGIN in known or any(number in known for number in _NAMED)
     if kind == "label":
         return at.NAME in known and at.LOW_PC in known
     return kind == "namespace" or at.NAME in known

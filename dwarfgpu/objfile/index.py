@@ -15,7 +15,7 @@ from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.forms import REF_UNIT
 from dwarfgpu.objfile.name_search import LookAtAll, NameSearch, Needle, entries_at
-from dwarfgpu.objfile.scopes import in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
 
 if TYPE_CHECKING:
@@ -116,7 +116,11 @@ class Index:
                         concrete.add(_place(origin))
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return [entry for die, entry in found.items() if (die.unit, die.offset) not in concrete]
+        return [
+            entry
+            for die, entry in found.items()
+            if (die.unit, die.offset) not in concrete or at.INLINE not in die.abbreviation.attributes
+        ]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
         """The entries with a name."""
@@ -127,8 +131,9 @@ class Index:
             source = group.source
             needle = needles.setdefault(id(source), Needle(source, name))
             units = [unit for unit in group.units if not (listed and unit in self._covered)]
+            without_string = name == ANONYMOUS.encode()
             for unit in units:
-                if unit in self._names:
+                if unit in self._names or without_string:
                     yield from self._indexed(unit, needle)
             yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
 
@@ -157,7 +162,7 @@ class Index:
             times = self._searched[unit] = self._searched.get(unit, 0) + 1
             if places is not None and times <= SEARCHES:
                 try:
-                    yield from _of_some_kind(entries_at(unit, places, needle))
+                    yield from self._entries(entries_at(unit, places, needle), needle.name)
                     continue
                 except LookAtAll:
                     pass
@@ -171,9 +176,21 @@ class Index:
             names = self.names_of(unit).names
             keys = list(needle.keys(unit))
             offsets = {offset for key in keys for offset in names.get(key, ())}
-            yield from _of_some_kind([unit.die_known_at(offset) for offset in sorted(offsets)])
+            yield from self._entries([unit.die_known_at(offset) for offset in sorted(offsets)], needle.name)
         except DwarfGpuError as error:
             self.dwarf.note(error)
+
+    def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """Those that are entries of an index with a name."""
+        from dwarfgpu.objfile.name_index import is_named
+
+        for die in dies:
+            try:
+                kind = kind_of(die)
+                if kind is not None and is_named(die, name):
+                    yield die, kind
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
 
     def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
         """All names that begin so, without their scopes, in order. This makes the index of every unit."""
@@ -342,13 +359,6 @@ class Index:
 
 
 _INLINED = 0x1D
-
-
-def _of_some_kind(dies: Iterable[Die]) -> Iterator[tuple[Die, Kind]]:
-    for die in dies:
-        kind = kind_of(die)
-        if kind is not None:
-            yield die, kind
 
 
 def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:

@@ -16,7 +16,7 @@ from dwarfgpu.objfile.entries import KIND_OF, is_static, may_be_entry
 from dwarfgpu.objfile.forms import class_of
 from dwarfgpu.objfile.readers import FAILURES, truncated
 from dwarfgpu.objfile.scan import Plan, scan
-from dwarfgpu.objfile.scopes import ANONYMOUS
+from dwarfgpu.objfile.scopes import ANONYMOUS, NAMESPACE
 
 if TYPE_CHECKING:
     from typing import Any
@@ -171,3 +171,22 @@ def names_of(die: Die) -> set[bytes]:
     """All names of an entry and of those that it completes."""
     found = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
     return {name.string() for name in found if name is not None}
+
+
+def is_named(die: Die, name: bytes) -> bool:
+    """Whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
+    missing = {at.NAME, at.LINKAGE_NAME}
+    for _ in range(MAX_ORIGINS):
+        for kind, numbers in ((at.NAME, (at.NAME,)), (at.LINKAGE_NAME, LINKAGE_NAMES)):
+            found = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
+            if found is not None:
+                if found.string() == name:
+                    return True
+                missing.remove(kind)
+        reference = next(filter(None, map(die.number, ORIGINS)), None) if missing else None
+        if reference is None:
+            break
+        # that an entry is there has no bearing on a comparison, and to check it would take long
+        known = reference.form in forms.REF_UNIT
+        die = die.unit.die_known_at(reference.value) if known else reference.reference()
+    return at.NAME in missing and die.tag == NAMESPACE and name == ANONYMOUS.encode()
