@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.evaluation import Evaluation, Result
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.machine import Evaluation, Result
 
 _CONVERSIONS = "A.2.5.4.4.3"
 
@@ -40,10 +40,13 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     value = to_value(ev, entry)
     if value is None:
         _wrong_kind(ev, "a value", entry, step)
-    if kind == "integral" and not value.type.is_integral:
-        message = f"a value of an integral type is needed, found {value.type}"
-        raise IllFormed("integral_type_required", message, spec=step.operation.spec)
     return value
+
+
+def not_integral(value: Any, step: Step) -> IllFormed:
+    """The error of an operation that needs an integral type."""
+    message = f"a value of an integral type is needed, found {value.type}"
+    return IllFormed("integral_type_required", message, spec=step.operation.spec)
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:
@@ -85,7 +88,8 @@ def to_location(ev: Evaluation, entry: Entry) -> Location | None:
 
 def memory(ev: Evaluation, address: Bits) -> Location:
     """The memory of the default address space at a byte address."""
-    return Location((SingleLocation(Memory(ev.target.default_space), b.settled(b.scaled(address, 8))),))
+    offset = address * 8 if type(address) is int else b.settled(b.scaled(address, 8))
+    return Location((SingleLocation(ev.memory, offset),))
 
 
 def value_stream(ev: Evaluation, value: Value) -> Bits:

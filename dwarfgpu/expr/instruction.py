@@ -40,7 +40,7 @@ class Instruction:
         return None
 
 
-_FITS: dict[str, type | None] = {"value": Value, "integral": None, "location": Location, "any": None}
+_FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": Location, "any": None}
 
 
 class Step:
@@ -51,6 +51,7 @@ class Step:
         "ends_location",
         "fits",
         "instruction",
+        "integral",
         "kinds",
         "needs",
         "operands",
@@ -68,6 +69,8 @@ class Step:
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
         """The class of the entries that need no conversion, for each; the others are looked at by `coerce`."""
+        self.integral = tuple([kind == "integral" for kind in self.kinds])
+        """Which of the entries must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
         self.needs = operation.needs

@@ -30,6 +30,8 @@ Key: TypeAlias = "int | bytes"
 
 LINKAGE_NAMES = (at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME)
 ORIGINS = (at.SPECIFICATION, at.ABSTRACT_ORIGIN)
+COMPLETED = frozenset((0x2E, 0x03, 0x34, 0x27, 0x0D))
+"""Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
 _FUNCTION = (at.NAME, *LINKAGE_NAMES, *ORIGINS)
 _VARIABLE = (at.NAME, *LINKAGE_NAMES, at.SPECIFICATION, at.LOCATION)
 _OTHER = (at.NAME,)
@@ -189,4 +191,6 @@ def is_named(die: Die, name: bytes) -> bool:
         # that an entry is there has no bearing on a comparison, and to check it would take long
         known = reference.form in forms.REF_UNIT
         die = die.unit.die_known_at(reference.value) if known else reference.reference()
+        if die.tag not in COMPLETED:
+            break
     return at.NAME in missing and die.tag == NAMESPACE and name == ANONYMOUS.encode()

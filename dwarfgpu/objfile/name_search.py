@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile import forms
 from dwarfgpu.objfile.dies import Die
-from dwarfgpu.objfile.name_index import LINKAGE_NAMES, ORIGINS
+from dwarfgpu.objfile.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,9 +34,6 @@ MAX_HITS = 200
 _NAMES = (at.NAME, *LINKAGE_NAMES)
 _REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
 _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
-_COMPLETED = frozenset((0x2E, 0x03, 0x34, 0x27, 0x0D))
-"""Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
-
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
@@ -193,7 +190,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
     used = {form for each in unit.table.all() for form in map(each.form_of, ORIGINS) if form}
     while waiting:
         origin = waiting.pop()
-        if origin.tag not in _COMPLETED:
+        if origin.tag not in COMPLETED:
             continue
         for place in _references(unit, origin.offset, used):
             die = _entry_around(unit, place)

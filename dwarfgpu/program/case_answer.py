@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr import convert
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.machine import Evaluation, evaluate
+from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.case_context import narrowed
 from dwarfgpu.records import record
@@ -15,8 +16,8 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from dwarfgpu.bits import Positions
     from dwarfgpu.expr.context import Context
+    from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.expr.machine import Trace
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.program.case import Case, Read
 

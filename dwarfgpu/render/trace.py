@@ -13,9 +13,9 @@ from dwarfgpu.render.text import TextRenderer
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.targets.target import Target
 
     Entries: TypeAlias = tuple[Entry, ...]

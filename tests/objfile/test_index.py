@@ -314,8 +314,8 @@ def random_units(seed, version=5, offset_size=4):
             elif kind == 4:
                 parts.append(die("variable", name, ("linkage_name", "string", rng.choice(pool)), label=label))
             else:
-                parts.append(die(rng.choice(["subprogram", "base_type", "member"]), name, label=label))
-            if kind != 1 or mine:
+                parts.append(die(rng.choice(["subprogram", "variable", "member"]), name, label=label))
+            if kind not in (1, 3) or (kind == 1 and mine):
                 labels.append(label)
         trees.append(unit(die("compile_unit", *parts), version=version, offset_size=offset_size))
     return trees
@@ -328,6 +328,20 @@ def test_searching_and_indices_agree(seed, order):
     built = build(*random_units(seed, version, offset_size), byte_order=order)
 
     check_all_ways(lambda: Dwarf(DictSections(built.sections, byte_order=order)))
+
+
+def test_only_functions_and_data_can_be_completed():
+    """A function cannot complete a type; searching and indices agree on that, too."""
+    tree = die(
+        "compile_unit",
+        die("structure_type", ("name", "string", "S"), label="S"),
+        die("subprogram", ("specification", "ref4", "S")),
+    )
+
+    one = dwarf(unit(tree))
+    assert found(one, "S") == [("type", "S")]
+    one.index.build()
+    assert found(one, "S") == [("type", "S")]
 
 
 def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):

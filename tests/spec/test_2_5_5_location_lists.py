@@ -134,7 +134,19 @@ SEVERAL_MATCHES = [
     # Each entry is evaluated by itself: with its own empty stack, and each must succeed.
     calling("DW_OP_lit1; DW_OP_reg5", "DW_OP_drop; DW_OP_reg6", expected="stack_underflow"),
     calling("DW_OP_reg5", "DW_OP_lit0; DW_OP_lit0; DW_OP_div", expected="division_by_zero"),
-    # In all lanes.
+    # In all lanes, of which some may have no answer.
+    calling(
+        "DW_OP_regx s4",
+        "DW_OP_lit24; DW_OP_LLVM_push_lane; DW_OP_lit3; DW_OP_and; DW_OP_lit3; DW_OP_minus; DW_OP_abs; DW_OP_div",
+        expected=["s4 | mem 0x8", "s4 | mem 0xc", "s4 | mem 0x18", "division_by_zero"] * 8,
+        target=WAVE32,
+    ),
+    calling(
+        "DW_OP_regx s4; DW_OP_LLVM_push_lane; DW_OP_LLVM_offset",
+        "DW_OP_regx s5; DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_shl; DW_OP_LLVM_offset",
+        expected=["s4 | s5", "s4+8 | s5+16", *["offset_out_of_storage"] * 30],
+        target=WAVE32,
+    ),
     calling(
         "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset",
         f"DW_OP_lit16; DW_OP_lit5; {FORM}",

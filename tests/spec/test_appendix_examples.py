@@ -546,8 +546,7 @@ CFI_SHAPES = [
         target=WAVE64,
         initial_stack=[cfa(0)],
         registers={"v40": [1000 + lane for lane in range(64)], "v41": [2000 + lane for lane in range(64)]},
-        entry_registers={"exec": {"kind": "register", "name": "s10", "bit_offset": 0}}
-        | {"exec": {"kind": "implicit", "bytes": words(MASK)}},
+        entry_registers={"exec": {"kind": "implicit", "bytes": words(MASK)}},
     ),
     # EXEC as it was on entry may itself have been saved: here in two SGPRs.
     row(

@@ -39,9 +39,9 @@ def rule(clause: str, ops: str, dwarf5: Any, amd: Any, dwarf6: Any, **case: Any)
     return [Case(clause, ops, result, rules=name, **settings) for name, result in expected.items()]
 
 
-# DWARF 5, 2.6.1.1.3: "A register location description must stand alone as the entire description of an object or a
-# piece of an object"; 2.6.1.1.4 says the same of implicit ones. AMD A.2.5.4.4.5 (2): DW_OP_stack_value "no longer
-# terminates the DWARF operation expression execution as in DWARF Version 5". DWARF 6 (230524.1): it pushes a location.
+# DWARF 5, 2.6.1.1.3: a register location description stands alone, for an object or a piece of one; 2.6.1.1.4: so does an
+# implicit one. AMD A.2.5.4.4.5 (2): DW_OP_stack_value "no longer terminates the DWARF operation expression execution as
+# in DWARF Version 5". DWARF 6 (230524.1): it pushes a location.
 LOCATION_ENDS_EXPRESSION = [
     *rule("A.2.5.4.4.5 (2)", "DW_OP_lit5; DW_OP_stack_value; DW_OP_deref", "after_location", "5", "5"),
     *rule("A.2.5.4.4.4 (1)", "DW_OP_reg5; DW_OP_deref_size 1", "after_location", "136", "136"),
@@ -115,8 +115,8 @@ INCOMPLETE_COMPOSITES = [
     ),
 ]
 
-# DWARF 5, 2.6.1.2: "Each component location description ... is followed by a composition operator". AMD A.2.5.4 and
-# DWARF 6 (230524.1): the top stack entry is the result, other entries are discarded.
+# DWARF 5, 2.6.1.2: locations and composition operations alternate, the operation last. AMD A.2.5.4 and DWARF 6
+# (230524.1): the top stack entry is the result, other entries are discarded.
 LOCATION_AFTER_PIECES = [
     *rule("A.2.5.4", "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6", "bad_piece", "r6", "r6"),
     *rule(
@@ -158,8 +158,8 @@ PART_BEYOND_STORAGE = [
 ]
 
 # AMD A.2.5.4.4.6 (2): B is applied "as if the DW_OP_constu B; DW_OP_LLVM_bit_offset operations were applied", so bits
-# count in storage order. DWARF 5, 2.6.1.2 (2): for a register "the offset is from the least significant bit end", for
-# an implicit value too; so in DWARF 6 (230524.1). That is the other end of the storage on big-endian targets.
+# count in storage order. DWARF 5, 2.6.1.2 (2): in a register from the least significant bit on, in an
+# implicit value too; so in DWARF 6 (230524.1). That is the other end of the storage on big-endian targets.
 PIECE_OF_VALUE_BITS = [
     *rule(
         "A.2.5.4.4.6 (1)",
@@ -263,7 +263,7 @@ UNDEFINED_HAS_SIZE = [
     ),
 ]
 
-# AMD A.2.5.4.4.6 (6): "ill-formed if BO or BS are negative", or if less than BO plus BS is left of the base; the
+# AMD A.2.5.4.4.6 (6): "ill-formed if BO or BS are negative values", or if less than BO plus BS is left of the base; the
 # composite begins at the base. DWARF 6 (251120.1): the whole base storage stays visible, the result keeps the offset of
 # the base, the overlay may begin before it and end past the end of the storage; a gap is undefined.
 OVERLAY = [
@@ -376,8 +376,8 @@ VALUE_AS_LOCATION = [
 ]
 
 # AMD A.2.5.4.3.4 (3): TS is "the smaller of the generic type bit size and S scaled by 8", with the note that
-# "truncating the value when S is larger than the generic type matches what GDB does". DWARF 5, 2.5.1.3 (8): the size
-# "is not larger than the size of the generic type"; so in DWARF 6 (230524.1).
+# "truncating the value when S is larger than the generic type matches what GDB does". DWARF 5, 2.5.1.3 (8): S may
+# not be larger than the generic type; so in DWARF 6 (230524.1).
 EIGHT = [{"space": 0, "address": 16, "bytes": "0102030405060708"}]
 WIDE_DEREFERENCE = [
     *rule(

@@ -13,7 +13,7 @@ from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.evaluation import Evaluation
 
 
 @operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")

@@ -13,7 +13,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.evaluation import Evaluation
 
 _SPEC = "A.2.5.4.4.6"
 
@@ -92,7 +92,8 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         new: tuple[Part, ...] = (Part(UNDEFINED, size),)
         consumed = 0
     else:
-        new = _parts(ev, _part_location(ev), size, bit_offset)
+        top = stack[-1]
+        new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
         consumed = 1
     below = stack[-1 - consumed] if len(stack) > consumed else None
     base = locations.EMPTY

@@ -9,7 +9,7 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.arithmetic import computable
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.machine import TAKEN
+from dwarfgpu.expr.evaluation import TAKEN
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import Value
@@ -17,7 +17,7 @@ from dwarfgpu.lanes import uniform_flag
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Flags
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.evaluation import Evaluation
 
 
 @operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", operands="T:tail", since="NVIDIA")

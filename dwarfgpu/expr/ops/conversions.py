@@ -11,7 +11,7 @@ from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.types import BaseType
 
 

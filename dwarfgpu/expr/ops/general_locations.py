@@ -10,8 +10,8 @@ from dwarfgpu.expr.locations import union
 from dwarfgpu.expr.table import equivalent, operation
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.expr.values import Value
 
 

@@ -13,8 +13,8 @@ from dwarfgpu.expr.table import operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.targets.target import AddressSpace
 
 

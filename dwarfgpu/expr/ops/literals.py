@@ -12,7 +12,7 @@ from dwarfgpu.lanes import refuse
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
-    from dwarfgpu.expr.machine import Evaluation
+    from dwarfgpu.expr.evaluation import Evaluation
 
 
 @operation("DW_OP_lit{N}", "-- V:value", "A.2.5.4.3.1 (1)", family=range(32))
@@ -91,8 +91,10 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
 )
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""
-    lane: Bits = ev.need("lane")
-    _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
+    lane: Bits = ev.lanes.lane  # type: ignore[assignment]
+    count = ev.lane_count
+    if type(lane) is not int or lane >= count:
+        _bounded(lane, count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
     return Value(ev.generic, lane)
 
 

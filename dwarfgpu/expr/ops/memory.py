@@ -19,8 +19,8 @@ from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.targets.target import AddressSpace
 
 

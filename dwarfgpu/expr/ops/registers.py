@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.expr.table import equivalent, operation
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.machine import Evaluation
 
 
 @operation(

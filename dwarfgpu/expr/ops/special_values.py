@@ -15,8 +15,8 @@ from dwarfgpu.expr.table import equivalent, operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Step
-    from dwarfgpu.expr.machine import Evaluation
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.targets.target import Register as TargetRegister
 

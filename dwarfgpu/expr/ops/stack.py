@@ -9,8 +9,8 @@ from dwarfgpu.expr.locations import IncompleteComposite
 from dwarfgpu.expr.table import equivalent, operation
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.machine import Evaluation
 
 
 @operation("DW_OP_dup", "A:any -- A:any A:any", "A.2.5.4.1 (1)")

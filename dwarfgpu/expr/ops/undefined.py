@@ -8,8 +8,8 @@ from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.expr.table import operation
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.machine import Evaluation
 
 
 @operation(

@@ -1,0 +1,445 @@
+"""An evaluation in progress: the state of some slots, and what the operations may ask of it (A.2.5.4).
+
+The state of some slots is a stack of immutable entries and a position. An operation reads its operands from the stack,
+and only when it has succeeded are they replaced by its results. So when it raises `Diverge` or `LaneFault`, the state
+is as it was before the operation, and each part of the slots can go on from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
+from dwarfgpu.expr import types
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.convert import coerce, not_integral, result_of
+from dwarfgpu.expr.instruction import END
+from dwarfgpu.expr.storages import Memory
+from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, refuse
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.bits import Array, Bits, Positions
+    from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
+    from dwarfgpu.expr.instruction import Expression, Step
+    from dwarfgpu.expr.locations import Entry, Location
+    from dwarfgpu.expr.values import ImplicitPointerValue, Value
+
+    Result: TypeAlias = Value | Location | ImplicitPointerValue
+    """What an evaluation can give."""
+    Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
+
+TAKEN = object()
+"""What a branch returns when it is taken."""
+
+
+@record
+class Return:
+    """Where to go on when a called expression ends (A.2.5.4.2 (5))."""
+
+    expression: Expression
+    index: int
+    unit: UnitInfo | None
+    outer: Return | None
+    depth: int
+
+
+class Finished(Exception):
+    """The evaluation has reached the end of its expression."""
+
+
+class Evaluation:
+    """One evaluation in progress: the state of the slots that run now, and what operations may ask."""
+
+    __slots__ = (
+        "absent",
+        "accessor",
+        "budget",
+        "callers",
+        "context",
+        "expression",
+        "frame",
+        "generic",
+        "index",
+        "lanes",
+        "memory",
+        "positions",
+        "rules",
+        "spent",
+        "stack",
+        "target",
+        "trace",
+        "unit",
+    )
+
+    def __init__(self, expression: Expression, context: Context, trace: Trace | None) -> None:
+        self.context = context
+        self.rules = context.rules
+        self.target = context.target
+        self.generic = types.generic(context.target.address_size)
+        self.memory = Memory(context.target.address_spaces[0])
+        """That of the default address space."""
+        self.trace = trace
+        self.lanes: LaneSet = context.lanes
+        self.positions: Array | None = None
+        """Which slots of the whole set run now; None is all."""
+        self.accessor = Accessor(
+            context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
+        )
+        self.stack: list[Entry] = list(context.initial_stack)
+        self.expression = expression
+        self.index = 0
+        self.unit: UnitInfo | None = context.unit
+        self.callers: Return | None = None
+        self.frame: FrameInfo = context.frame  # type: ignore[assignment]
+        """Operations that use it need it, so it is there when they run."""
+        self.budget = context.limits.steps
+        self.spent = 0
+        """Operations that evaluations nested in this one have executed; they share its budget."""
+        self.absent = self._absent()
+        """The context elements that are not specified, and that a row can need."""
+
+    # --- Running --------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common arities spelled out for speed)
+        """Run until the end of the expression; an exception leaves the state before the operation that raised it."""
+        stack = self.stack
+        code = self.expression.code
+        trace = self.trace
+        limit = self.context.limits.stack
+        absent = self.absent
+        in_cfi = self.context.in_cfi
+        watched = in_cfi or trace is not None or self.rules.location_ends_expression
+        budget = self.budget
+        index = self.index
+        before: tuple[Entry, ...] = ()
+        running = self.expression
+        try:
+            while True:
+                step = code[index]
+                arity = step.arity
+                self.budget = budget = budget - 1
+                if budget < 0:
+                    self._exhausted(step)
+                if watched:
+                    before = tuple(stack)
+                    running = self.expression
+                    if in_cfi:
+                        self._check_cfi(step)
+                if step.needs and not absent.isdisjoint(step.needs):
+                    self._miss(step)
+                if arity == 2:
+                    try:
+                        left = stack[-2]
+                        right = stack[-1]
+                    except IndexError:
+                        raise self._underflow(step) from None
+                    fits_left, fits_right = step.fits
+                    if left.__class__ is not fits_left:
+                        left = coerce(self, left, step.kinds[0], step)
+                    if right.__class__ is not fits_right:
+                        right = coerce(self, right, step.kinds[1], step)
+                    integral_left, integral_right = step.integral
+                    if integral_right and not right.type.is_integral:  # type: ignore[union-attr]
+                        raise not_integral(right, step)
+                    if integral_left and not left.type.is_integral:  # type: ignore[union-attr]
+                        raise not_integral(left, step)
+                    result = step.run(self, left, right, *step.operands)
+                    if step.outputs == 1:
+                        stack.pop()
+                        stack[-1] = result
+                    else:
+                        del stack[-2:]
+                        stack.extend(result)
+                    index += 1
+                elif arity == 0:
+                    result = step.run(self, *step.operands)
+                    if step.outputs:
+                        stack.append(result)
+                        if len(stack) > limit:
+                            self._overflow(limit)
+                        index += 1
+                    elif result is TAKEN:
+                        index = self._branch(step)
+                    else:
+                        index += 1
+                elif arity == 1:
+                    if not stack:
+                        raise self._underflow(step)
+                    top = stack[-1]
+                    if top.__class__ is not step.fits[0]:
+                        top = coerce(self, top, step.kinds[0], step)
+                    if step.integral[0] and not top.type.is_integral:  # type: ignore[union-attr]
+                        raise not_integral(top, step)
+                    result = step.run(self, top, *step.operands)
+                    if step.outputs == 1:
+                        stack[-1] = result
+                        index += 1
+                    elif step.outputs:
+                        stack[-1:] = result
+                        if len(stack) > limit:
+                            self._overflow(limit)
+                        index += 1
+                    else:
+                        stack.pop()
+                        index = self._branch(step) if result is TAKEN else index + 1
+                elif arity < 0:
+                    self.index = index + 1
+                    step.run(self, *step.operands)
+                    if len(stack) > limit:
+                        self._overflow(limit)
+                    budget = self.budget
+                    code = self.expression.code
+                    index = self.index
+                else:
+                    index = self._run_wide(step, index)
+                if watched:
+                    if trace is not None and step.operation is not END:
+                        trace(self, running, step, before, tuple(stack))
+                    if step.ends_location and self.rules.location_ends_expression:
+                        self._check_after_location(code[index])
+        finally:
+            self.index = index
+
+    def _run_wide(self, step: Step, index: int) -> int:
+        """Run an operation that pops three entries or more."""
+        count = step.arity
+        stack = self.stack
+        if len(stack) < count:
+            raise self._underflow(step)
+        entries = [
+            one if one.__class__ is fits else coerce(self, one, kind, step)
+            for one, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
+        ]
+        entry: Any
+        for entry, integral in zip(entries, step.integral, strict=True):
+            if integral and not entry.type.is_integral:
+                raise not_integral(entry, step)
+        result = step.run(self, *entries, *step.operands)
+        stack[-count:] = result if step.outputs != 1 else (result,)
+        return index + 1
+
+    def _branch(self, step: Step) -> int:
+        if isinstance(step.target, int):
+            return step.target
+        raise step.target or AssertionError(step)
+
+    def call(self, expression: Expression, unit: UnitInfo) -> None:
+        """Continue with a called expression on the same stack (A.2.5.4.2 (5))."""
+        depth = 1 if self.callers is None else self.callers.depth + 1
+        self.check_nesting(depth)
+        self.callers = Return(self.expression, self.index, self.unit, self.callers, depth)
+        self.expression = expression
+        self.index = 0
+        self.unit = unit
+
+    def return_from_call(self) -> None:
+        """Go on after the call, or end the evaluation."""
+        caller = self.callers
+        if caller is None:
+            raise Finished
+        self.expression = caller.expression
+        self.index = caller.index
+        self.unit = caller.unit
+        self.callers = caller.outer
+
+    # --- What operations ask --------------------------------------------------------------------------------------
+
+    def need(self, element: str) -> Any:
+        """An element of the context, or the error that it is missing (A.2.5.1)."""
+        if element == "unit":
+            found: Any = self.unit
+        elif element in ("lane", "thread"):
+            found = self.lanes.lane if element == "lane" else self.lanes.wave
+        else:
+            found = getattr(self.context, element)
+        if found is None:
+            name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(
+                element, element
+            )
+            raise MissingContext(
+                element, f"the evaluation needs a current {name}, which the context does not have"
+            )
+        return found
+
+    @property
+    def lane_count(self) -> int:
+        """DW_AT_LLVM_lanes of the subprogram.
+
+        OPEN: the text gives the attribute the default 1 (A.3.3.5 (4)). A context without it does not say that it is
+        absent, only that nobody has looked, so the lanes of the target are allowed then.
+        """
+        count = self.context.lane_count
+        return self.target.lane_count if count is None else count
+
+    def base_type(self, offset: int) -> types.BaseType:
+        """The type of the DW_TAG_base_type at an offset in the current unit."""
+        unit: UnitInfo = self.need("unit")
+        return unit.base_type(offset)
+
+    def read(self, location: Location, bit_size: int) -> Bits:
+        """Read bits that must all have a value (A.2.5.4.3.4 (4))."""
+        reading = self.accessor.read(location, bit_size)
+        if type(reading.undefined) is not int or reading.undefined:
+            refuse(reading.undefined != 0, _undefined_read)
+        return reading.bits
+
+    def evaluate(self, expression: Expression, trace: Trace | None = None, **changes: Any) -> Any:
+        """Evaluate another expression for the slots that run now, in a context with some elements changed.
+
+        When its result differs from slot to slot in more than data, the operation that asked runs again in each part.
+        """
+        nesting = self.context.nesting + 1 + (self.callers.depth if self.callers is not None else 0)
+        self.check_nesting(nesting)
+        changes.setdefault("unit", self.unit)
+        inner = replace(self.context, lanes=self.lanes, nesting=nesting, **changes)
+        key = (expression.instructions, inner.unit, inner.frame)
+        if key in self.context.active:  # the same evaluation in the same context never comes to an end
+            raise EvaluationError(
+                "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"
+            )
+        limits = replace(inner.limits, steps=max(0, self.budget - self.spent))
+        inner = replace(inner, active=(*self.context.active, key), limits=limits)
+        from dwarfgpu.expr.machine import evaluate  # which makes evaluations
+
+        results = evaluate(expression, inner, trace, _Nested.of)
+        if len(results.groups) == 1:
+            group = results.groups[0]
+            if group.failed:
+                raise self._failure(group, None)
+            nested: _Nested = group.result  # type: ignore[assignment]
+            self.spent += limits.steps - nested.left
+            return nested.result
+        for group in results.groups:
+            if group.failed:
+                raise self._failure(group, group.positions)
+        raise Diverge([group.positions for group in results.groups if group.positions is not None])
+
+    def _failure(self, group: Group[Any], positions: Array | None) -> Exception:
+        if self.lanes.count == 1:
+            error: DwarfGpuError = _error_of(group, 0)
+            return error
+        if positions is None:
+            positions = b.arange(self.lanes.count)
+        index = {int(position): i for i, position in enumerate(positions)}
+        return LaneFault(positions, lambda position: _error_of(group, index[position]))
+
+    def check_nesting(self, depth: int) -> None:
+        limit = self.context.limits.nesting
+        if depth > limit:
+            message = f"calls and nested evaluations are {depth} deep, the limit is {limit}"
+            raise EvaluationError("limit_exceeded", message, hint="raise the limit `nesting`")
+
+    def _absent(self) -> set[str]:
+        context = self.context
+        absent = set()
+        if context.unit is None:
+            absent.add("unit")
+        if context.frame is None:
+            absent.add("frame")
+        if context.object is None:
+            absent.add("object")
+        if context.iteration is None:
+            absent.add("iteration")
+        if self.lanes.lane is None:
+            absent.add("lane")
+        if self.lanes.wave is None:
+            absent.add("thread")
+        return absent
+
+    def _miss(self, step: Step) -> None:
+        """Raise the error of the first element that an operation needs and the context does not have."""
+        for element in sorted(self.absent & step.needs):
+            self.need(element)
+
+    def _check_cfi(self, step: Step) -> None:
+        obstacle = step.instruction.operation.cfi_obstacle
+        if obstacle is not None:
+            message = f"{step.instruction.name} is not allowed in call frame information: {obstacle}"
+            raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
+
+    def _check_after_location(self, following: Step) -> None:
+        if following.instruction.operation.follows_location:
+            return
+        error = IllFormed(
+            "after_location",
+            "a register, implicit value or implicit pointer is a whole location; only a piece may follow",
+            spec="DWARF 5, 2.6.1",
+            hint="locations on the stack need the rules `amd` or `dwarf6`",
+        )
+        raise error.at(
+            offset=self.expression.offset + following.instruction.offset, operation=following.instruction.name
+        )
+
+    def _underflow(self, step: Step) -> IllFormed:
+        message = f"the operation needs {step.arity} stack entries, there are {len(self.stack)}"
+        return IllFormed("stack_underflow", message, spec=step.operation.spec)
+
+    def _overflow(self, limit: int) -> None:
+        message = f"the stack holds more than {limit} entries"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `stack`")
+
+    def _exhausted(self, step: Step) -> None:
+        if step.operation is END:  # reaching the end is not an operation
+            return
+        limit = self.context.limits.steps
+        message = f"more than {limit} operations were executed"
+        if self.context.nesting:
+            message = "nested evaluations execute more operations than the limit allows"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `steps`")
+
+    # --- Splitting ------------------------------------------------------------------------------------------------
+
+    def part(self, positions: Array) -> Evaluation:
+        """The same state for some of the slots."""
+        other = Evaluation.__new__(Evaluation)
+        for name in Evaluation.__slots__:
+            setattr(other, name, getattr(self, name))
+        chosen: Positions = positions
+        other.lanes = self.lanes.select(positions)
+        other.budget = self.budget + 1  # the operation that made the slots part is executed again
+        if len(positions) == 1:  # a set of one holds plain ints
+            chosen = int(positions[0])
+        other.stack = [entry.select(chosen) for entry in self.stack]
+        other.context = self._narrowed(chosen)
+        other.positions = positions if self.positions is None else self.positions[positions]
+        other.accessor = replace(self.accessor, count=len(positions))
+        return other
+
+    def _narrowed(self, positions: Positions) -> Context:
+        """The context, with those elements that differ from slot to slot narrowed too."""
+        context = self.context
+        changes: dict[str, Any] = {}
+        if context.iteration is not None and type(context.iteration) is not int:
+            changes["iteration"] = b.select(context.iteration, positions)
+        if context.object is not None:
+            changes["object"] = context.object.select(positions)
+        return replace(context, **changes) if changes else context
+
+
+@record
+class _Nested:
+    """The result of a nested evaluation, and how many operations it had left."""
+
+    result: Result
+    left: int
+
+    @staticmethod
+    def of(ev: Evaluation) -> _Nested:
+        return _Nested(result_of(ev), ev.budget - ev.spent)
+
+    def select(self, positions: Positions) -> _Nested:
+        return _Nested(self.result.select(positions), self.left)
+
+
+def _undefined_read(_position: int) -> EvaluationError:
+    message = "bits without a value were read (optimized out)"
+    return EvaluationError("undefined_read", message, spec="A.2.5.4.3.4 (4)")
+
+
+def _error_of(group: Group[Any], index: int) -> DwarfGpuError:
+    error: DwarfGpuError = group.outcome(index)
+    return error

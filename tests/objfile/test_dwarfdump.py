@@ -1,0 +1,211 @@
+"""What compilers write, compared with what llvm-dwarfdump and readelf say about it.
+
+Every offset, tag, abbreviation code, parent, attribute, form and value; values that the dump disassembles are compared
+as bytes with those of readelf.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.image import open_image
+from dwarfgpu.objfile.source import ImageSections
+from tests.builders.compiled import compiled
+from tests.builders.dwarfdump import compile_source, differences, dumped, opened, with_split_files
+
+DUMP = ("llvm-dwarfdump-22", "llvm-dwarfdump")
+COMPILERS = {
+    ("gcc", "c"): ("gcc",),
+    ("gcc", "cpp"): ("g++",),
+    ("clang", "c"): ("clang-22", "clang"),
+    ("clang", "cpp"): ("clang++-22", "clang++"),
+    ("clang", "cl"): ("clang-22", "clang"),
+}
+
+PLAIN = [
+    (compiler, language, f"-gdwarf-{version} {level}")
+    for compiler in ("gcc", "clang")
+    for language in ("c", "cpp")
+    for version in (2, 3, 4, 5)
+    for level in ("-O0", "-O2")
+]
+OTHERS = [
+    *(("clang", "cl", f"-gdwarf-{version} {level}") for version in (4, 5) for level in ("-O0", "-O2")),
+    *((compiler, "c", f"-gdwarf-{version} -gdwarf64") for compiler in ("gcc", "clang") for version in (3, 4, 5)),
+    *(("gcc", "cpp", f"-gdwarf-{version} -gsplit-dwarf {level}") for version in (4, 5) for level in ("-O0", "-O2")),
+    *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf {level}") for version in (4, 5) for level in ("-O0", "-O2")),
+    *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf=single") for version in (4, 5)),
+    *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf -fdebug-types-section") for version in (4, 5)),
+    *((compiler, "cpp", f"-gdwarf-{version} -gline-tables-only") for compiler in ("clang",) for version in (4, 5)),
+]  # fmt: skip
+
+
+def check(path, tool):
+    for name, found in with_split_files(path):
+        dies = dumped(tool, name)
+        assert dies
+        assert differences(found, dies) == []
+        assert found.problems == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler, language, options", PLAIN + OTHERS)
+def test_objects(compiler, language, options, tmp_path, require_tool):
+    program = require_tool(*COMPILERS[compiler, language])
+    path = compile_source(tmp_path, program, ["-g", *options.split()], language)
+
+    check(path, require_tool(*DUMP))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("version", [4, 5])
+def test_type_units(compiler, version, tmp_path, require_tool):
+    """They are linked, because objects have a section for each."""
+    program = require_tool(*COMPILERS[compiler, "cpp"])
+    path = compile_source(
+        tmp_path, program, ["-g", f"-gdwarf-{version}", "-fdebug-types-section"], "cpp", link=True
+    )
+    found = opened(path)
+
+    check(path, require_tool(*DUMP))
+    assert sum(each.header.is_type_unit for each in found.units) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["i386", "ppc64", "amdgcn"])
+@pytest.mark.parametrize(
+    "options", ["-gdwarf-5", "-gdwarf-4 -O2", "-gdwarf-5 -gdwarf64 -O1", "-gdwarf-5 -O2"]
+)
+def test_other_machines(target, options, tmp_path, require_tool):
+    """32 bits, big-endian, and a GPU; two units in each file."""
+    if target == "i386" and "64 " in options:
+        pytest.skip("DWARF64 needs a machine of 64 bits")
+    path = compiled(tmp_path, require_tool, target, options)
+
+    check(path, require_tool(*DUMP))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["-gdwarf-5", "-gdwarf-4"])
+def test_link_time_optimization(options, tmp_path, require_tool):
+    """Units share abbreviations, and functions of one are inlined into another (DW_FORM_ref_addr)."""
+    path = compiled(tmp_path, require_tool, "x86-64", f"{options} -flto -O2")
+
+    check(path, require_tool(*DUMP))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "version, packager",
+    [
+        (4, ("llvm-dwp-22", "llvm-dwp")),
+        (5, ("llvm-dwp-22", "llvm-dwp")),
+        (4, ("dwp",)),
+    ],  # gold's writes no version 5
+)
+@pytest.mark.parametrize("types", ["", "-fdebug-types-section"])
+def test_packages(version, types, packager, tmp_path, require_tool):
+    """A package gives what the single files give."""
+    program = require_tool(*COMPILERS["clang", "cpp"])
+    options = ["-g", f"-gdwarf-{version}", "-gsplit-dwarf", *types.split()]
+    paths = [compile_source(tmp_path, program, options, "cpp", name, link=True) for name in ("one", "two")]
+    files = sorted(tmp_path.glob("*.dwo"))
+    package = tmp_path / "all.dwp"
+    subprocess.run([require_tool(*packager), *files, "-o", package], check=True, capture_output=True)
+
+    for path in paths:
+        alone = opened(path)
+        found = Dwarf(ImageSections(open_image(path)), package=ImageSections(open_image(package)))
+        ways = []
+        for each in (alone, found):
+            (skeleton,) = (unit for unit in each.units if unit.is_skeleton)
+            split = each.split_unit(skeleton)
+            ways.append([
+                [
+                    (attribute.name, attribute.text() if attribute.value_class == "string" else attribute.value)
+                    for attribute in entry.attributes
+                ]
+                for entry in split.dies()
+            ])  # fmt: skip
+            ranges = [entry.ranges() for entry in split.dies() if entry.tag_name == "DW_TAG_subprogram"]
+            ways[-1].append(ranges)
+            kinds = [entry.type().name for entry in split.dies() if "DW_AT_type" in entry]
+            ways[-1].append(kinds)
+        assert ways[0] == ways[1]
+        assert found.problems == []
+    assert differences(Dwarf(ImageSections(open_image(package))), []) == []
+
+
+_BLOCK = re.compile(r"^ +<([0-9a-f]+)> +DW_AT_\S+ *: .*?(\d+) byte block: ((?:[0-9a-f]+ )*)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler, language", [("gcc", "c"), ("gcc", "cpp"), ("clang", "cpp")])
+@pytest.mark.parametrize("options", ["-gdwarf-2", "-gdwarf-4 -O2", "-gdwarf-5", "-gdwarf-5 -O2"])
+def test_blocks(compiler, language, options, tmp_path, require_tool):
+    """Bytes and places of all expressions and blocks."""
+    program = require_tool(*COMPILERS[compiler, language])
+    path = compile_source(tmp_path, program, ["-g", *options.split()], language)
+    command = [require_tool("readelf"), "--wide", "--debug-dump=info", path]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
+    expected = []
+    for line in text.splitlines():
+        if match := _BLOCK.match(line):
+            data = bytes(int(byte, 16) for byte in match[3].split())
+            assert len(data) == int(match[2])
+            expected.append((int(match[1], 16), data))
+
+    found = []
+    for each in opened(path).units:
+        for entry in each.dies():
+            _, start = each.table.at(each.data, entry.offset)
+            places = entry.abbreviation.layout.positions(each.data, start)
+            for attribute, (begin, _) in zip(entry.attributes, places, strict=True):
+                if attribute.value_class in ("block", "exprloc"):
+                    block = attribute.block()
+                    assert (
+                        each.source.data(block.section)[block.offset : block.offset + len(block.data)]
+                        == block.data
+                    )
+                    if block.data[:1] != b"\xa1":  # of DW_OP_addrx readelf shows no bytes
+                        found.append((each.offset + begin, block.data))
+    assert found == expected
+    assert expected
+
+
+@pytest.mark.slow
+def test_the_version_6_header(tmp_path, require_tool):
+    """clang writes it as that of version 5, and DW_AT_language_name in place of DW_AT_language."""
+    program = require_tool(*COMPILERS["clang", "c"])
+    old, new = (
+        opened(compile_source(tmp_path, program, ["-g", f"-gdwarf-{version}"], "c", f"v{version}"))
+        for version in (5, 6)
+    )
+
+    assert [each.version for each in new.units] == [6]
+    assert new.units[0].root.get("DW_AT_language_name").value == 3
+    names = [[(entry.tag, entry.name) for entry in each.units[0].dies()][1:] for each in (old, new)]
+    assert names[0] == names[1]
+    assert [entry.kind for entry in new.index.find("main")] == ["function"]
+    assert new.problems == []
+
+
+def test_differences_are_noticed(tmp_path, require_tool):
+    """The comparison itself: an entry that is not as the dump says."""
+    path = compile_source(tmp_path, require_tool("gcc"), ["-g"], "c")
+    dies = dumped(require_tool(*DUMP), path)
+    first = dies[5].attributes[0]
+
+    for other in (
+        dies[5]._replace(tag="DW_TAG_label"),
+        dies[5]._replace(parent=1),
+        dies[5]._replace(attributes=dies[5].attributes[1:]),
+        dies[5]._replace(attributes=[first._replace(text='("other")'), *dies[5].attributes[1:]]),
+    ):
+        assert len(differences(opened(path), [*dies[:5], other, *dies[6:]])) == 1
+    assert differences(opened(path), dies[1:]) != []
