@@ -268,39 +268,46 @@ def groups(bits: Array) -> list[Array]:
 # --- Positions in storage -----------------------------------------------------------------------------------------
 
 
-def moved(offset: Bits, displacement: Any) -> Bits:
-    """A bit offset moved by a signed displacement. The result may be negative or huge: the caller checks it."""
+_LARGE = 1 << 61
+"""Sums of two numbers below this fit ``int64``."""
+_SCALABLE = 1 << 57
+"""Numbers below this times 8 are no larger than that."""
+
+
+def moved(offset: Bits, displacement: Any) -> Any:
+    """A bit offset moved by a displacement, as `scaled` gives it. The result may be negative: the caller checks it."""
     if type(offset) is int and type(displacement) is int:
         return offset + displacement
     left, right = _exact(offset), _exact(displacement)
-    if type(left) is int and abs(left) >= 1 << 61:  # the sums may not fit 64 bits
+    if type(left) is int and abs(left) >= _LARGE:  # the sums may not fit 64 bits
         right = right.astype(object)
-    elif type(right) is int and abs(right) >= 1 << 61:
+    elif type(right) is int and abs(right) >= _LARGE:
         left = left.astype(object)
-    return left + right  # type: ignore[no-any-return]
+    return left + right
 
 
 def _exact(numbers: Any) -> Any:
     """Numbers whose sums cannot wrap: ``int64`` while they are small, Python ints otherwise."""
-    if type(numbers) is int:
+    if type(numbers) is int or numbers.dtype != "u8":
         return numbers
-    if numbers.dtype == object:
-        return numbers
-    if numbers.dtype == "i8":
-        small = len(numbers) == 0 or (numbers.max() < 1 << 61 and numbers.min() > -(1 << 61))
-        return numbers if small else numbers.astype(object)
-    small = len(numbers) == 0 or numbers.max() < 1 << 61
-    return numbers.view("i8") if small else numbers.astype(object)
+    return numbers.view("i8") if numbers.max() < _LARGE else numbers.astype(object)
 
 
 def scaled(numbers: Any, factor: int) -> Any:
-    """Signed or unsigned numbers times a small positive factor, without wrapping."""
+    """Signed or unsigned numbers times 1 or 8, in a form whose sums cannot wrap."""
     if type(numbers) is int:
         return numbers * factor
-    exact = _exact(numbers)
-    if exact.dtype != object and len(exact) and (exact.max() >= 1 << 57 or exact.min() <= -(1 << 57)):
-        exact = exact.astype(object)
-    return exact * factor
+    if numbers.dtype != object:
+        small = numbers.max() < _SCALABLE and (numbers.dtype == "u8" or numbers.min() > -_SCALABLE)
+        numbers = numbers.view("i8") if small else numbers.astype(object)
+    return numbers * factor
+
+
+def outside(offset: Any, size: int) -> Flags:
+    """Whether moved offsets are negative, or not below a size."""
+    if type(offset) is not int and offset.dtype == "i8" and size <= 1 << 63:
+        return offset.view("u8") >= size  # type: ignore[no-any-return]
+    return either(offset < 0, offset >= size)
 
 
 def settled(offset: Any) -> Bits:

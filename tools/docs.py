@@ -85,7 +85,7 @@ def rules_page() -> str:
         lines.append(f"| [{name.replace('_', ' ')}](#{name}) | " + " | ".join(cells) + " |")
     lines.append("")
     for name in fields:
-        found = re.search(rf'^    {name}: .*\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
+        found = re.search(rf'^    {name}: [^\n]*\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
         if found is None:
             message = f"the rule {name} has no documentation"
             raise SystemExit(message)

@@ -50,36 +50,9 @@ class Accessor:
         if bit_size > self.max_bits:
             message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
             raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
-        places = location.places
-        return (
-            self._read_place(places[0], bit_size) if len(places) == 1 else self._read_any(location, bit_size)
-        )
-
-    def _read_any(self, location: Location, bit_size: int) -> Reading:
-        """Read a location of several places: any may be used, and where they have a value it must be the same."""
-        for place in location.places:  # no bit may exceed the storage of any place (A.2.5.4.3.4 (4))
-            if type(place.storage) is not Undefined:
-                self._check_extent(place, bit_size)
-        result: Reading | None = None
-        problem: Exception | None = None
-        for place in location.places:
-            try:
-                reading = self._read_place(place, bit_size)
-            except EvaluationError as error:
-                problem = problem or error
-                continue
-            except LaneFault as fault:
-                rest = b.complement(fault.positions, self.count)
-                if len(rest):  # some slots can use this place, the others look for another one
-                    raise Diverge([fault.positions, rest]) from None
-                problem = problem or fault
-                continue
-            result = reading if result is None else _merged(result, reading, bit_size)
-        if result is None:
-            raise problem or EvaluationError("undefined_read", "no place can be read", spec="A.2.5.3")
-        return result
-
-    def _read_place(self, place: SingleLocation, bit_size: int) -> Reading:
+        if len(location.places) != 1:
+            return self._read_any(location, bit_size)
+        place = location.places[0]
         storage = place.storage
         offset = place.bit_offset
         kind = type(storage)
@@ -96,6 +69,30 @@ class Accessor:
         if kind is Composite:
             return self._read_composite(storage, offset, bit_size)  # type: ignore[arg-type]
         raise _pointer_misuse("its bits cannot be read")
+
+    def _read_any(self, location: Location, bit_size: int) -> Reading:
+        """Read a location of several places: any may be used, and where they have a value it must be the same."""
+        for place in location.places:  # no bit may exceed the storage of any place (A.2.5.4.3.4 (4))
+            if type(place.storage) is not Undefined:
+                self._check_extent(place, bit_size)
+        result: Reading | None = None
+        problem: Exception | None = None
+        for place in location.places:
+            try:
+                reading = self.read(Location((place,)), bit_size)
+            except EvaluationError as error:
+                problem = problem or error
+                continue
+            except LaneFault as fault:
+                rest = b.complement(fault.positions, self.count)
+                if len(rest):  # some slots can use this place, the others look for another one
+                    raise Diverge([fault.positions, rest]) from None
+                problem = problem or fault
+                continue
+            result = reading if result is None else _merged(result, reading, bit_size)
+        if result is None:
+            raise problem or EvaluationError("undefined_read", "no place can be read", spec="A.2.5.3")
+        return result
 
     def _check_extent(self, place: SingleLocation, bit_size: int) -> None:
         """All bits must lie within the storage (A.2.5.4.3.4 (4))."""
@@ -159,11 +156,12 @@ class Accessor:
                     if size == (last - first) * 8
                     else self._slice(stream, (last - first) * 8, start & 7, size)
                 )
-            rows = _repeated(data, self.count)
-        else:
-            rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)
-            if not found.all():
-                raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
+            import numpy as np
+
+            return self._slice_rows(np.frombuffer(data, dtype=np.uint8), offset, size)
+        rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)
+        if not found.all():
+            raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
         return self._slice_rows(rows, offset, size)
 
     def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
@@ -190,7 +188,7 @@ class Accessor:
         return register_unavailable(one.register)
 
     def _slice_rows(self, rows: Array, offset: Bits, size: int) -> Bits:
-        """Bits from one row of bytes a slot."""
+        """Bits from one row of bytes a slot, or from one row for all of them."""
         if type(offset) is int:
             first, last = offset >> 3, (offset + size + 7) >> 3
             return self._slice(self._stream(rows[:, first:last]), (last - first) * 8, offset & 7, size)
@@ -200,7 +198,7 @@ class Accessor:
 
         starts: Any = offset >> 3
         columns = starts.astype(np.intp)[:, None] + np.arange(length)
-        picked = rows[np.arange(len(rows))[:, None], columns]
+        picked = rows[columns] if rows.ndim == 1 else rows[np.arange(len(rows))[:, None], columns]
         return self._slice(self._stream(picked), length * 8, skip, size)
 
     def _stream(self, rows: Array) -> Bits:
@@ -412,12 +410,6 @@ def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:
 
 def _places_differ() -> IllFormed:
     return IllFormed("bad_operand", "the places of a location hold different values", spec="A.2.5.3")
-
-
-def _repeated(data: bytes, count: int) -> Array:
-    import numpy as np
-
-    return np.broadcast_to(np.frombuffer(data, dtype=np.uint8), (count, len(data)))
 
 
 def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:

@@ -140,8 +140,9 @@ def test_decoded_values():
         ("addr_base", "sec_offset", "addresses"),
     )
     parts = [
-        ("name", "string", "a"), ("producer", "strp", "b"), ("comp_dir", "line_strp", "c"), ("linkage_name", "strx", "d"),
-        ("low_pc", "addrx", 0x77), ("high_pc", "data4", 4), ("external", "flag_present"), ("declaration", "flag", 0),
+        ("name", "string", "a"), ("producer", "strp", "b"), ("comp_dir", "line_strp", "c"),
+        ("linkage_name", "strx", "d"), ("low_pc", "addrx", 0x77), ("high_pc", "data4", 4), ("external", "flag_present"),
+        ("declaration", "flag", 0),
         ("decl_line", "implicit_const", -3), ("type", "ref4", "self"), ("location", "exprloc", b"\x30"),
         ("entry_pc", "LLVM_addrx_offset", (0x77, 2)), ("const_value", "indirect/string", "x"),
     ]  # fmt: skip
@@ -225,10 +226,9 @@ def with_siblings(tree, names, path="0"):
     )
     labelled = []
     for i, child in enumerate(children):
-        following = f"{path}.{i + 1}" if i + 1 < len(children) else None
-        if child.children is not None and following is not None:
-            child = child._replace(attributes=(*child.attributes, (0x01, "ref4", following)))
-        labelled.append(child._replace(label=f"{path}.{i}"))
+        tells = child.children is not None and i + 1 < len(children)
+        sibling = ((0x01, "ref4", f"{path}.{i + 1}"),) if tells else ()
+        labelled.append(child._replace(label=f"{path}.{i}", attributes=(*child.attributes, *sibling)))
     return tree._replace(children=tuple(labelled) if tree.children is not None else None)
 
 
@@ -307,13 +307,14 @@ def test_a_truncated_unit_is_an_error_and_no_wrong_entry(size):
     found = Dwarf(DictSections({**built.sections, ".debug_info": cut})).units[0]
 
     for way in (found.dies, lambda: (each[0] for each in found.root.walk())):
-        seen = []
+        seen, errors = [], []
         try:
             seen += ((each.tag, each.values) for each in way())
         except MalformedFile as error:
-            assert error.kind in ("truncated", "no_unit_entry")
-            assert error.where.section == ".debug_info"
+            errors.append(error)
         assert seen == whole[: len(seen)]
+        assert {error.kind for error in errors} <= {"truncated", "no_unit_entry"}
+        assert {error.where.section for error in errors} <= {".debug_info"}
 
 
 def test_deep_trees_do_not_exhaust_the_stack():
@@ -374,8 +375,8 @@ def test_the_name_of_what_is_completed_later():
     """DW_AT_specification and DW_AT_abstract_origin give an entry the attributes it does not have itself."""
     found = only(
         die("structure_type", ("name", "string", "S"), die(
-            "subprogram", ("name", "string", "f"), ("linkage_name", "string", "_ZN1S1fEv"), ("declaration", "flag_present"),
-            ("type", "ref4", "int"), label="declared",
+            "subprogram", ("name", "string", "f"), ("linkage_name", "string", "_ZN1S1fEv"), ("type", "ref4", "int"),
+            ("declaration", "flag_present"), label="declared",
         )),
         die("base_type", ("name", "string", "int"), label="int"),
         die("subprogram", ("specification", "ref4", "declared"), ("inline", "data1", 1), label="abstract"),
@@ -419,7 +420,8 @@ def test_entries_serve_the_chain_of_inlined_calls():
         die(
             "subprogram", ("name", "string", "outer"), ("low_pc", "addr", 0x10), ("high_pc", "data1", 0x20),
             die("lexical_block", die(
-                "inlined_subroutine", ("abstract_origin", "ref4", "inner"), ("low_pc", "addr", 0x18), ("high_pc", "data1", 4),
+                "inlined_subroutine", ("abstract_origin", "ref4", "inner"),
+                ("low_pc", "addr", 0x18), ("high_pc", "data1", 4),
                 ("call_file", "data1", 1), ("call_line", "data1", 42), ("call_column", "udata", 7),
             )),
         ),
@@ -449,7 +451,7 @@ def explore(found):
                 try:
                     entry.parent()
                     list(zip(range(20), entry.children(), strict=False))
-                    entry.name, entry.linkage_name, entry.ranges()  # noqa: B018
+                    str(entry.name), str(entry.linkage_name), entry.ranges()
                     each.tree.contains(entry.offset + 1)
                 except DwarfGpuError:
                     continue

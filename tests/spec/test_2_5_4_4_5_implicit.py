@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine
@@ -17,7 +19,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.program.described import DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, table
+from tests.builders.cases import Case, run, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -602,6 +604,68 @@ test_dereference = table(DEREFERENCE)
 test_pointee = table(POINTEE)
 test_other_address_spaces = table(OTHER_SPACES)
 test_other_uses = table(OTHER_USES)
+
+
+# --- Any parts of pointers ----------------------------------------------------------------------------------------
+
+SOURCES = {"A": "DW_OP_implicit_pointer 0x10 0", "B": "DW_OP_implicit_pointer 0x11 0", "r": "DW_OP_reg5"}
+R5 = 0x0123456789ABCDEF
+
+
+@st.composite
+def mixtures(draw):
+    """Parts of two pointers and of a register, some of which go on where the one before ended; and where to read."""
+    parts = [("r", 0, 64)] if draw(st.booleans()) else []
+    for _ in range(draw(st.integers(1, 4))):
+        source = draw(st.sampled_from("AABr"))
+        goes_on = bool(parts) and parts[-1][0] == source and draw(st.booleans())
+        start = sum(parts[-1][1:]) if goes_on else draw(st.sampled_from([0, 0, 0, 8, 32]))
+        if start < 64:
+            parts.append(
+                (source, start, 64 - start if draw(st.booleans()) else draw(st.integers(1, 64 - start)))
+            )
+    total = sum(size for _, _, size in parts)
+    size = min(draw(st.sampled_from([64, 64, 64, 32, 8])), total)
+    edges = [sum(size for _, _, size in parts[:count]) for count in range(len(parts))]
+    offset = draw(st.sampled_from([*edges, 0]))
+    return parts, min(offset, total - size), size
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_only_the_complete_contents_of_a_pointer_can_be_retrieved(order):
+    @given(mixtures())
+    def check(drawn):
+        parts, offset, size = drawn
+        bits = [(source, start + i) for source, start, length in parts for i in range(length)][
+            offset : offset + size
+        ]
+        pointers = [bit for bit in bits if bit[0] != "r"]
+        if not pointers:
+            number = sum(
+                (R5 >> (bit if order == "little" else 63 - bit) & 1)
+                << (i if order == "little" else size - 1 - i)
+                for i, (_, bit) in enumerate(bits)
+            )
+            expected = f"{number}:unsigned{size}"
+        elif bits == [(pointers[0][0], i) for i in range(64)]:
+            expected = f"ptr info:{'0x10' if pointers[0][0] == 'A' else '0x11'}"
+        else:
+            expected = MISUSE
+        ops = "; ".join(
+            f"{SOURCES[source]}; DW_OP_bit_piece {length} {start}" for source, start, length in parts
+        )
+        found = run(
+            f"{ops}; DW_OP_LLVM_piece_end; DW_OP_constu {offset}; DW_OP_LLVM_bit_offset;"
+            f"DW_OP_deref_type {-(-size // 8)} 1",
+            rules="amd",
+            byte_order=order,
+            registers={"5": R5},
+            dies=DIES,
+            base_types={"1": {"encoding": "unsigned", "byte_size": -(-size // 8), "bit_size": size}},
+        )
+        assert found == expected, ops
+
+    check()
 
 
 # --- Types with an endianity of their own (DW_AT_endianity) -------------------------------------------------------

@@ -39,9 +39,9 @@ def rule(clause: str, ops: str, dwarf5: Any, amd: Any, dwarf6: Any, **case: Any)
     return [Case(clause, ops, result, rules=name, **settings) for name, result in expected.items()]
 
 
-# DWARF 5, 2.6.1.1.3: a register location description stands alone, for an object or a piece of one; 2.6.1.1.4: so does an
-# implicit one. AMD A.2.5.4.4.5 (2): DW_OP_stack_value "no longer terminates the DWARF operation expression execution as
-# in DWARF Version 5". DWARF 6 (230524.1): it pushes a location.
+# DWARF 5, 2.6.1.1.3: a register location description stands alone, for an object or a piece of one; 2.6.1.1.4: so does
+# an implicit one. AMD A.2.5.4.4.5 (2): DW_OP_stack_value "no longer terminates the DWARF operation expression execution
+# as in DWARF Version 5". DWARF 6 (230524.1): it pushes a location.
 LOCATION_ENDS_EXPRESSION = [
     *rule("A.2.5.4.4.5 (2)", "DW_OP_lit5; DW_OP_stack_value; DW_OP_deref", "after_location", "5", "5"),
     *rule("A.2.5.4.4.4 (1)", "DW_OP_reg5; DW_OP_deref_size 1", "after_location", "136", "136"),

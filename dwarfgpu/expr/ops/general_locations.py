@@ -47,7 +47,7 @@ equivalent(
 )
 def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bits."""
-    return moved(ev, location, displacement.displacement(), "A.2.5.4.4.1 (3)")
+    return moved(ev, location, b.scaled(displacement.displacement(), 1), "A.2.5.4.4.1 (3)")
 
 
 @operation(
