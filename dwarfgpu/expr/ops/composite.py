@@ -74,8 +74,9 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
     if end <= 0:
         message = f"the bit offset {bit_offset} is outside the storage of {storage.bit_size} bits"
         raise EvaluationError("offset_out_of_storage", message, spec="DWARF 5, 2.6.1.2 (2)")
-    if end < size:
-        raise _too_large(size, end, "DWARF 5, 2.6.1.2 (2)")
+    left = end - uniform(place.bit_offset)  # what a moved location has is its storage from there on
+    if left < size:
+        raise _too_large(size, left, "DWARF 5, 2.6.1.2 (2)")
     return SingleLocation(storage, end - size)
 
 

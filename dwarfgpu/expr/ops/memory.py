@@ -159,8 +159,8 @@ def frame_base(ev: Evaluation) -> Location:
         evaluated: Location = ev.evaluate(base, object=None, initial_stack=(), result_kind="location")
         base = evaluated
     place = base.single
-    if place is not None and type(place.storage) is Register and place.bit_offset == 0:
-        return memory(ev, ev.read(base, ev.generic.bit_size))
+    if place is not None and type(place.storage) is Register:  # as DW_OP_bregx R, 0 has it
+        return memory(ev, ev.read(locations.at(place.storage), ev.generic.bit_size))
     if place is None or type(place.storage) is not Memory:
         message = "DW_AT_frame_base must be one memory location or one register"
         raise IllFormed("wrong_kind", message, spec="A.3.3.5 (2)")
