@@ -63,9 +63,11 @@ class DwarfGpuError(Exception):
         return _rebuild, (self.__class__, self.__dict__)
 
     def __str__(self) -> str:
+        """``WHAT at WHERE: RULE [CLAUSE]``; an error that stands nowhere in particular is its rule alone."""
         where = str(self.where)
-        rule = f" [{self.spec}]" if self.spec else ""
-        return f"{self.message} at {where}{rule}" if where else f"{self.message}{rule}"
+        what = self.kind.replace("_", " ")
+        clause = f" [{self.spec}]" if self.spec else ""
+        return f"{what} at {where}: {self.message}{clause}" if where else f"{self.message}{clause}"
 
 
 def _rebuild(cls: type[DwarfGpuError], state: dict[str, Any]) -> DwarfGpuError:

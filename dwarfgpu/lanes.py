@@ -140,21 +140,30 @@ class Group(Generic[T]):
 class LaneResults(Generic[T]):
     """What an evaluation gave, slot by slot, kept as a few groups."""
 
-    __slots__ = ("count", "groups")
+    __slots__ = ("_places", "count", "groups")
 
     def __init__(self, count: int, groups: list[Group[T]]) -> None:
         self.count = count
         self.groups = groups
+        self._places: list[tuple[Group[T], int]] | None = None
+        """The group of each slot and its number there, once somebody has asked."""
 
     def of(self, position: int) -> T | DwarfGpuError:
         """The result or the error of one slot."""
+        if len(self.groups) == 1 and self.groups[0].positions is None:
+            return self.groups[0].outcome(position)
+        if self._places is None:
+            self._places = self._find_places()
+        group, index = self._places[position]
+        return group.outcome(index)
+
+    def _find_places(self) -> list[tuple[Group[T], int]]:
+        places: list[Any] = [None] * self.count
         for group in self.groups:
-            if group.positions is None:
-                return group.outcome(position)
-            index = int(group.positions.searchsorted(position))
-            if index < len(group.positions) and group.positions[index] == position:
-                return group.outcome(index)
-        raise IndexError(position)
+            slots = range(self.count) if group.positions is None else group.positions.tolist()
+            for index, slot in enumerate(slots):
+                places[slot] = (group, index)
+        return places
 
     def __iter__(self) -> Iterator[T | DwarfGpuError]:
         return (self.of(position) for position in range(self.count))

@@ -327,6 +327,9 @@ class DescribedMachine(Backend):
         return self._registers[register.number][copy]
 
     def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+        if register.number not in self._registers:  # from now on it is described
+            self._registers[register.number] = [data]
+            return
         copy = self._copy(register, lane)
         self._registers[register.number][copy] = data
 

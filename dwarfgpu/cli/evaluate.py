@@ -40,6 +40,24 @@ ARGUMENTS = (
     *ENCODING,
 )
 
+_ONE_EXPRESSION = (
+    *(
+        "state",
+        "lane",
+        "rules",
+        "want",
+        "read",
+        "write",
+        "stack",
+        "trace",
+        "target",
+        "dialect",
+        "address_size",
+    ),
+    *("byte_order", "offset_size", "dwarf_version"),
+)
+"""The options that are about a single expression."""
+
 DESCRIPTION = """\
 Evaluate an expression against a described machine state, for one lane or many.
 
@@ -59,24 +77,31 @@ def _eval(session: Session, options: Any) -> int:
         message = "exactly one of --ops, --hex and --cases is needed"
         raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
     if options.cases is not None:
-        return _cases(session, options.cases)
+        return _cases(session, options)
     return _one(session, options)
 
 
 # --- Case files ---------------------------------------------------------------------------------------------------
 
 
-def _cases(session: Session, path: str) -> int:
-    from dwarfgpu.program.cases import NotACase, run_lines
+def _cases(session: Session, options: Any) -> int:
+    from dwarfgpu.program.cases import NotACase, run_line
 
-    try:
-        for line in run_lines(read_lines(path)):
-            session.print(line)
-            session.out.flush()  # whoever writes a case and waits for its answer must get it
-    except NotACase as error:
-        session.report(error)
-        return BAD_FILE
-    return OK
+    ignored = [name for name in _ONE_EXPRESSION if getattr(options, name) not in (None, False)]
+    if ignored:
+        message = f"--{ignored[0].replace('_', '-')} does not go with --cases: each case says it for itself"
+        raise UsageError(message)
+    status = OK
+    for number, line in enumerate(read_lines(options.cases), 1):
+        if not line.strip():
+            continue
+        try:
+            session.print(run_line(line, number))
+        except NotACase as error:
+            session.report(error, options.cases)
+            status = BAD_FILE
+        session.out.flush()  # whoever writes a case and waits for its answer must get it
+    return status
 
 
 # --- One expression -----------------------------------------------------------------------------------------------

@@ -49,7 +49,9 @@ def run(words: Sequence[str]) -> int:
 
 def _parse(words: list[str]) -> Any:
     """The options of a command, or None when there is nothing to run."""
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words:
+        raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
+    if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview())
         return None
     name = words.pop(0)

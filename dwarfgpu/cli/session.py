@@ -66,10 +66,11 @@ class Session:
     def wants_json(self) -> bool:
         return self.as_json or self.as_lines
 
-    def report(self, error: DwarfGpuError) -> int:
-        """Show an error on standard error; return the exit status for it."""
+    def report(self, error: DwarfGpuError, file: str = "") -> int:
+        """Show an error, which may be about a file, on standard error; return the exit status for it."""
         self.out.flush()
-        self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(str(error))}\n")
+        text = f"{file}: {error}" if file else str(error)
+        self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
         if error.hint:
             self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(error.hint)}\n")
         return exit_status(error)

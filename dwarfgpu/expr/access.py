@@ -344,22 +344,24 @@ class Accessor:
         return targets
 
     def _store(self, storage: Memory | Register, offset: int, size: int, bits: Any, *, dry: bool) -> None:
+        if size == 0:
+            return
         first, last = offset >> 3, (offset + size + 7) >> 3
         wave: Any = storage.wave
         lane: Any = storage.lane
         if type(storage) is Memory:
             old = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
-        else:
-            whole = self.backend.read_register(storage.register, wave, lane)  # type: ignore[union-attr]
-            old = whole[first:last]
-        if dry:
+            if not dry:
+                data = self._spliced(old, offset & 7, size, bits)
+                self.backend.write_memory(storage.space, first, data, wave or 0, lane)
             return
-        data = self._spliced(old, offset & 7, size, bits)
-        if type(storage) is Memory:
-            self.backend.write_memory(storage.space, first, data, wave or 0, lane)
-        else:
-            whole = whole[:first] + data + whole[last:]
-            self.backend.write_register(storage.register, whole, wave, lane)  # type: ignore[union-attr]
+        register = storage.register  # type: ignore[union-attr]
+        # of a register that is written as a whole nothing is kept, so what it holds need not be known
+        known = size != register.bit_size
+        whole = self.backend.read_register(register, wave, lane) if known else bytes((size + 7) >> 3)
+        if not dry:
+            data = self._spliced(whole[first:last], offset & 7, size, bits)
+            self.backend.write_register(register, whole[:first] + data + whole[last:], wave, lane)
 
     def _spliced(self, old: bytes, skip: int, size: int, bits: int) -> bytes:
         """Bytes with some of their bits replaced."""

@@ -105,8 +105,6 @@ class Limits:
     composite_parts: int = 65_536
     composite_depth: int = 64
     block: int = 65_536
-    states: int = 20_000
-    """How often a set of slots may split."""
 
 
 @record

@@ -190,7 +190,7 @@ def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Compo
     if size > 8 << ev.generic.bit_size and size > ev.target.max_storage_bits():
         message = f"a composite of {size} bits is larger than the largest address space"
         raise IllFormed("bad_piece", message, spec="A.2.5.4.4.6")
-    if result.count > limits.composite_parts:
+    if max(result.count, result.weight) > limits.composite_parts:
         message = f"a composite has more than {limits.composite_parts} parts"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_parts`")
     if result.depth > limits.composite_depth:

@@ -125,6 +125,10 @@ def may_hold_pointer(location: Location) -> bool:
     return kind is ImplicitPointer or (kind is Composite and storage.has_pointer)  # type: ignore[union-attr]
 
 
+MAX_PLACES = 64
+"""More places than any object is in at once: a limit against hostile input, as places are compared with each other."""
+
+
 def union(locations: Iterable[Location], count: int) -> Location:
     """All places of some locations (A.2.5.5), each once, for a number of slots."""
     places: list[SingleLocation] = []
@@ -132,6 +136,9 @@ def union(locations: Iterable[Location], count: int) -> Location:
         places.extend(
             [place for place in location.places if not any(_same(place, known, count) for known in places)]
         )
+        if len(places) > MAX_PLACES:
+            message = f"a location has more than {MAX_PLACES} places"
+            raise EvaluationError("limit_exceeded", message, spec="A.2.5.3")
     return Location(tuple(places))
 
 
@@ -146,18 +153,26 @@ def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """A composite with more parts behind those it has."""
-    size, count, depth, has_pointer = base.bit_size, base.count, base.depth, base.has_pointer
+    size, count, weight, depth, has_pointer = (
+        base.bit_size,
+        base.count,
+        base.weight,
+        base.depth,
+        base.has_pointer,
+    )
     for part in parts:
         size += part.bit_size * part.count
         count += part.count
+        weight += 1
         for place in part.location.places:
             storage = place.storage
             if type(storage) is Composite:
+                weight += storage.weight
                 depth = max(depth, storage.depth + 1)
                 has_pointer = has_pointer or storage.has_pointer
             elif type(storage) is ImplicitPointer:
                 has_pointer = True
-    return Composite(base.parts + parts, size, count, depth, has_pointer)
+    return Composite(base.parts + parts, size, count, weight, depth, has_pointer)
 
 
 EMPTY = Composite()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
 from dwarfgpu.expr.evaluation import Evaluation, Finished
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneResults
@@ -35,15 +35,10 @@ def evaluate(
     """
     groups: list[Group[Any]] = []
     work = [Evaluation(expression, context, trace)]
-    states = 0
     while work:
         current = work.pop()
-        states += 1
         try:
             try:
-                if states > context.limits.states:
-                    message = f"the slots have split more than {context.limits.states} times"
-                    raise EvaluationError("limit_exceeded", message, hint="raise the limit `states`")
                 current.run()
             except Finished:
                 groups.append(Group(current.positions, finish(current), None))

@@ -122,6 +122,8 @@ class Composite:
     bit_size: int = 0
     count: int = 0
     """How many parts there are, each run counted in full."""
+    weight: int = 0
+    """How many runs of parts there are in it and in all composites it is made of, however often each is used."""
     depth: int = 1
     """How deep composites are nested in it."""
     has_pointer: bool = False
@@ -129,7 +131,7 @@ class Composite:
 
     def select(self, positions: Positions) -> Composite:
         parts = tuple([part.select(positions) for part in self.parts])
-        return Composite(parts, self.bit_size, self.count, self.depth, self.has_pointer)
+        return Composite(parts, self.bit_size, self.count, self.weight, self.depth, self.has_pointer)
 
 
 Storage: TypeAlias = "Memory | Register | Implicit | ImplicitPointer | Undefined | Composite"

@@ -2,86 +2,72 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import ADDR, ADDRESS_INDEX
-from dwarfgpu.objfile.pc_ranges import is_dead
+from dwarfgpu.objfile.pc_ranges import Ranges, is_dead
 from dwarfgpu.objfile.scan import scan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.objfile.abbrevs import Abbreviation
     from dwarfgpu.objfile.scan import Plan
     from dwarfgpu.objfile.units import Unit
 
 _SUBPROGRAM = 0x2E
-_PLAIN = frozenset((ADDR, *ADDRESS_INDEX))
 _SIZES = frozenset((0x0B, 0x05, 0x06, 0x07, 0x0F))
 """DW_FORM_data1, data2, data4, data8 and udata: the forms of a DW_AT_high_pc that is a size."""
 _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 
+def functions_of(unit: Unit) -> Ranges:
+    """The ranges of the functions of a unit, each with the offset of the entry. What is broken is left out."""
+    return Ranges(_functions(unit))
+
+
+def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
+    dead = (1 << 8 * unit.address_size) - 2  # from here on there are only tombstones
+    for offset, plan, picked in scan(unit, _select):
+        places = plan.note
+        if places is None:
+            places = plan.note = _plain_places(plan)
+        if places:
+            low = picked[places[0]]
+            size = picked[places[1]]
+            if size and low < dead:
+                yield low, low + size, offset
+            continue
+        try:
+            for low, high in _ranges(unit, plan, picked, offset):
+                yield low, high, offset
+        except DwarfGpuError as error:
+            unit.dwarf.note(unit.error(error, offset))
+
+
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
     if abbreviation.tag != _SUBPROGRAM:
         return None
-    found = [abbreviation.form_of(number) for number in _WANTED]
-    return _WANTED if found[2] or (found[0] and found[1]) else None
+    low, high, ranges = map(abbreviation.form_of, _WANTED)
+    return _WANTED if ranges or (low and high) else None
 
 
-class AddressIndex:
-    """The functions of one unit by address. A function with several ranges stands here several times."""
-
-    __slots__ = ("_highs", "_lows", "_offsets", "_reach")
-
-    def __init__(self, unit: Unit) -> None:
-        found: list[tuple[int, int, int]] = []
-        for offset, plan, picked in scan(unit, _select):
-            try:
-                found += [(low, high, offset) for low, high in _ranges(unit, plan, picked, offset)]
-            except DwarfGpuError as error:
-                unit.dwarf.note(unit.error(error, offset))
-        found.sort()
-        self._lows = [low for low, _, _ in found]
-        self._highs = [high for _, high, _ in found]
-        self._offsets = [offset for _, _, offset in found]
-        self._reach: list[int] = []  # for each the highest end of those before it and its own
-        highest = 0
-        for high in self._highs:
-            highest = max(highest, high)
-            self._reach.append(highest)
-
-    def __len__(self) -> int:
-        return len(self._lows)
-
-    def spans(self) -> list[tuple[int, int, int]]:
-        """All ranges with the offset of their function, by address."""
-        return list(zip(self._lows, self._highs, self._offsets, strict=True))
-
-    def at(self, address: int) -> list[int]:
-        """The offsets of the functions with code at an address; a nested one after the one it is in."""
-        i = bisect_right(self._lows, address) - 1
-        found = []
-        while i >= 0 and self._reach[i] > address:
-            if self._highs[i] > address:
-                found.append(self._offsets[i])
-            i -= 1
-        return found[::-1]
+def _plain_places(plan: Plan) -> tuple[int, int] | tuple[()]:
+    """Where address and size are among the picked values, for entries with just these; else nothing."""
+    low, high, ranges = map(plan.abbreviation.form_of, _WANTED)
+    return (
+        (plan.places[at.LOW_PC], plan.places[at.HIGH_PC])
+        if low == ADDR and high in _SIZES and not ranges
+        else ()
+    )
 
 
 def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> list[tuple[int, int]]:
-    places, abbreviation = plan.places, plan.abbreviation
-    if at.RANGES in abbreviation.attributes:
+    low_form, high_form, ranges = map(plan.abbreviation.form_of, _WANTED)
+    if low_form not in ADDRESS_INDEX or high_form not in _SIZES or ranges:
         return unit.die_known_at(offset).ranges()
-    forms = plan.note
-    if forms is None:
-        forms = plan.note = (abbreviation.form_of(at.LOW_PC), abbreviation.form_of(at.HIGH_PC))
-    low_form, high_form = forms
-    if low_form not in _PLAIN or high_form not in _SIZES:
-        return unit.die_known_at(offset).ranges()
-    low = picked[places[at.LOW_PC]]
-    if low_form != ADDR:
-        low = unit.tables.address(low)
-    high = low + picked[places[at.HIGH_PC]]
+    low = unit.tables.address(picked[plan.places[at.LOW_PC]])
+    high = low + picked[plan.places[at.HIGH_PC]]
     return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []

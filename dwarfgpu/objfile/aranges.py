@@ -9,6 +9,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import check_address_size, initial_length
 from dwarfgpu.objfile.headers import following
+from dwarfgpu.objfile.reader_text import CODES
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -17,20 +18,24 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 SECTION = ".debug_aranges"
-_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 @record
 class AddressSet:
-    """The addresses of one unit."""
+    """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 
     unit: int
     """The offset of the unit's header in ``.debug_info``."""
-    ranges: tuple[tuple[int, int], ...]
-    """Start and end of each range that is not empty."""
+    pairs: bytes
+    format: str
+    """How addresses and sizes are packed."""
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Start and end of each range that is not empty."""
+        return ((low, low + size) for low, size in struct.iter_unpack(self.format, self.pairs) if size)
 
     def covers(self, address: int) -> bool:
-        return any(start <= address < end for start, end in self.ranges)
+        return any(low <= address < low + size for low, size in struct.iter_unpack(self.format, self.pairs))
 
 
 def read_sets(data: bytes, byte_order: ByteOrder) -> Iterator[AddressSet | DwarfGpuError]:
@@ -72,7 +77,5 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
             "truncated", "the header of a set is not followed by a tuple", "DWARF 5, 6.1.2", start
         )
     order = "<" if byte_order == "little" else ">"
-    pairs = struct.Struct(f"{order}{segment_size}x{_CODES[address_size] * 2}")
     stop = first + (end - first) // tuple_size * tuple_size
-    ranges = tuple((low, low + size) for low, size in pairs.iter_unpack(data[first:stop]) if size)
-    return AddressSet(unit, ranges)
+    return AddressSet(unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")

@@ -73,13 +73,20 @@ class Die:
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """All attributes, in order."""
-        return tuple(Attribute(self, i) for i in range(len(self.abbreviation.forms)))
+        return tuple(map(self._attribute, range(len(self.abbreviation.forms))))
+
+    def _attribute(self, index: int) -> Attribute:
+        abbreviation = self.abbreviation
+        form, value = abbreviation.forms[index], abbreviation.value(index, self.values)
+        if form == forms.INDIRECT:
+            form, value = value.form, value.value
+        return Attribute(self, index, form, value)
 
     def get(self, name: str) -> Attribute | None:
         """The attribute with a name such as ``DW_AT_type``; names are those of the unit's dialect."""
         unit = self.unit
         index = self.abbreviation.names(unit.dialect, unit.version).get(name)
-        return None if index is None else Attribute(self, index)
+        return None if index is None else self._attribute(index)
 
     def __contains__(self, name: str) -> bool:
         return name in self.abbreviation.names(self.unit.dialect, self.unit.version)
@@ -87,7 +94,7 @@ class Die:
     def number(self, attribute: int) -> Attribute | None:
         """The attribute with a number of the standard. Quicker than `get`, and needs no dialect."""
         index = self.abbreviation.index_of(attribute)
-        return None if index < 0 else Attribute(self, index)
+        return None if index < 0 else self._attribute(index)
 
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 

@@ -97,7 +97,7 @@ class Dwarf:
 
     def _read_units(self, section: str) -> Iterator[Unit]:
         try:
-            data = self.source.data(section)
+            data = self.source.view(section)
             parts = self._parts(section) if section.endswith(".dwo") and data else {}
         except DwarfGpuError as error:
             self.note(error)

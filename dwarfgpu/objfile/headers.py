@@ -5,7 +5,7 @@ Version 6 is read as version 5: its drafts, and the compilers that write it, hav
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
@@ -53,7 +53,9 @@ class UnitHeader:
         return self.unit_type in (TYPE, SPLIT_TYPE)
 
 
-def read_headers(data: bytes, section: str, byte_order: ByteOrder) -> Iterator[UnitHeader | DwarfGpuError]:
+def read_headers(
+    data: bytes | memoryview, section: str, byte_order: ByteOrder
+) -> Iterator[UnitHeader | DwarfGpuError]:
     """All unit headers of a section; for one that cannot be read its error, and then the next one."""
     position = 0
     while position < len(data):
@@ -72,9 +74,9 @@ def read_headers(data: bytes, section: str, byte_order: ByteOrder) -> Iterator[U
             position = header.end
 
 
-def read_header(data: bytes, offset: int, section: str, byte_order: ByteOrder) -> UnitHeader:
+def read_header(data: bytes | memoryview, offset: int, section: str, byte_order: ByteOrder) -> UnitHeader:
     """The header at an offset."""
-    cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile, section=section)
+    cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile, section=section)
     length, offset_size = initial_length(cursor)
     end = cursor.position + length
     if end > cursor.end:
@@ -110,9 +112,9 @@ def read_header(data: bytes, offset: int, section: str, byte_order: ByteOrder) -
     )  # fmt: skip
 
 
-def following(data: bytes, offset: int, byte_order: ByteOrder) -> int | None:
+def following(data: bytes | memoryview, offset: int, byte_order: ByteOrder) -> int | None:
     """Where what stands behind a broken header begins, if the length there makes sense."""
-    cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile)
+    cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile)
     try:
         length, _ = initial_length(cursor)
     except MalformedFile:

@@ -15,13 +15,13 @@ from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.forms import REF_UNIT
 from dwarfgpu.objfile.name_search import LookAtAll, NameSearch, Needle, entries_at
+from dwarfgpu.objfile.pc_ranges import Ranges
 from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from dwarfgpu.objfile.address_index import AddressIndex
     from dwarfgpu.objfile.aranges import AddressSet
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -46,11 +46,13 @@ class Index:
         self._tables: list[NameTable] | None = None
         self._covered: set[Unit] = set()
         self._names: dict[Unit, NameIndex] = {}
-        self._addresses: dict[Unit, AddressIndex] = {}
+        self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._sets: list[AddressSet] | None = None
+        self._ranges: Ranges | None = None
+        self._asked = 0
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -77,13 +79,13 @@ class Index:
             found = self._names[unit] = NameIndex(unit)
         return found
 
-    def addresses_of(self, unit: Unit) -> AddressIndex:
-        """The index of the functions in a unit by address."""
+    def addresses_of(self, unit: Unit) -> Ranges:
+        """The ranges of the functions in a unit, each with the offset of the function."""
         found = self._addresses.get(unit)
         if found is None:
-            from dwarfgpu.objfile.address_index import AddressIndex
+            from dwarfgpu.objfile.address_index import functions_of
 
-            found = self._addresses[unit] = AddressIndex(unit)
+            found = self._addresses[unit] = functions_of(unit)
         return found
 
     def drop_caches(self) -> None:
@@ -94,7 +96,7 @@ class Index:
         self._addresses.clear()
         self._searched.clear()
         self._spans.clear()
-        self._sets = None
+        self._sets = self._ranges = None
 
     # --- By name ----------------------------------------------------------------------------------------------------
 
@@ -310,7 +312,14 @@ class Index:
                         self._sets.append(each)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return [each.unit for each in self._sets if each.covers(address)]
+        self._asked += 1
+        if self._asked <= SEARCHES:
+            return [each.unit for each in self._sets if each.covers(address)]
+        if self._ranges is None:
+            self._ranges = Ranges(
+                (low, high, each.unit) for each in self._sets for low, high in each.ranges()
+            )
+        return self._ranges.at(address)
 
     def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
         """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
@@ -330,7 +339,7 @@ class Index:
             except DwarfGpuError as error:
                 self.dwarf.note(error)
         try:
-            return [(low, high) for low, high, _ in self.addresses_of(unit).spans()]
+            return self.addresses_of(unit).spans()
         except DwarfGpuError as error:
             self.dwarf.note(error)
             return []

@@ -9,7 +9,7 @@ exclude that there is more, `LookAtAll` says so.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.leb128 import encode_unsigned
@@ -37,6 +37,14 @@ _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
+_SUSPECTS = (
+    re.compile(
+        rb"(?s)[\x31\x47\xb1\xc7](?<![\x80-\xff].)\x80*\x00?[\x10\x20\x16\x1c\x24\x90\xa0\x96\x9c\xa4]"
+    ),
+    re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
+    re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
+)
+"""Bytes without which a table is such a one, quickly found. A table with them may be one, too."""
 _PLAIN_TABLE = re.compile(
     rb"""(?xs)
     (?:
@@ -74,7 +82,7 @@ class Needle:
         """The offsets of the name in a string section, also those where it is the end of a longer string."""
         found = self._found.get(section)
         if found is None:
-            found = self._found[section] = list(find_all(self.source.data(section), self.name + b"\0"))
+            found = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
         return found
 
     def keys(self, unit: Unit) -> Iterator[Key]:
@@ -95,6 +103,7 @@ class NameSearch:
         self._order = first.format.byte_order
         self._starts = [unit.offset for unit in units]
         self._odd: dict[int, bool] = {}
+        self._suspects: list[int] | None = None
 
     def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
         """Those of some units that may have a name, each with the places to look at; None for all of its entries."""
@@ -120,7 +129,7 @@ class NameSearch:
         copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
         if len(copies) > MAX_COPIES:
             return None
-        data = self.source.data(self._section)
+        data = self.source.view(self._section)
         hits: dict[Unit, list[int]] = {}
         for pattern in (needle.name + b"\0", *map(self._low, copies)):
             for position in find_all(data, pattern):
@@ -174,7 +183,18 @@ class NameSearch:
         start, section = unit.part(".debug_abbrev")
         start += unit.header.abbreviations
         if start not in self._odd:
-            self._odd[start] = _PLAIN_TABLE.match(self.source.data(section), start) is None
+            data = self.source.data(section)
+            if self._suspects is None:
+                self._suspects = sorted(match.start() for each in _SUSPECTS for match in each.finditer(data))
+                self._suspects.append(len(data))
+            parts = {
+                unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
+            }
+            tables = sorted(parts)
+            for table, end in zip(tables, [*tables[1:], len(data)], strict=True):
+                following = bisect_left(self._suspects, table)
+                suspect = following == len(self._suspects) or self._suspects[following] < end
+                self._odd[table] = suspect and _PLAIN_TABLE.match(data, table) is None
         return self._odd[start]
 
 
@@ -239,7 +259,9 @@ def _few(unit: Unit, pattern: bytes) -> list[int]:
     return found
 
 
-def find_all(data: bytes, pattern: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
+def find_all(
+    data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
+) -> Iterator[int]:
     """All places of a pattern, also those that overlap."""
     found = re.compile(re.escape(pattern)).search  # twice as fast as bytes.find for patterns with zeros
     stop = len(data) if end is None else end

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import class_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
 
@@ -43,3 +46,37 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
 def is_dead(address: int, address_size: int) -> bool:
     """Whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
     return address >= (1 << 8 * address_size) - 2
+
+
+class Ranges:
+    """Ranges of addresses, each with a number, ready to be asked what is at an address. They may overlap."""
+
+    __slots__ = ("_highs", "_lows", "_numbers", "_reach")
+
+    def __init__(self, ranges: Iterable[tuple[int, int, int]]) -> None:
+        found = sorted(ranges)
+        self._lows = [low for low, _, _ in found]
+        self._highs = [high for _, high, _ in found]
+        self._numbers = [number for _, _, number in found]
+        self._reach: list[int] = []  # for each the highest end of those before it and its own
+        highest = 0
+        for high in self._highs:
+            highest = max(highest, high)
+            self._reach.append(highest)
+
+    def __len__(self) -> int:
+        return len(self._lows)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """All ranges, by address."""
+        return list(zip(self._lows, self._highs, strict=True))
+
+    def at(self, address: int) -> list[int]:
+        """The numbers of the ranges with an address; a range that begins later comes later."""
+        i = bisect_right(self._lows, address) - 1
+        found = []
+        while i >= 0 and self._reach[i] > address:
+            if self._highs[i] > address:
+                found.append(self._numbers[i])
+            i -= 1
+        return found[::-1]

@@ -32,6 +32,10 @@ class Sections(Protocol):
         """
 
 
+_PIECE = 256
+"""How much of a string is looked at first."""
+
+
 class Source:
     """The sections of one file as bytes, each asked for once, and the strings that were looked at."""
 
@@ -39,26 +43,40 @@ class Source:
         self.sections = sections
         self.name = sections.name
         self.byte_order: ByteOrder = sections.byte_order
-        self._data: dict[str, bytes] = {}
+        self._content: dict[str, bytes | memoryview] = {}
         self._texts: dict[str, dict[int, str]] = {}
 
-    def data(self, name: str) -> bytes:
-        """The content of a section; empty when there is none."""
-        found = self._data.get(name)
+    def view(self, name: str) -> bytes | memoryview:
+        """The content of a section as it comes, without a copy; empty when there is none."""
+        found = self._content.get(name)
         if found is None:
-            data = self.sections.data(name)
-            found = self._data[name] = b"" if data is None else bytes(data)
+            found = self._content[name] = self.sections.data(name) or b""
         return found
+
+    def data(self, name: str) -> bytes:
+        """The content of a section as bytes; empty when there is none."""
+        found = self.view(name)
+        if isinstance(found, bytes):
+            return found
+        whole = found.obj
+        data = whole if isinstance(whole, bytes) and len(whole) == found.nbytes else bytes(found)
+        self._content[name] = data
+        return data
 
     def string(self, section: str, offset: int) -> bytes:
         """The string at an offset, without its end."""
-        data = self.data(section)
-        end = data.find(0, offset) if 0 <= offset < len(data) else -1
-        if end < 0:
-            what = f"there is no string at {offset:#x} of {section}, which has {len(data)} bytes"
-            error = MalformedFile("bad_string", what, spec="DWARF 5, 7.26")
-            raise error.at(section=section, offset=offset)
-        return data[offset:end]
+        content = self.view(section)
+        size = _PIECE
+        while 0 <= offset < len(content):
+            piece = bytes(content[offset : offset + size])
+            end = piece.find(0)
+            if end >= 0:
+                return piece[:end]
+            if offset + size >= len(content):
+                break
+            size *= 16
+        what = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
+        raise MalformedFile("bad_string", what, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 
     def text(self, section: str, offset: int) -> str:
         """The same, decoded and remembered."""
@@ -70,7 +88,7 @@ class Source:
 
     def drop(self) -> None:
         """Give back the memory; what is asked for again is read again."""
-        self._data.clear()
+        self._content.clear()
         self._texts.clear()
 
 
@@ -88,12 +106,10 @@ class ImageSections:
         self.byte_order: ByteOrder = image.byte_order
         self.address_size = image.address_size
 
-    def data(self, name: str) -> bytes | None:
+    def data(self, name: str) -> bytes | memoryview | None:
         found = self._image.sections_named(name)
-        if not found:
-            return None
         parts = []
         for section in found:
-            parts.append(bytes(section.view))
+            parts.append(section.view)
             section.release()  # whoever asks keeps it
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return (parts[0] if len(parts) == 1 else b"".join(parts)) if parts else None

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.source import Source
 
 
+_PIECE = 512
+"""The unit entry nearly always fits in so many bytes."""
+
+
 class Unit:
     """One unit. Offsets in it count from its header, unless a name says otherwise."""
 
@@ -69,7 +73,7 @@ class Unit:
     def data(self) -> bytes:
         """The bytes from the header to the end. Nothing reads past it, so nothing can leave the unit."""
         if self._data is None:
-            self._data = self.source.data(self.section)[self.offset : self.header.end]
+            self._data = bytes(self.source.view(self.section)[self.offset : self.header.end])
             self.dwarf.recently_used(self)
         return self._data
 
@@ -205,13 +209,26 @@ class Unit:
 
     def _root_entry(self) -> tuple[Abbreviation, tuple[Any, ...]]:
         if self._root is None:
-            if self.first >= self.header.end - self.offset or not self.data[self.first]:
-                raise self.error(
-                    MalformedFile("no_unit_entry", "the unit has no entries", spec="DWARF 5, 3.1"), self.first
-                )
-            abbreviation, values, _ = self.entry(self.first)
-            self._root = abbreviation, values
+            self._root = self._read_root()
         return self._root
+
+    def _read_root(self) -> tuple[Abbreviation, tuple[Any, ...]]:
+        size = self.header.end - self.offset
+        if self._data is None and size > _PIECE:  # for the unit entry alone the rest need not be read
+            start = self.offset
+            piece = bytes(self.source.view(self.section)[start : start + _PIECE])
+            try:
+                abbreviation, position = self.table.at(piece, self.first)
+                end, values = abbreviation.layout.read(piece, position)
+                if end < _PIECE:
+                    return abbreviation, values
+            except (*FAILURES, DwarfGpuError):
+                pass  # with all of the unit it may be right
+        if self.first >= size or not self.data[self.first]:
+            error = MalformedFile("no_unit_entry", "the unit has no entries", spec="DWARF 5, 3.1")
+            raise self.error(error, self.first)
+        abbreviation, values, _ = self.entry(self.first)
+        return abbreviation, values
 
     def root_value(self, *numbers: int) -> tuple[int, Any] | None:
         """Form and value of the first of some attributes that the unit entry has."""

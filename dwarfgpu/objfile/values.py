@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile import forms
-from dwarfgpu.objfile.forms import Indirect, class_of, form_name
+from dwarfgpu.objfile.forms import class_of, form_name
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -32,17 +31,14 @@ class Attribute:
 
     __slots__ = ("die", "form", "index", "value")
 
-    def __init__(self, die: Die, index: int) -> None:
-        abbreviation = die.abbreviation
+    def __init__(self, die: Die, index: int, form: int, value: Any) -> None:
         self.die = die
         self.index = index
-        self.form: int = abbreviation.forms[index]
+        """Which of the attributes of its entry."""
+        self.form = form
         """DW_FORM_*, by number; for DW_FORM_indirect the one that stands in the data."""
-        self.value: Any = abbreviation.value(index, die.values)
+        self.value = value
         """As it is encoded: a number, bytes, or True; for an index into a table the index."""
-        if self.form == forms.INDIRECT:
-            indirect: Indirect = self.value
-            self.form, self.value = indirect.form, indirect.value
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}, {self.form_name}, {self.value!r})"

@@ -111,14 +111,14 @@ def _setting(fields: dict[str, Node]) -> Setting:
     if not 2 <= version <= 6:
         raise fields["dwarf_version"].fail(f"there is no DWARF {version} here, only 2 to 6")
     order: Any = target.byte_order
-    want: Any = fields["want"].choice(("value", "location")) if "want" in fields else None
+    want: Any = fields["want"].choice(("any", "value", "location")) if "want" in fields else "any"
     return Setting(
         target,
         _dialect(fields.get("dialect"), dialect_name),
         PRESETS[rules_name],
         Format(target.address_size, offset_size, order, version),
         _limits(fields.get("limits")),
-        want,
+        None if want == "any" else want,
     )
 
 

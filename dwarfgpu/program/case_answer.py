@@ -130,6 +130,7 @@ def _accessed(case: Case, outcomes: list[Outcome]) -> list[Outcome]:
     several = context.lanes.count > 1
     contexts = [narrowed(context, slot) if several else context for slot in range(len(outcomes))]
     if case.write is not None:
+        # OPEN: the lanes share one machine, so that each then reads what all of them have written.
         outcomes = [_attempt(_write, case, *slot) for slot in zip(contexts, outcomes, strict=True)]
     if case.read is not None:
         outcomes = [_attempt(_read, case, *slot) for slot in zip(contexts, outcomes, strict=True)]

@@ -289,7 +289,7 @@ def _frame(fields: dict[str, Node], reader: LocationReader, expressions: Express
         reader.machine,
         cfa=reader.location_or_address(fields["cfa"]) if "cfa" in fields else None,
         frame_base=reader.location_or_address(fields["frame_base"]) if "frame_base" in fields else None,
-        entry_registers=entry_registers,
+        entry_registers=entry_registers if "entry_registers" in fields else None,
         entry_values=entry_values,
         tls=None if tls is None else {offset: node.unsigned(bits) for offset, node in tls.items()},
     )

@@ -29,6 +29,7 @@ __all__ = [
     "answer_json",
     "parse_case",
     "run_case",
+    "run_line",
     "run_lines",
 ]
 
@@ -40,7 +41,12 @@ def run_lines(lines: Iterable[str]) -> Iterator[str]:
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield json.dumps(run_case(parse_line(line, number), number))
+            yield run_line(line, number)
+
+
+def run_line(line: str, number: int) -> str:
+    """The answer to the case in one line, as JSON on one line."""
+    return json.dumps(run_case(parse_line(line, number), number))
 
 
 def parse_line(line: str, number: int) -> object:

@@ -115,7 +115,7 @@ class DescribedFrame:
         self.tls = tls
         self._cfa = cfa
         self._frame_base = frame_base
-        self._entry_registers = entry_registers or {}
+        self._entry_registers = entry_registers
         self._own: dict[int, Location] = {}
         """Locations of registers that are the same for all lanes, once somebody has asked."""
 
@@ -142,7 +142,7 @@ class DescribedFrame:
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         register = self._register(number)
-        known = self._entry_registers.get(number)
+        known = (self._entry_registers or {}).get(number)
         if known is not None:
             return bound(known, self.machine, lanes)
         rule = self.machine.target.unspecified_rule(number)
@@ -189,8 +189,11 @@ class DescribedFrame:
     # --- The caller -----------------------------------------------------------------------------------------------
 
     def caller(self) -> FrameInfo:
-        message = "the frame that called this one is not known"
-        raise MissingContext("frame", message, hint="describe the value as one of `entry_values`")
+        if self._entry_registers is None:
+            message = "the frame that called this one is not known"
+            hint = "describe the value as one of `entry_values`, or the registers as `entry_registers`"
+            raise MissingContext("frame", message, hint=hint)
+        return CallingFrame(self)
 
     def entry_value(self, expression: bytes) -> Value | None:
         return self.entry_values.get(expression)
@@ -198,6 +201,42 @@ class DescribedFrame:
     def entry_parameter(self, die: DieReference) -> Value:
         message = f"the value of the parameter at {die} at the call site is not known"
         raise MissingContext("frame", message)
+
+
+class CallingFrame:
+    """The frame that called a described one, of which nothing is known but the registers at the call."""
+
+    __slots__ = ("callee",)
+
+    def __init__(self, callee: DescribedFrame) -> None:
+        self.callee = callee
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        return self.callee.entry_register(number, lanes)
+
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+        raise self._unknown()
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        raise self._unknown()
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        raise self._unknown()
+
+    def caller(self) -> FrameInfo:
+        raise self._unknown()
+
+    def entry_value(self, expression: bytes) -> Value | None:
+        return None
+
+    def entry_parameter(self, die: DieReference) -> Value:
+        raise self._unknown()
+
+    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+        return self.callee.thread_local(offset, lanes)
+
+    def _unknown(self) -> MissingContext:
+        return MissingContext("frame", "nothing but its registers is known of the frame that called this one")
 
 
 # --- Whose storage a location means -------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def run(
         (0, LIT),
         (0, ("--version",)),
         (0, ("--help",)),
-        (0, ()),
+        (2, ()),
         (0, ("eval", "--help")),
         (0, ("ops", "DW_OP_lit0")),
         (0, ("disasm", "31")),
@@ -89,18 +89,18 @@ def test_status(status: int, words: tuple[str, ...]) -> None:
         assert done.stdout == ""
     if status == 0:
         assert done.stderr == ""
-    elif words[0] != "verify" or status == 2:
+    elif status == 2 or words[0] != "verify":
         lines = done.stderr.splitlines()
         assert lines[0].startswith("dwarfgpu: error: ")
-        assert all(line.startswith("hint: ") for line in lines[1:])
+        assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in lines)
 
 
 def test_error_names_where_rule_and_clause() -> None:
     done = run("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
 
     assert done.stderr == (
-        "dwarfgpu: error: the operation needs 2 stack entries, there are 1 at DW_OP_plus, offset 0x1 "
-        "[DWARF 5, 2.5.1.4 (10)]\n"
+        "dwarfgpu: error: stack underflow at DW_OP_plus, offset 0x1: the operation needs 2 stack entries, "
+        "there are 1 [DWARF 5, 2.5.1.4 (10)]\n"
     )
 
 
@@ -139,7 +139,7 @@ def test_an_error_in_one_lane_hides_no_other() -> None:
     )
 
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero")
+    assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero at")
     assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
 
 
@@ -197,9 +197,26 @@ def test_what_is_no_case_names_the_line() -> None:
     done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
 
     assert done.returncode == 3
-    assert len(done.stdout.splitlines()) == 1
     assert "line 2" in done.stderr
     assert "opps" in done.stderr
+
+
+def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "suite.jsonl"
+    path.write_text('{"ops": "DW_OP_lit1"}\nnonsense\n{"ops": "DW_OP_lit3"}\n')
+    done = run("eval", "--cases", str(path))
+
+    assert done.returncode == 3
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 3]
+    assert f"{path}: " in done.stderr
+    assert "line 2" in done.stderr
+
+
+def test_options_of_one_expression_do_not_go_with_cases() -> None:
+    done = run("eval", "--cases", "-", "--lane", "3", stdin='{"ops": "DW_OP_lit1"}')
+
+    assert done.returncode == 2
+    assert "--lane" in done.stderr
 
 
 # --- State files --------------------------------------------------------------------------------------------------
