@@ -154,7 +154,7 @@ def computable(left: Value, right: Value) -> Any:
 
 
 def _division_by_zero(_position: int) -> EvaluationError:
-    return EvaluationError("division_by_zero", "division by zero", spec="DWARF 5, 2.5.1.4")
+    return EvaluationError("division_by_zero", "the divisor is 0", spec="DWARF 5, 2.5.1.4")
 
 
 def _ieee_divide(left: Any, right: Any) -> Any:

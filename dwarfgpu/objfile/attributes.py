@@ -160,7 +160,11 @@ LLVM_OLD = _dialect(
         "3e08 LLVM_active_lane  3e09 LLVM_augmentation  3e0a LLVM_lanes  3e0b LLVM_lane_pc  3e0c LLVM_vector_size",
     ),
     "A.7.5.4, compilers of ROCm until version 21 of LLVM",
-    {(0x3E0A, "exprloc"): "DW_AT_LLVM_iterations", (0x3E0A, "loclist"): "DW_AT_LLVM_iterations"},
+    {
+        (0x3E0A, "exprloc"): "DW_AT_LLVM_iterations",
+        (0x3E0A, "loclist"): "DW_AT_LLVM_iterations",
+        (0x3E0A, "unknown"): "DW_AT_LLVM_iterations",  # an offset, of which the name says what is there
+    },
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (LLVM_CURRENT, LLVM_OLD)}

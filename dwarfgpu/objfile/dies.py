@@ -185,13 +185,17 @@ class Die:
         while position < len(data) and data[position]:
             abbreviation, values, end = unit.entry(position)
             die = Die(unit, position, abbreviation, values)
-            position = die.after(end)
             yield die
+            position = die.after(end)
+        unit.ends[self.offset] = min(position + 1, len(data))
 
     def after(self, end: int) -> int:
         """Where the entry behind it and all it owns begins; ``end`` is where its own data ends."""
         if not self.abbreviation.has_children:
             return end
+        known = self.unit.ends.get(self.offset)  # whoever has gone through its children has found out
+        if known is not None:
+            return known
         index = self.abbreviation.index_of(at.SIBLING)
         if index >= 0 and self.abbreviation.forms[index] in forms.REF_UNIT:
             sibling: int = self.abbreviation.value(index, self.values)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.forms import class_of
 from dwarfgpu.objfile.scan import is_declaration
 from dwarfgpu.objfile.scopes import is_declared, is_local, qualified_name
 from dwarfgpu.records import record
@@ -96,11 +95,3 @@ def kind_of(die: Die) -> Kind | None:
             return kind if is_static(location.value) else None
         return None if is_local(die) else kind
     return kind
-
-
-def location_index(abbreviation: Abbreviation, version: int) -> int:
-    """Which attribute is a DW_AT_location that is an expression; -1 for none."""
-    index = abbreviation.index_of(at.LOCATION)
-    if index >= 0 and class_of(abbreviation.forms[index], at.LOCATION, version) == "exprloc":
-        return index
-    return -1

@@ -188,8 +188,13 @@ _POINTERS: dict[int, Class] = {
     0x2133: "addrptr",  # GNU_addr_base
     0x2137: "loclist",  # GNU_locviews
 }
-_POINTER_NAMES: dict[str, Class] = {"DW_AT_LLVM_lane_pc": "loclist", "DW_AT_LLVM_active_lane": "loclist"}
-"""Attributes whose number depends on the dialect (A.3.3.5)."""
+_POINTER_NAMES: dict[str, Class] = {
+    "DW_AT_LLVM_active_lane": "loclist",
+    "DW_AT_LLVM_iterations": "loclist",
+    "DW_AT_LLVM_lane_pc": "loclist",
+    "DW_AT_LLVM_stmt_sequence": "lineptr",
+}
+"""The same for attributes whose number depends on the dialect (A.3.3.5)."""
 
 _NUMBERS = frozenset((0x38,))
 """DW_AT_data_member_location: DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list

@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.attributes import SIBLING
 from dwarfgpu.objfile.forms import REF_UNIT
 from dwarfgpu.objfile.readers import FAILURES, truncated
@@ -151,23 +151,21 @@ class UnitTree:
         data, table = self._data, self._table
         i = bisect_right(self._marks, offset) - 1
         position = self._marks[i]
-        owner: int | None = self._owners[i]
+        owner = self._owners[i]
         inner: list[int] = []  # owners that began behind the mark
         while position < offset:
             if not data[position]:
                 if inner:
                     inner.pop()
-                elif owner is not None:
-                    owner = self.parent(owner)
+                else:
+                    owner = self._parents[owner]
                 position += 1
                 continue
             abbreviation, start = table.at(data, position)
             if abbreviation.has_children:
                 inner.append(position)
             position = abbreviation.layout.skip(data, start)
-        if inner:
-            return inner[-1]
-        return self._first if owner is None else owner
+        return inner[-1] if inner else owner
 
     def _after(self, position: int) -> int:
         """The position behind an entry or null entry."""
@@ -204,6 +202,20 @@ class UnitTree:
             raise IndexError
         return after
 
+    def _mark(self, position: int) -> None:
+        """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
+        waiting, parents = self._open, self._parents
+        if len(waiting) > MAX_DEPTH:
+            raise MalformedFile(
+                "limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3"
+            )
+        self._marks.append(position)
+        self._owners.append(waiting[-1])
+        for i in range(len(waiting) - 1, 0, -1):
+            if waiting[i] in parents:
+                break
+            parents[waiting[i]] = waiting[i - 1]
+
     def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call costs more than a step)
         data, table = self._data, self._table
         known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
@@ -215,10 +227,7 @@ class UnitTree:
                 return
         while position < until:
             self._position = position
-            self._marks.append(position)
-            self._owners.append(waiting[-1])
-            if len(waiting) > MAX_DEPTH:
-                raise IndexError
+            self._mark(position)
             mark = min(until, position + STRIDE)
             while position < mark:
                 code = data[position]

@@ -58,6 +58,8 @@ class Unit:
         self._table: AbbreviationTable | None = None
         self._root: tuple[Abbreviation, tuple[Any, ...]] | None = None
         self._tree: UnitTree | None = None
+        self.ends: dict[int, int] = {}
+        """Where what some entries own ends, by the offset of the owner."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
@@ -99,6 +101,7 @@ class Unit:
     def release(self) -> None:
         """Give back the data and what was made of it; what is asked for again is read again."""
         self._data = self._tree = None
+        self.ends.clear()
 
     def drop(self) -> None:
         """Give back everything but the header."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -327,6 +328,36 @@ def test_deep_trees_do_not_exhaust_the_stack():
     assert sum(1 for _ in found.dies()) == depth + 1
     assert len(list(found.die_at(12 + depth).ancestors())) == depth
     assert len(list(found.root.children())) == 1
+
+
+def test_going_through_a_deep_tree_is_linear():
+    """Each level would otherwise be stepped over once for each level above it."""
+    depth = 3_000
+    table = b"\1\x11\1\0\0\2\x0b\1\0\0\3\x34\0\0\0\0"
+    body = b"\1" + b"\2" * depth + b"\3" * 40 + (b"\0" + b"\3" * 3) * depth + b"\0"
+    header = (len(body) + 8).to_bytes(4, "little") + b"\5\0\1\x08\0\0\0\0"
+    found = Dwarf(DictSections({".debug_info": header + body, ".debug_abbrev": table})).units[0]
+    started = time.process_time()
+    count, waiting = 0, [iter(found.root.children())]
+    while waiting:
+        inner = next(waiting[-1], None)
+        if inner is None:
+            waiting.pop()
+        else:
+            count += 1
+            waiting.append(iter(inner.children()))
+
+    assert count == depth + 40 + 3 * depth
+    assert time.process_time() - started < 2
+
+
+def test_many_large_siblings():
+    """The parent of the last of many entries is found without asking for the parents of all before it."""
+    leaves = [die("member", ("name", "string", "m" * 300)) for _ in range(3)]
+    found = only(*(die("structure_type", ("name", "string", f"s{i}"), *leaves) for i in range(1500)))
+    last = [each for each in found.dies() if each.tag_name == "DW_TAG_structure_type"][-1]
+
+    assert [each.name for each in next(last.children()).ancestors()] == ["s1499", None]
 
 
 # --- References -------------------------------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ LINES = [
     ("DW_OP_addr 4; DW_OP_piece 1; DW_OP_piece 1", MEMORY, {"read": {"bytes": 2}},
      "{default#0x4: 8 bits, undefined: 8 bits}: 0400 without a value: 00ff"),
     # --- errors
-    ("DW_OP_lit8; DW_OP_lit0; DW_OP_div", {}, {}, "division by zero at DW_OP_div, offset 0x2: division by zero [DWARF 5, 2.5.1.4]"),
+    ("DW_OP_lit8; DW_OP_lit0; DW_OP_div", {}, {},
+     "division by zero at DW_OP_div, offset 0x2: the divisor is 0 [DWARF 5, 2.5.1.4]"),
 ]  # fmt: skip
 
 
