@@ -59,13 +59,18 @@ class DwarfGpuError(Exception):
             self.where.section = section
         return self
 
+    @property
+    def what(self) -> str:
+        """What went wrong, in two or three words."""
+        return self.kind.replace("_", " ")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.__class__, self.__dict__)
 
     def __str__(self) -> str:
         """``WHAT at WHERE: RULE [CLAUSE]``; an error that stands nowhere in particular is its rule alone."""
         where = str(self.where)
-        what = self.kind.replace("_", " ")
+        what = self.what
         clause = f" [{self.spec}]" if self.spec else ""
         return f"{what} at {where}: {self.message}{clause}" if where else f"{self.message}{clause}"
 
@@ -100,6 +105,10 @@ class MissingContext(DwarfGpuError):
 
     error_class = "missing_context"
 
+    @property
+    def what(self) -> str:
+        return f"missing {self.kind.replace('_', ' ')}"
+
     def __init__(self, element: str, message: str, *, spec: str = "A.2.5.1", hint: str | None = None) -> None:
         DwarfGpuError.__init__(self, element, message, spec=spec, hint=hint)
 
@@ -108,6 +117,10 @@ class Unsupported(DwarfGpuError):
     """Known, but with no meaning here; never silent."""
 
     error_class = "unsupported"
+
+    @property
+    def what(self) -> str:
+        return self.error_class
 
 
 class UsageError(DwarfGpuError):

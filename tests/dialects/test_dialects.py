@@ -1,0 +1,105 @@
+"""Dialects: one meaning for each path, refused conflicts, late numbers, and help for whoever chose the wrong one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu import dialects
+from dwarfgpu.dialects.dwarf6 import UNNUMBERED
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DialectConflict, UsageError
+from dwarfgpu.expr import asm, table
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.dialect import Dialect, Encoding, compose
+
+
+@pytest.mark.parametrize("name", dialects.NAMES)
+def test_every_encoding_has_a_row(name: str) -> None:
+    for encoding in dialects.get(name).by_path.values():
+        row = table.find(encoding.name)
+
+        assert row is not None, encoding.name
+        assert len(encoding.operand_kinds) == len(row.operands)
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(UsageError, match="klingon") as caught:
+        dialects.get("klingon")
+
+    assert "llvm-user" in (caught.value.hint or "")
+
+
+def test_conflicts_are_refused_when_composed() -> None:
+    """0xE9 is a prefix in one dialect and an operation in two others."""
+    for one, other in (
+        ("llvm-user", "llvm-legacy"),
+        ("llvm-user", "amdgpu-2020"),
+        ("llvm-legacy", "amdgpu-2020"),
+    ):
+        with pytest.raises(DialectConflict, match="0xe"):
+            compose("mixed", dialects.get(one), dialects.get(other))
+
+
+def test_a_conflict_that_is_named_is_settled() -> None:
+    """As ROCgdb reads them: both layouts, with 0xE9 as the prefix."""
+    both = compose("rocgdb", dialects.get("llvm-legacy"), dialects.get("llvm-user"), override=[(0xE9,)])
+
+    for data, names in (
+        ("e903", ["DW_OP_LLVM_push_lane"]),
+        ("e2", ["DW_OP_LLVM_push_lane"]),
+        ("e7e908", ["DW_OP_LLVM_undefined"] * 2),
+    ):
+        expression = decode(bytes.fromhex(data), both, Format())
+
+        assert expression.fault is None
+        assert [one.name for one in expression.instructions] == names
+
+
+def test_agreeing_dialects_compose() -> None:
+    both = compose("both", dialects.get("dwarf5"), dialects.get("gnu"))
+
+    assert both.by_path.keys() == dialects.get("gnu").by_path.keys()
+
+
+def test_one_path_with_two_meanings_is_refused_in_a_dialect() -> None:
+    with pytest.raises(DialectConflict):
+        Dialect("bad", [Encoding((0x96,), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
+    with pytest.raises(DialectConflict, match="prefix"):
+        Dialect("bad", [Encoding((0x96, 1), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
+
+
+@pytest.mark.parametrize("name", UNNUMBERED)
+def test_operations_without_numbers_can_be_given_some(name: str) -> None:
+    dwarf6 = dialects.get("dwarf6")
+    row = table.find(name)
+    assert row is not None
+    assert dwarf6.encoding_of(row) is None
+
+    bound = dwarf6.bind({name: (0xEF, 0x81)})
+    operands = " ".join("1" for _ in row.operands)
+    data = asm.assemble(f"{name} {operands}", bound, Format())
+
+    assert data.startswith(b"\xef\x81\x01")
+    assert decode(data, bound, Format()).instructions[0].name == name
+
+
+def test_unknown_bytes_are_named_with_the_dialects_that_know_them() -> None:
+    expression = decode(b"\xe3", dialects.get("gnu"), Format(), known_in=dialects.known_in)
+
+    assert expression.fault is not None
+    assert expression.fault.kind == "unknown_operation"
+    assert "llvm-legacy (DW_OP_LLVM_offset)" in (expression.fault.hint or "")
+
+
+def test_one_byte_means_three_things() -> None:
+    """0xE9 in the wild: a prefix, an implicit pointer, an offset."""
+    found = {}
+    for name in ("llvm-user", "llvm-legacy", "amdgpu-2020"):
+        expression = decode(bytes.fromhex("e90200000000"), dialects.get(name), Format())
+        found[name] = expression.instructions[0].name
+
+    assert found == {
+        "llvm-user": "DW_OP_LLVM_form_aspace_address",
+        "llvm-legacy": "DW_OP_LLVM_aspace_implicit_pointer",
+        "amdgpu-2020": "DW_OP_LLVM_offset",
+    }
