@@ -34,6 +34,7 @@ class UnitTree:
     """The entries of one unit. All offsets count from its header."""
 
     __slots__ = (
+        "_above",
         "_data",
         "_error",
         "_first",
@@ -57,6 +58,7 @@ class UnitTree:
         self._first = self._position = first
         self._marks = array("Q")
         self._owners = array("Q")  # for each mark the entry that owns the one there
+        self._above: dict[int, int] = {}  # the parents of those, and of theirs
         self._open: list[int] = []  # the entries that own the position, outermost first
         self._parents: dict[int, int] = {}
         self._paths: list[
@@ -95,8 +97,16 @@ class UnitTree:
             found = self._parents.get(offset)
         if found is None:
             self._read(offset + 1)
+            if self._position <= offset:
+                raise self._no_entry(offset)
             found = self._parents[offset] = self._find_parent(offset)
         return found
+
+    def _no_entry(self, offset: int) -> DwarfGpuError:
+        error = MalformedFile(
+            "bad_reference", f"no entry begins at {self._unit + offset:#x}", spec="DWARF 5, 7.5.5"
+        )
+        return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
 
     def _descends(self) -> bool:
         """Whether to answer a question by the siblings."""
@@ -157,8 +167,10 @@ class UnitTree:
             if not data[position]:
                 if inner:
                     inner.pop()
+                elif owner in self._above:
+                    owner = self._above[owner]
                 else:
-                    owner = self._parents[owner]
+                    raise self._no_entry(offset)
                 position += 1
                 continue
             abbreviation, start = table.at(data, position)
@@ -204,7 +216,7 @@ class UnitTree:
 
     def _mark(self, position: int) -> None:
         """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
-        waiting, parents = self._open, self._parents
+        waiting, above = self._open, self._above
         if len(waiting) > MAX_DEPTH:
             raise MalformedFile(
                 "limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3"
@@ -212,11 +224,11 @@ class UnitTree:
         self._marks.append(position)
         self._owners.append(waiting[-1])
         for i in range(len(waiting) - 1, 0, -1):
-            if waiting[i] in parents:
+            if waiting[i] in above:
                 break
-            parents[waiting[i]] = waiting[i - 1]
+            above[waiting[i]] = waiting[i - 1]
 
-    def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call costs more than a step)
+    def _walk(self, position: int, until: int) -> None:
         data, table = self._data, self._table
         known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
         waiting = self._open

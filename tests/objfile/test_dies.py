@@ -351,6 +351,22 @@ def test_going_through_a_deep_tree_is_linear():
     assert time.process_time() - started < 2
 
 
+def test_parents_asked_for_on_the_way():
+    """What one question has found out does not mislead the next."""
+    big = die("member", ("name", "string", "m" * 600))
+    inner = die("structure_type", ("name", "string", "inner"), big, big)
+    found = only(
+        die("namespace", ("name", "string", "a"), die("namespace", ("name", "string", "b"), inner), big), big
+    )
+    dies = list(found.dies())
+
+    assert dies[3].parent() == dies[2]
+    assert [[owner.name for owner in each.ancestors()] for each in dies] == [
+        [], [None], ["a", None], ["b", "a", None], ["inner", "b", "a", None], ["inner", "b", "a", None],
+        ["a", None], [None],
+    ]  # fmt: skip
+
+
 def test_many_large_siblings():
     """The parent of the last of many entries is found without asking for the parents of all before it."""
     leaves = [die("member", ("name", "string", "m" * 300)) for _ in range(3)]
