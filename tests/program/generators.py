@@ -130,7 +130,7 @@ def statement(choose: random.Random, name: str, case: dict[str, Any]) -> str:
     assert row is not None
     dialect = dialects.get(case.get("dialect", "llvm-user" if case.get("target") else "gnu"))
     encoding = dialect.encoding_of(row)
-    kinds = [operand.kind for operand in row.operands] if encoding is None else encoding.operand_kinds
+    kinds = [letter.kind for letter in row.operands] if encoding is None else encoding.operand_kinds
     if "DR" in (letter.name for letter in row.operands) and "uleb" in kinds and choose.random() < 0.9:
         return typed_statement(choose, name, case)
     words = [
