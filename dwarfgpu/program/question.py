@@ -66,7 +66,7 @@ def lanes_of(text: str) -> list[int] | str:
     """The lanes that a list such as ``0,3,8-11`` names, or ``all``."""
     if text == "all":
         return text
-    lanes: list[int] = []
+    lanes: dict[int, None] = {}
     for item in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", item)
         if found is None:
@@ -77,8 +77,8 @@ def lanes_of(text: str) -> list[int] | str:
         if last < first or last >= 1 << 16:
             message = f"{item.strip()!r} is not a range of lanes"
             raise UsageError(message, hint="lanes count up from 0")
-        lanes.extend(lane for lane in range(first, last + 1) if lane not in lanes)
-    return lanes
+        lanes.update(dict.fromkeys(range(first, last + 1)))
+    return list(lanes)
 
 
 def type_of(text: str) -> dict[str, Any] | None:
