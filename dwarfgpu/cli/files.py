@@ -25,13 +25,13 @@ def _source(name: str) -> str | bytes:
     return sys.stdin.buffer.read() if name == "-" else name
 
 
-def _open(name: str, attributes: str | None = None) -> CodeObject:
+def open_file(name: str, attributes: str | None = None) -> CodeObject:
     from dwarfgpu.program import codeobject
 
     return codeobject.opened(_source(name), attributes)
 
 
-def _report(session: Session, problems: Iterable[DwarfGpuError]) -> int:
+def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
     """Show what was found broken beside the data; return the exit status for it."""
     shown = list(problems)
     statuses = [session.report(error) for error in shown[:MAX_REPORTED]]
@@ -56,14 +56,14 @@ def _ls(session: Session, options: Any) -> int:
     else:
         for line in render.contents_text(found, session.style):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 # --- info ---------------------------------------------------------------------------------------------------------
 
 
 def _info(session: Session, options: Any) -> int:
-    file = _open(options.file, options.attributes)
+    file = open_file(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
     from dwarfgpu.program import filesummary
@@ -75,7 +75,7 @@ def _info(session: Session, options: Any) -> int:
     else:
         for line in render.summary_text(found, session.style, units=options.units):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
@@ -109,7 +109,7 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
                 session.print(line)
         for line in render.named_text(names, session.style):
             session.print(line)
-    return _report(session, (*errors, *file.problems))
+    return report_problems(session, (*errors, *file.problems))
 
 
 # --- kernels ------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _kernels(session: Session, options: Any) -> int:
     from dwarfgpu.program import codeobject
     from dwarfgpu.render import kernels as render
 
-    file = _open(options.file)
+    file = open_file(options.file)
     codeobject.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
     if session.as_lines:
@@ -144,7 +144,7 @@ def _kernels(session: Session, options: Any) -> int:
                 session.print(line)
         if not found:
             session.print("no kernels")
-    return _report(session, file.problems)
+    return report_problems(session, file.problems)
 
 
 # --- lists --------------------------------------------------------------------------------------------------------
