@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 MAX_REPORTED = 20
 
 FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or -")
+ATTRIBUTES = argument(
+    "--attributes",
+    metavar="D",
+    help="how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)",
+)
 
 
 def _source(name: str) -> str | bytes:
@@ -26,6 +31,7 @@ def _source(name: str) -> str | bytes:
 
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
+    """Open the file, or the image in one, that a command line names."""
     from dwarfgpu.program import codeobject
 
     return codeobject.opened(_source(name), attributes)
@@ -192,11 +198,7 @@ COMMANDS = {
                 "--name", metavar="NAME", action="append", help="a name, as f, ns::f or _Z1fv; repeatable"
             ),
             argument("--units", action="store_true", help="also list the units"),
-            argument(
-                "--attributes",
-                metavar="D",
-                help="how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)",
-            ),
+            ATTRIBUTES,
         ),
         _info,
         ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),

@@ -160,11 +160,15 @@ class UnitTables:
     # --- Lists ----------------------------------------------------------------------------------------------------
 
     def list_data(self, section: str) -> bytes:
-        """The content of a section of lists. That of range lists before version 5 is in the program's file."""
+        """The content of a section of lists."""
+        return self.list_source(section).data(section)
+
+    def list_source(self, section: str) -> Source:
+        """The file with a section of lists. That of range lists before version 5 is the program's."""
         unit = self.unit
         if unit.skeleton is not None and not section.endswith(".dwo"):
             unit = unit.skeleton
-        return unit.source.data(section)
+        return unit.source
 
     def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
         """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
