@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, read_input
+from dwarfgpu.cli.session import BAD_FILE, OK, exit_status, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,11 +38,21 @@ def open_file(name: str, attributes: str | None = None) -> CodeObject:
 
 
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
-    """Show what was found broken beside the data; return the exit status for it."""
-    shown = list(problems)
-    statuses = [session.report(error) for error in shown[:MAX_REPORTED]]
-    if len(shown) > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: and {len(shown) - MAX_REPORTED} more, which --json has\n")
+    """Show what was found broken beside the data; return the exit status for it.
+
+    Of problems that differ in nothing but their place the first is shown, and how many there are.
+    """
+    groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
+    for error in problems:
+        key = (error.error_class, error.kind, error.message, error.where.section)
+        groups.setdefault(key, []).append(error)
+    statuses = [exit_status(first) for first, *_ in groups.values()]
+    for first, *others in list(groups.values())[:MAX_REPORTED]:
+        session.report(first)
+        if others:
+            session.err.write(f"dwarfgpu: error: and {len(others)} more of these\n")
+    if len(groups) > MAX_REPORTED:
+        session.err.write(f"dwarfgpu: error: and {len(groups) - MAX_REPORTED} more, which --json has\n")
     return max(statuses, default=OK)
 
 

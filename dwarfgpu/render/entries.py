@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.dump.code import Code
-from dwarfgpu.program.dump.values import AddressRanges, Locations, Place
+from dwarfgpu.program.dump.values import Lists, Place
+from dwarfgpu.records import replace
 from dwarfgpu.render.layout import WIDTH, labelled, plain, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.program.dump.entries import ShownEntry, ShownUnit
-    from dwarfgpu.program.dump.values import ListedLocation, ShownAttribute
+    from dwarfgpu.program.dump.listed import ListedEntry
+    from dwarfgpu.program.dump.values import ShownAttribute
     from dwarfgpu.render.layout import Style
 
 OFFSET_WIDTH = 12
@@ -70,14 +72,11 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
     detail = attribute.detail
     if isinstance(detail, Code):
         return code_text(detail, width)
-    if isinstance(detail, Locations):
+    if isinstance(detail, Lists):
         lines = [f"{detail.section}+{detail.offset:#x}"]
         if detail.pc is not None:
             lines[0] += f" at {detail.pc:#x}" + ("" if detail.entries else ": nowhere")
-        return lines + [line for each in detail.entries for line in _location(each, width)]
-    if isinstance(detail, AddressRanges):
-        head = f"{detail.section}+{detail.offset:#x}"
-        return [head, *(f"{low:#x} to {high:#x}" for low, high in detail.ranges)]
+        return lines + [line for each in detail.entries for line in _entry(each, width)]
     text = f"{detail.section}+{detail.offset:#x}" if isinstance(detail, Place) else _value(attribute)
     return wrapped(text if attribute.note is None else f"{text} ({attribute.note})", width)
 
@@ -97,12 +96,18 @@ def _value(attribute: ShownAttribute) -> str:
     return str(value)
 
 
-def _location(entry: ListedLocation, width: int) -> list[str]:
-    """The addresses of a location list entry, and its expression below them if both do not fit in a line."""
-    start, end = entry.start, entry.end
-    where = "default" if start is None or end is None else f"{start:#x} to {end:#x}"
+def _entry(entry: ListedEntry, width: int) -> list[str]:
+    """The addresses of an entry of a list, and its expression below them if both do not fit in a line."""
+    if entry.is_default:
+        where = "default"
+    elif entry.start is not None and entry.end is not None:
+        where = f"{entry.start:#x} to {entry.end:#x}"
+    else:
+        where = " ".join((entry.kind or "base address", ", ".join(map(hex, entry.operands))))
     if entry.views is not None:
         where += f" (views {entry.views[0]} to {entry.views[1]})"
+    if entry.code is None:
+        return [where]
     code = code_text(entry.code, width - 2)
     if len(code) == 1 and len(where) + 2 + len(code[0]) <= width:
         return [f"{where}: {code[0]}"]
@@ -169,12 +174,9 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
         document["note"] = attribute.note
     if isinstance(detail, Code):
         document["expression"] = code_json(detail)
-    elif isinstance(detail, Locations):
+    elif isinstance(detail, Lists):
         document["place"] = {"section": detail.section, "offset": detail.offset}
-        document["locations"] = [_location_json(each) for each in detail.entries]
-    elif isinstance(detail, AddressRanges):
-        document["place"] = {"section": detail.section, "offset": detail.offset}
-        document["ranges"] = [{"start": low, "end": high} for low, high in detail.ranges]
+        document["entries"] = [_entry_json(each) for each in detail.entries]
     elif isinstance(detail, Place):
         document["place"] = plain(detail)
     if attribute.error is not None:
@@ -182,11 +184,10 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
     return document
 
 
-def _location_json(entry: ListedLocation) -> dict[str, Any]:
-    document: dict[str, Any] = {"start": entry.start, "end": entry.end, "default": entry.start is None}
-    if entry.views is not None:
-        document["views"] = list(entry.views)
-    return {**document, "expression": code_json(entry.code)}
+def _entry_json(entry: ListedEntry) -> dict[str, Any]:
+    document: dict[str, Any] = plain(replace(entry, code=None))
+    del document["code"]
+    return document if entry.code is None else {**document, "expression": code_json(entry.code)}
 
 
 def code_json(code: Code) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def _address(unit: Unit, index: int) -> str:
     try:
         return f"{unit.tables.address(index):#x}"
     except DwarfGpuError as error:
-        return error.message
+        unit.dwarf.note(error)
+        return "not known"
 
 
 def entry_name(die: Die) -> str:

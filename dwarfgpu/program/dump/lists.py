@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile import location_lists, range_lists
 from dwarfgpu.objfile.forms import INDIRECT, class_of
-from dwarfgpu.objfile.lists import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext, list_tables
+from dwarfgpu.objfile.lists import list_tables
+from dwarfgpu.program.dump.listed import ListReader
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.abbrevs import Abbreviation
-    from dwarfgpu.objfile.lists import ListTable, RawEntry
+    from dwarfgpu.objfile.lists import ListTable
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.codeobject import CodeObject
     from dwarfgpu.program.dump.code import CodeReader
+    from dwarfgpu.program.dump.listed import ListedEntry
 
 _COLUMNS: dict[str, Columns] = {
     "loclist": (
@@ -47,7 +47,7 @@ class ListSection:
         self.file = file
         self.section = section
         self.kind = kind
-        self.code = code
+        self.reader = ListReader(file, code)
         self.dwarf = file.dwarf
         self.data = file.dwarf.source.data(section)
         self.has_tables = section.removesuffix(".dwo").endswith("lists")
@@ -61,7 +61,7 @@ class ListSection:
         if self.has_tables:
             self._add_tables(found, owners)
         elif not owners:
-            self._add_in_a_row(found, None, 0, None)
+            self._add_in_a_row(found, 0, None)
         for offset in sorted(found):
             each = found[offset]
             yield each if isinstance(each, Part) else self._list(offset, *each)
@@ -72,10 +72,10 @@ class ListSection:
         """The offsets that entries lead to, each with a unit that has such an entry."""
         found: dict[int, Unit] = {}
         for unit in dict.fromkeys((*self.dwarf.units, *self.dwarf.compile_units())):
-            if unit.tables.list_source(self.section) is not self.dwarf.source:
-                continue
             known: dict[Abbreviation, list[tuple[int, int]]] = {}
             try:
+                if unit.tables.list_source(self.section) is not self.dwarf.source:
+                    continue
                 for _, _, abbreviation, values in unit.entries():
                     places = known.get(abbreviation)
                     if places is None:
@@ -125,17 +125,17 @@ class ListSection:
                     self.dwarf.note(error)
                     break
             if not mine and not len(table):
-                self._add_in_a_row(found, None, header.base, header.end)
+                self._add_in_a_row(found, header.base, header.end)
 
-    def _add_in_a_row(self, found: dict[int, Any], unit: Unit | None, start: int, end: int | None) -> None:
+    def _add_in_a_row(self, found: dict[int, Any], start: int, end: int | None) -> None:
         """Lists that nothing leads to: one behind the other, as long as they can be read."""
         position, stop = start, len(self.data) if end is None else end
         while position < stop:
-            _, after, error = self._raw(position, self._context(unit), end)
-            found.setdefault(position, (unit, end))
-            if error is not None or after <= position:
+            listed = self.reader.read(self.section, position, self.kind, None, end)
+            found.setdefault(position, (None, end))
+            if listed.error is not None or listed.end <= position:
                 return
-            position = after
+            position = listed.end
 
     # --- What is shown --------------------------------------------------------------------------------------------
 
@@ -164,59 +164,17 @@ class ListSection:
         )
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> Part:
-        context = self._context(unit)
-        entries, _, error = self._raw(offset, context, end)
-        if error is not None:
-            self.dwarf.note(error)
+        found = self.reader.read(self.section, offset, self.kind, unit, end)
         facts = {
             "unit": None if unit is None else f"{unit.section}+{unit.offset:#x}",
-            "base": None if context.base is None else f"{context.base:#x}",
+            "base": None if found.base is None else f"{found.base:#x}",
         }
-        rows = tuple(self._rows(entries, context, unit))
-        return Part(
-            self.section, offset, _TITLES[self.kind], facts, (Table("entries", _COLUMNS[self.kind], rows),)
-        )
+        width = len(_COLUMNS[self.kind])
+        rows = tuple(_row(each)[:width] for each in found.entries)
+        table = Table("entries", _COLUMNS[self.kind], rows)
+        return Part(self.section, offset, _TITLES[self.kind], facts, (table,))
 
-    def _raw(
-        self, offset: int, context: ListContext, end: int | None
-    ) -> tuple[list[RawEntry], int, DwarfGpuError | None]:
-        read = location_lists.raw_location_list if self.kind == "loclist" else range_lists.raw_range_list
-        try:
-            return read(self.data, offset, section=self.section, context=context, end=end)
-        except DwarfGpuError as error:
-            return [], offset, error
 
-    def _rows(
-        self, entries: list[RawEntry], context: ListContext, unit: Unit | None
-    ) -> Iterator[tuple[Any, ...]]:
-        bounds = Bounds(context, before_5=not self.has_tables)
-        form = Format(context.address_size, 4, context.byte_order) if unit is None else unit.format
-        name = location_lists.kind_name if self.kind == "loclist" else range_lists.kind_name
-        for each in entries:
-            start: int | None = None
-            end: int | None = None
-            if each.kind not in (DEFAULT_LOCATION, VIEW_PAIR):
-                try:
-                    start, end = bounds.of(each.kind, each.operands) or (None, None)
-                except DwarfGpuError as error:
-                    self.dwarf.note(error.at(section=self.section, offset=each.offset))
-            operands = ", ".join(f"{operand:#x}" for operand in each.operands)
-            kind = name(each.kind, self.section) or ("base address" if start is end is None else "")
-            row = (each.offset, kind, operands, start, end)
-            if self.kind == "loclist":
-                code = None
-                if each.expression is not None:
-                    code = self.code.read(each.expression, form, self.section, each.expression_offset, unit)
-                yield (*row, code)
-            else:
-                yield row
-
-    def _context(self, unit: Unit | None) -> ListContext:
-        if unit is None:
-            return ListContext(self.file.image.address_size, self.dwarf.source.byte_order)
-        base = None
-        try:
-            base = unit.low_pc
-        except DwarfGpuError as error:
-            self.dwarf.note(error)
-        return ListContext(unit.address_size, unit.format.byte_order, base, unit.tables.address)
+def _row(entry: ListedEntry) -> tuple[Any, ...]:
+    operands = ", ".join(f"{operand:#x}" for operand in entry.operands)
+    return entry.offset, entry.kind, operands, entry.start, entry.end, entry.code

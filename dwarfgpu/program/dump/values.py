@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.attributes import LOW_PC
 from dwarfgpu.objfile.constants import VALUES
-from dwarfgpu.objfile.lists import ListContext
-from dwarfgpu.objfile.location_lists import read_location_list
-from dwarfgpu.objfile.range_lists import read_range_list
 from dwarfgpu.program.codelookup import line_table, tidy
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
+from dwarfgpu.program.dump.listed import ListedEntry, ListReader
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -23,33 +21,13 @@ if TYPE_CHECKING:
 
 
 @record
-class ListedLocation:
-    """One entry of a location list."""
-
-    start: int | None
-    """None for both addresses of the default entry."""
-    end: int | None
-    code: Code
-    views: tuple[int, int] | None = None
-
-
-@record
-class Locations:
-    """A location list. With an address asked for, only what applies there (A.2.5.5)."""
+class Lists:
+    """A location list or range list. With an address asked for, of a location list only what applies there."""
 
     section: str
     offset: int
-    entries: tuple[ListedLocation, ...]
+    entries: tuple[ListedEntry, ...]
     pc: int | None = None
-
-
-@record
-class AddressRanges:
-    """A range list."""
-
-    section: str
-    offset: int
-    ranges: tuple[tuple[int, int], ...]
 
 
 @record
@@ -60,7 +38,7 @@ class Place:
     offset: int
 
 
-Detail: TypeAlias = "Code | Locations | AddressRanges | Place"
+Detail: TypeAlias = "Code | Lists | Place"
 
 
 @record
@@ -96,6 +74,16 @@ _NO_LIST = "DW_AT_GNU_locviews"
 """An offset in a section of location lists at which there is no list, but the views of one (GNU)."""
 
 
+def _applying(entries: tuple[ListedEntry, ...], pc: int) -> tuple[ListedEntry, ...]:
+    """The entries that apply at a program location: the bounded ones that hold it, else the default ones (A.2.5.5)."""
+    bounded = tuple(
+        each
+        for each in entries
+        if each.start is not None and each.end is not None and each.start <= pc < each.end
+    )
+    return bounded or tuple(each for each in entries if each.is_default)
+
+
 class UnitValues:
     """Shows the attributes of one unit. With ``pc``, location lists are those at that address."""
 
@@ -104,6 +92,7 @@ class UnitValues:
         self.unit = unit
         self.code = code
         self.pc = pc
+        self.lists = ListReader(file, code)
         self._names: dict[tuple[Unit, int], str] = {}
         self._paths: dict[int, str | None] = {}
         self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
@@ -171,43 +160,25 @@ class UnitValues:
 
     def _code(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         block = attribute.block()
-        return block.data, None, self._read(block.data, block.section, block.offset)
-
-    def _read(self, data: bytes, section: str, offset: int) -> Code:
-        return self.code.read(data, self.unit.format, section, offset, self.unit)
+        code = self.code.read(block.data, self.unit.format, block.section, block.offset, self.unit)
+        return block.data, None, code
 
     def _locations(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         section, offset = attribute.list_place()
         if attribute.name == _NO_LIST:
             return attribute.value, None, Place(section, offset)
-        data = self.unit.tables.list_data(section)
-        found = read_location_list(data, offset, section=section, context=self._context())
-        if found.error is not None:
-            self.unit.dwarf.note(found.error)
-        entries = found.entries if self.pc is None else found.matching(self.pc)
-        listed = tuple(
-            ListedLocation(
-                None if each.default else each.start,
-                None if each.default else each.end,
-                self._read(each.expression, section, each.expression_offset),
-                each.views,
-            )
-            for each in entries
-        )
-        return attribute.value, None, Locations(section, offset, listed, self.pc)
+        found = self.lists.read(section, offset, "loclist", self.unit)
+        entries = tuple(each for each in found.entries if each.code is not None)
+        if self.pc is not None:
+            if found.error is not None:
+                raise found.error
+            entries = _applying(entries, self.pc)
+        return attribute.value, None, Lists(section, offset, entries, self.pc)
 
     def _ranges(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         section, offset = attribute.list_place()
-        data = self.unit.tables.list_data(section)
-        found = read_range_list(data, offset, section=section, context=self._context())
-        if found.error is not None:
-            self.unit.dwarf.note(found.error)
-        ranges = tuple((each.start, each.end) for each in found.entries)
-        return attribute.value, None, AddressRanges(section, offset, ranges)
-
-    def _context(self) -> ListContext:
-        unit = self.unit
-        return ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+        found = self.lists.read(section, offset, "rnglist", self.unit)
+        return attribute.value, None, Lists(section, offset, found.entries)
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         """Blocks, offsets in other sections, and what has no known class."""
