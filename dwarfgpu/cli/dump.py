@@ -129,11 +129,13 @@ COMMANDS = {
     "dump": Command(
         "dump",
         "show the entries of the debugging information, and its other sections",
-        "Show debugging information entries with what their values mean: expressions disassembled, registers by\n"
-        "name, location lists, ranges, references, files. --name, --tag, --die and --pc select entries, each with\n"
-        "all that is below it; several of them narrow the selection.\n\n"
-        "With --section: what another section holds, such as line, loclists, rnglists, names, aranges, addr,\n"
-        "str_offsets, abbrev, str; --section all shows entries and all sections.",
+        "Show debugging information entries with what their values mean: expressions\n"
+        "disassembled, registers by name, location lists, ranges, references, files.\n"
+        "--name, --tag, --die and --pc select entries, each with all that is below it;\n"
+        "several of them narrow the selection.\n\n"
+        "With --section: what another section holds, such as line, loclists, rnglists,\n"
+        "names, aranges, addr, str_offsets, abbrev, str. --section all shows the entries\n"
+        "and all sections.",
         (
             FILE,
             argument("--name", metavar="NAME", action="append", help="entries called so: f, ns::f or _Z1fv"),

@@ -19,6 +19,8 @@ SAMPLE = 256
 """The columns of a table are as wide as so many rows need: the others have not been made yet."""
 INDENT = 4
 NARROWEST = 24
+_RIGHT = ("number", "rare", "address")
+"""The kinds of cells that stand at the right of their column."""
 
 
 def part_text(part: Part, style: Style = plain_style) -> Iterator[str]:
@@ -42,19 +44,20 @@ def _plain_text(value: Any) -> str:
 
 
 def _table_text(table: Table, style: Style) -> Iterator[str]:
-    """A table. A column without any value in the first rows is left out, unless a later row has one."""
+    """A table. A column without any value is left out, if all rows are known when the first one is shown."""
     rows = iter(table.rows)
     sample = list(islice(rows, SAMPLE))
-    if not sample:
-        return
     cells = [
         [_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample
     ]
-    used = [i for i, _ in enumerate(table.columns) if any(row[i] for row in cells)] or [0]
-    widths = {i: max(len(table.columns[i][0]), *(len(row[i]) for row in cells)) for i in used}
-    last = used[-1]
-    head = [_aligned(table.columns[i][0], table.columns[i][1], widths[i], i == last) for i in used]
+    used = [i for i, (_, kind) in enumerate(table.columns) if any(_is_there(kind, row[i]) for row in cells)]
+    if len(sample) == SAMPLE:
+        used = list(range(len(table.columns)))
     yield f"  {style('name', table.name)}"
+    if not used:
+        return
+    widths = {i: max(len(table.columns[i][0]), *(len(row[i]) for row in cells)) for i in used}
+    head = [_aligned(*table.columns[i], widths[i]) for i in used]
     yield " " * INDENT + style("dim", "  ".join(head).rstrip())
     for row in chain(sample, rows):
         yield from _row_text(table, row, used, widths)
@@ -62,29 +65,22 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
 
 def _row_text(table: Table, row: tuple[Any, ...], used: list[int], widths: dict[int, int]) -> Iterator[str]:
     """A row. A long last cell goes on below itself; an expression that does not fit stands below its row."""
-    last = used[-1]
-    cells = []
-    below: list[str] = []
-    for i in used:
-        kind, value = table.columns[i][1], row[i]
-        if isinstance(value, Code):
-            before = INDENT + sum(widths[j] + 2 for j in used if j < i)
-            lines = code_text(value, max(NARROWEST, WIDTH - before))
-            if len(lines) == 1 and before + len(lines[0]) <= WIDTH:
-                cells.append(lines[0])
-            else:
-                below = code_text(value, WIDTH - INDENT - 2)
-            continue
-        cells.append(_aligned(_cell(kind, value), kind, widths[i], i == last))
-    line = " " * INDENT + "  ".join(cells).rstrip()
-    if len(line) <= WIDTH or not isinstance(row[last], str):
-        yield line.rstrip()
-        yield from (" " * (INDENT + 2) + each for each in below)
-        return
-    before = INDENT + sum(widths[j] + 2 for j in used if j != last)
-    text = wrapped(row[last], max(NARROWEST, WIDTH - before))
-    yield (" " * INDENT + "  ".join([*cells[:-1], text[0]])).rstrip()
-    yield from (" " * before + each for each in text[1:])
+    *others, last = used
+    before = INDENT + sum(widths[i] + 2 for i in others)
+    cells = [_aligned(_cell(table.columns[i][1], row[i]), table.columns[i][1], widths[i]) for i in others]
+    kind, value = table.columns[last][1], row[last]
+    if isinstance(value, Code):
+        lines = code_text(value, max(NARROWEST, WIDTH - before))
+        if len(lines) > 1:
+            yield (" " * INDENT + "  ".join(cells)).rstrip()
+            yield from (" " * (INDENT + 2) + line for line in code_text(value, WIDTH - INDENT - 2))
+            return
+    elif kind in _RIGHT:
+        lines = [_cell(kind, value).rjust(widths[last])]
+    else:
+        lines = wrapped(_cell(kind, value), max(NARROWEST, WIDTH - before))
+    yield (" " * INDENT + "  ".join([*cells, lines[0]])).rstrip()
+    yield from (" " * before + line for line in lines[1:])
 
 
 def _is_there(kind: Kind, cell: str) -> bool:
@@ -105,10 +101,8 @@ def _cell(kind: Kind, value: Any) -> str:
     return shown(str(value))
 
 
-def _aligned(text: str, kind: Kind, width: int, is_last: bool) -> str:  # noqa: FBT001
-    if kind in ("number", "rare", "address"):
-        return text.rjust(width)
-    return text if is_last else text.ljust(width)
+def _aligned(text: str, kind: Kind, width: int) -> str:
+    return text.rjust(width) if kind in _RIGHT else text.ljust(width)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

@@ -101,8 +101,11 @@ def tag_number(text: str) -> int:
             return number
     from difflib import get_close_matches
 
-    close = get_close_matches(name, TAG.values(), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "as in DW_TAG_subprogram"
+    short = text.removeprefix("DW_TAG_")
+    close = get_close_matches(short, [known.removeprefix("DW_TAG_") for known in TAG.values()], n=3)
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else "a tag is called DW_TAG_subprogram, or subprogram"
+    )
     raise UsageError(f"there is no tag {text!r}", hint=hint)
 
 
