@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import registry
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Session
+from dwarfgpu.cli.session import INTERRUPTED, OK, STDIN_PART, USAGE, Session
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _parse(words: list[str]) -> Any:
     for declared in command.arguments:
         parser.add_argument(*declared.flags, **declared.options)
     _add_common(parser)
-    options = parser.parse_args(words)
+    # argparse takes what begins with a dash for an option, unless there is a blank in it
+    options = parser.parse_args([f" {word}" if word.startswith(STDIN_PART) else word for word in words])
     options.command = command
     return options
 

@@ -37,6 +37,16 @@ def document(*words: str) -> Any:
     return json.loads(done.stdout)
 
 
+def test_an_image_in_standard_input():
+    whole = run("info", f"{FATBIN}@gfx90a").stdout.partition("\n")[2]
+    data = (ROOT / FATBIN).read_bytes()
+
+    for part in ("-@gfx90a", "-@2"):
+        assert run("info", part, stdin=data).stdout.partition("\n")[2] == whole
+    assert "@2 " in run("ls", "-@2", stdin=data).stdout
+    assert run("info", "-@9", stdin=data).returncode == 2
+
+
 # --- Exit statuses and errors -------------------------------------------------------------------------------------
 
 

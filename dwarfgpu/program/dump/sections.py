@@ -55,7 +55,8 @@ def base_name(section: str) -> str:
 
 def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
     """The sections that are meant: ``.debug_line``, ``debug_line``, ``line``, or all of the debugging information."""
-    known = list(dict.fromkeys(each.name for each in file.image.sections if each.name))
+    images = dict.fromkeys((file.image, file.debug.image))
+    known = list(dict.fromkeys(each.name for image in images for each in image.sections if each.name))
     found: dict[str, None] = {}
     for name in names:
         if name == ALL:
@@ -114,7 +115,11 @@ class SectionDump:
 
 def _bytes(file: CodeObject, section: str) -> Iterator[Part]:
     """A section that is not decoded: its bytes."""
-    data = file.dwarf.source.data(section)
+    data = (
+        (file.sections.data(section) or b"")
+        if file.image.section(section)
+        else file.debug.sections.data(section) or b""
+    )
     found = file.image.section(section)
     start = found.address if found is not None else 0
     rows = (
