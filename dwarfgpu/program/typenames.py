@@ -91,7 +91,9 @@ def _qualified(die: Die, declarator: str, depth: int) -> str:
     if inner is not None and (inner.tag in _POINTERS or inner.tag == _MEMBER_POINTER):
         return type_name(inner, f"{word}{_spaced(declarator)}", depth + 1)
     name = type_name(inner, declarator, depth + 1)
-    return name if name.startswith(f"{word} ") else f"{word} {name}"  # GCC qualifies arrays and their elements
+    return (
+        name if name.startswith(f"{word} ") else f"{word} {name}"
+    )  # GCC qualifies arrays and their elements
 
 
 def _pointing(target: Die | None, declarator: str, depth: int) -> str:

@@ -38,8 +38,10 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
     """A text in lines; a long word is left whole."""
-    lines = textwrap.wrap(shown(text), width, break_long_words=False, break_on_hyphens=False)
-    return lines or [""]
+    text = shown(text)
+    if len(text) <= width and text == text.strip():
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def counted(count: int, noun: str) -> str:
