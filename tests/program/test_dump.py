@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr import asm
 from dwarfgpu.objfile.location_lists import matching
 from dwarfgpu.program.codeobject import CodeObject, NotFound, opened
 from dwarfgpu.program.dump import sections
@@ -124,6 +125,24 @@ def test_operations_that_are_not_known_stand_as_bytes():
     known = EntryDump(file("asm/operations-legacy.gfx90a.w64.co"), Selection(), "llvm-legacy")
     codes = [each.detail for entry in known if isinstance(entry, ShownEntry) for each in entry.attributes]
     assert not any(isinstance(code, Code) and code.error is not None for code in codes)
+
+
+@pytest.mark.parametrize("name", [HIP, HOST, "asm/operations.gfx90a.w64.co", "asm/lane-pc.gfx1100.w32.co"])
+@pytest.mark.parametrize("width", [34, 80])
+def test_the_assembler_reads_what_is_shown(name, width):
+    code = file(name)
+    dump = EntryDump(code, Selection())
+    form = code.dwarf.units[0].format
+    shown = [each.detail for entry in dump if isinstance(entry, ShownEntry) for each in entry.attributes]
+    codes = [each for each in shown if isinstance(each, Code) and each.data]
+
+    assert codes
+    for each in codes:
+        text = "\n".join(render_entries.code_text(each, width))
+        data = asm.assemble(text, dump.code.dialect, form, target=dump.code.target)
+        assert (
+            dump.code.read(data, form, "", 0).operations == each.operations
+        )  # a number may have been padded
 
 
 def test_references_into_other_units_and_files():
