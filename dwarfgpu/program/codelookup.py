@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.codeobject import CodeObject
 
 SHF_EXECINSTR = 0x4
-STT_SECTION, STT_FILE = 3, 4
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
 """What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
@@ -259,7 +258,7 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             except DwarfGpuError as error:
                 file.dwarf.note(error)
     known = {each.symbol.name for each in found if each.symbol is not None}
-    symbols = [symbol for symbol in _symbols(file, name) if symbol.name not in known]
+    symbols = [symbol_info(each, None) for each in file.image.symbols_named(name) if each.name not in known]
     found += [
         Named("symbol", each.name, section=each.section, symbol=each, byte_size=each.size or None)
         for each in symbols
@@ -270,14 +269,6 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             hint = "it has no .debug_info: only symbols are known"
         raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
     return tuple(found)
-
-
-def _symbols(file: CodeObject, name: str) -> list[SymbolInfo]:
-    return [
-        symbol_info(each, None)
-        for each in file.image.symbols()
-        if each.name == name and each.type_number not in (STT_SECTION, STT_FILE)
-    ]
 
 
 def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:

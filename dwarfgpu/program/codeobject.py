@@ -153,8 +153,8 @@ class ImageSections:
     def name(self) -> str:
         return self.image.name
 
-    def data(self, name: str) -> bytes | None:
-        """The content of all sections with a name, one behind the other."""
+    def data(self, name: str) -> bytes | memoryview | None:
+        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
         if name in self._broken:
             raise self._broken[name]
         found = self.image.sections_named(name)
@@ -169,7 +169,7 @@ class ImageSections:
             if error is not None:
                 broken = error
                 self.problems.append(error)
-        data = b"".join(parts)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
         if broken is not None and not data:
             self._broken[name] = broken
             raise broken

@@ -346,7 +346,7 @@ def test_a_section_outside_the_file_hides_no_other():
     assert (error.value.kind, error.value.where.section) == ("truncated", ".debug_info")
     assert "k.co" in str(error.value)
     data, problem = image.section(".debug_info").partial()
-    assert data.startswith(b"abc")
+    assert bytes(data).startswith(b"abc")
     assert problem.kind == "truncated"
     assert image.section(".debug_line").partial()[0] == b""
     errors = {section.name: section.error is not None for section in describe(image).sections}
