@@ -10,9 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.elf import EM_AMDGPU
 from dwarfgpu.objfile.image import Image, open_image
 from dwarfgpu.records import record, replace
-from dwarfgpu.targets.resolve import EM_AMDGPU, resolve, resolve_elf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,8 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
+    from dwarfgpu.targets.resolve import resolve, resolve_elf
+
     if image.machine != EM_AMDGPU:
         try:
             return TargetOf(resolve_elf(image.machine, image.flags), "the ELF header says so")
@@ -115,6 +117,7 @@ def has_xnack_v2(flags: int) -> bool:
 
 def _noted_target(image: Image) -> TargetOf | None:
     from dwarfgpu.objfile.metadata import target_name
+    from dwarfgpu.targets.resolve import resolve
 
     name = target_name(image)
     if name is None:
