@@ -223,6 +223,7 @@ class _Reader:
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
         self._problems: list[MalformedFile] = []
+        self._arguments: dict[tuple[Any, ...] | None, KernelArgument] = {}
 
     def result(self, encoding: str) -> Metadata:
         return Metadata(
@@ -340,18 +341,33 @@ class _Reader:
         missing = [key for key in _REQUIRED if item.get(key) is None]
         if missing:
             self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
-        arguments = [
-            self._fields(argument, _ARGUMENT_FIELDS, _NO_ARGUMENT)
-            for argument in self._maps(item.get(".args"), ".args")
-        ]
         end = 0
-        for argument in arguments:
-            align, size = argument["align"], argument["size"] or 0
-            if argument["offset"] is None and align and align > 0:
-                argument["offset"] = end + -end % align
-            end = (argument["offset"] or end) + size
-        values["args"] = tuple(KernelArgument(**argument) for argument in arguments)
+        arguments = []
+        for each in self._maps(item.get(".args"), ".args"):
+            argument = self._argument(each, end)
+            arguments.append(argument)
+            end = (argument.offset or end) + (argument.size or 0)
+        values["args"] = tuple(arguments)
         return KernelMetadata(**values)
+
+    def _argument(self, item: dict[Any, Any], end: int) -> KernelArgument:
+        """One argument; ``end`` is where the one before it ends."""
+        key: tuple[Any, ...] | None = (*item.items(), *map(type, item.values()))
+        try:
+            found = self._arguments.get(key)  # kernels have most arguments in common
+        except TypeError:  # a value that is a list or a map
+            found = key = None
+        if found is None:
+            problems = len(self._problems)
+            values = self._fields(item, _ARGUMENT_FIELDS, _NO_ARGUMENT)
+            align = values["align"]
+            if values["offset"] is None and align and align > 0:
+                values["offset"] = end + -end % align
+                key = None
+            found = KernelArgument(**values)
+            if key is not None and problems == len(self._problems):
+                self._arguments[key] = found
+        return found
 
     def _read_printf(self, value: Any, key: str) -> None:
         if value is None:

@@ -103,7 +103,7 @@ class SymbolTable:
         self._sections = sections
         self._layout = layout
         self.count = len(data) // layout.symbol.size
-        self._names: dict[str, int] | None = None
+        self._names: dict[bytes, int] | None = None
         self._addresses: dict[int, tuple[list[int], list[tuple[int, int, int, int]]]] | None = None
         self._asked_names = self._asked_addresses = 0
 
@@ -130,12 +130,23 @@ class SymbolTable:
                 index = self._best_named(name)
                 return None if index is None else self.symbol(index)
             self._names = self._index_names()
-        index = self._names.get(name)
+        key = _encoded(name)
+        index = self._best_named(name) if key is None else self._names.get(key)
         return None if index is None else self.symbol(index)
 
     def all_named(self, name: str) -> list[Symbol]:
         """All symbols with a name, in their order; sections and files are none."""
         return [self.symbol(index) for index, _ in self._search(name)]
+
+    def marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
+        """The symbols whose names end so, or that have a type."""
+        strings, end_of, wanted = self._strings, self._strings.find, suffix.encode()
+        types = (symbol_type, STT_SECTION)  # a section may be named where the section is
+        for index, (name, info, _, _, _) in enumerate(self._rows()):
+            if info & 0xF in types or strings.startswith(wanted, end_of(b"\0", name) - len(wanted)):
+                found = self.symbol(index)
+                if found.type_number == symbol_type or found.name.endswith(suffix):
+                    yield found
 
     def at(self, address: int, section_index: int | None) -> Symbol | None:
         """The smallest symbol whose bytes hold an address, or a symbol without a size that stands right there."""
@@ -236,14 +247,9 @@ class SymbolTable:
 
     def _places_of(self, name: str) -> set[int] | None:
         """Where a name stands in the string table; None where that cannot be told by looking for its bytes."""
-        try:
-            wanted = name.encode()
-        except UnicodeEncodeError:
-            return set()  # no name is decoded to this
-        if (
-            not wanted or b"\0" in wanted or b"\\" in wanted
-        ):  # a backslash may stand for a byte that is no text
-            return None
+        wanted = _encoded(name)
+        if not wanted:
+            return None if wanted is None else set()
         found: set[int] = set()
         position = self._strings.find(wanted + b"\0")
         while position >= 0:
@@ -278,13 +284,15 @@ class SymbolTable:
 
     # --- The indices ----------------------------------------------------------------------------------------------
 
-    def _index_names(self) -> dict[str, int]:
-        names: dict[str, int] = {}
-        ranks: dict[str, int] = {}
+    def _index_names(self) -> dict[bytes, int]:
+        """By name the row that deserves it best. Names that are no text are among them as they are."""
+        names: dict[bytes, int] = {}
+        ranks: dict[bytes, int] = {}
+        strings, end_of = self._strings, self._strings.find
         for index, (name, info, place, _, _) in enumerate(self._rows()):
             if info & 0xF in (STT_SECTION, STT_FILE):
                 continue
-            text = text_at(self._strings, name)
+            text = strings[name : max(name, end_of(b"\0", name))]
             rank = _rank(info, place)
             if text and rank > ranks.get(text, -1):
                 names[text], ranks[text] = index, rank
@@ -312,3 +320,13 @@ class SymbolTable:
 def _rank(info: int, place: int) -> int:
     """Which of several symbols with one name is meant: a defined one, then a global one."""
     return (2 if place not in (SHN_UNDEF, SHN_COMMON) else 0) + (info >> 4 != 0)
+
+
+def _encoded(name: str) -> bytes | None:
+    """The bytes that alone are decoded to a name, none if there are none; None where there may be several."""
+    if not name or "\\" in name:  # a backslash may stand for a byte that is no text
+        return None
+    try:
+        return b"" if "\0" in name else name.encode()
+    except UnicodeEncodeError:
+        return b""
