@@ -2,10 +2,10 @@
 
     python3 tools/bench_input.py [gcc | clang | clang-debug-names | code-object] ...
 
-The first three are shared libraries with 10 MB of ``.debug_info`` and a million DIEs and more, the last one is an
+The first three are shared libraries with more than 10 MB of ``.debug_info`` and a million DIEs, the last one is an
 AMDGPU code object of 10 MB. Each is built once from generated source and kept under ``$XDG_CACHE_HOME/dwarfgpu``; a
 change of the compiler, the options or the sources builds it anew. The path of every input is printed. Building takes
-about a minute for each.
+one to two minutes for each.
 """
 
 from __future__ import annotations
@@ -197,12 +197,12 @@ OPENCL = (
 
 RECIPES = {
     # Strings by offset (DW_FORM_strp), DW_AT_sibling, types that no code uses.
-    "gcc": Recipe(("g++",), 12, (*CXX, "-O0", "-fno-eliminate-unused-debug-types")),
+    "gcc": Recipe(("g++",), 20, (*CXX, "-O0", "-fno-eliminate-unused-debug-types")),
     # Strings and addresses by index, inlined calls, location lists; no DW_AT_sibling.
-    "clang": Recipe(("clang++-22", "clang++"), 16, (*CXX, "-O2", "-fstandalone-debug")),
+    "clang": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug")),
     # The same with a name index.
     "clang-debug-names": Recipe(
-        ("clang++-22", "clang++"), 16, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")
+        ("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")
     ),
     # Eight hundred kernels, half of them in units that are not optimized.
     "code-object": Recipe(
