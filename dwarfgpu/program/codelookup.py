@@ -258,7 +258,8 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             except DwarfGpuError as error:
                 file.dwarf.note(error)
     known = {each.symbol.name for each in found if each.symbol is not None}
-    symbols = [symbol for symbol in _symbols(file, name) if symbol.name not in known]
+    all_named = file.symbol_image.symbols_named(name)
+    symbols = [symbol_info(each, None) for each in all_named if each.name not in known]
     found += [
         Named("symbol", each.name, section=each.section, symbol=each, byte_size=each.size or None)
         for each in symbols
@@ -269,16 +270,6 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             hint = "it has no .debug_info: only symbols are known"
         raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
     return tuple(found)
-
-
-def _symbols(file: CodeObject, name: str) -> list[SymbolInfo]:
-    from dwarfgpu.objfile.symbols import STT_FILE, STT_SECTION
-
-    return [
-        symbol_info(each, None)
-        for each in file.symbol_image.symbols()
-        if each.name == name and each.type_number not in (STT_SECTION, STT_FILE)
-    ]
 
 
 def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:

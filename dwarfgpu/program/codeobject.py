@@ -10,10 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
-from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, SHT_NOBITS, SHT_SYMTAB
+from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.image import Image, open_image
 from dwarfgpu.records import record, replace
-from dwarfgpu.targets.resolve import EM_AMDGPU, resolve, resolve_elf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +78,8 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
+    from dwarfgpu.targets.resolve import resolve, resolve_elf
+
     if image.machine != EM_AMDGPU:
         try:
             return TargetOf(resolve_elf(image.machine, image.flags), "the ELF header says so")
@@ -114,6 +115,7 @@ def has_xnack_v2(flags: int) -> bool:
 
 def _noted_target(image: Image) -> TargetOf | None:
     from dwarfgpu.objfile.metadata import target_name
+    from dwarfgpu.targets.resolve import resolve
 
     name = target_name(image)
     if name is None:
@@ -152,8 +154,8 @@ class ImageSections:
     def name(self) -> str:
         return self.image.name
 
-    def data(self, name: str) -> bytes | None:
-        """The content of all sections with a name, one behind the other."""
+    def data(self, name: str) -> bytes | memoryview | None:
+        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
         if name in self._broken:
             raise self._broken[name]
         found = self.image.sections_named(name)
@@ -168,7 +170,7 @@ class ImageSections:
             if error is not None:
                 broken = error
                 self.problems.append(error)
-        data = b"".join(parts)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
         if broken is not None and not data:
             self._broken[name] = broken
             raise broken

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,8 +38,10 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
     """A text in lines; a long word is left whole."""
     text = shown(text)
-    if len(text) <= width and text == text.strip():
-        return [text]
+    if len(text) <= width:
+        return [text.rstrip()]
+    import textwrap
+
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
