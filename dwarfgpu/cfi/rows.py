@@ -254,12 +254,17 @@ def row_at(fde: Description, address: int, target: Target | None = None) -> Row 
 def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
     """The instructions of an entry; an error where they cannot be found or decoded."""
     if entry.format is None:
-        message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
-        error = IllFormed("bad_augmentation", message, spec="A.6.4.1")
-        raise error.at(section=entry.section, offset=entry.offset)
+        raise unknown_augmentation(entry, augmentation)
     return instructions(
         entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
     )
+
+
+def unknown_augmentation(entry: Program, augmentation: str) -> DwarfGpuError:
+    """The error of an entry whose instructions cannot be found."""
+    message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
+    error: DwarfGpuError = IllFormed("bad_augmentation", message, spec="A.6.4.1")
+    return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
 def _begin(fde: Description, target: Target | None) -> State:

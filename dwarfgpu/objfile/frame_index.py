@@ -132,12 +132,15 @@ class FrameIndex:
 
     def fdes_at(self, address: int) -> list[Fde]:
         """All entries that cover an address: in a file that is not linked there may be several."""
-        found = []
-        for offset in self.ranges.at(address):
-            entry = self.section.entry_at(offset)
-            if isinstance(entry, Fde):
-                found.append(entry)
-        return found
+        return self._fdes(self.ranges.at(address))
+
+    def fdes_between(self, low: int, high: int) -> list[Fde]:
+        """All entries that cover some address from ``low`` up to ``high``."""
+        return self._fdes(self.ranges.between(low, high))
+
+    def _fdes(self, offsets: list[int]) -> list[Fde]:
+        entries = [self.section.entry_at(offset) for offset in offsets]
+        return [entry for entry in entries if isinstance(entry, Fde)]
 
     @property
     def ranges(self) -> Ranges:

@@ -6,8 +6,8 @@ finds them, and all that their encoding depends on.
 
 The augmentation string says what else an entry holds. Strings in the form that A.6.4.1 recommends,
 ``[vendor:v1.2:options]``, add no fields, so entries with them can be read by those who do not know the vendor. The
-letters of GNU can be read, and letters behind a ``z`` that are not known can be skipped. With any other string only what
-A.6.4.1 lists can be read: length, id, version and augmentation of a CIE; length, CIE, location and range of an FDE.
+letters of GNU can be read, and letters behind a ``z`` that are not known can be skipped. With any other string, only
+what A.6.4.1 lists can be read: length, id, version and augmentation of a CIE; length, CIE and addresses of an FDE.
 """
 
 from __future__ import annotations

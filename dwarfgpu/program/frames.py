@@ -1,0 +1,219 @@
+"""The call frame information of a file: its entries, instructions and rows, with the target's registers and spaces.
+
+This is where the reader (`objfile.frames`), the instructions (`cfi`) and the decoder of expressions meet. Unwinding a
+machine's frames is built on `row_at`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import dialects
+from dwarfgpu.cfi import rows as cfi_rows
+from dwarfgpu.cfi.decode import Instruction, Instructions, decode
+from dwarfgpu.cfi.rows import Row
+from dwarfgpu.cfi.rules import Block, CfaRule, Rule
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.pointers import OMIT, Bases, encoding_text
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.decode import decode as decode_expression
+from dwarfgpu.objfile.frame_index import EH_FRAME_HDR, FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.objfile.frame_index import FrameHeader
+    from dwarfgpu.objfile.image import Image
+    from dwarfgpu.objfile.sections import Section
+    from dwarfgpu.targets.target import Target
+
+Entry: TypeAlias = "Cie | Fde | Terminator"
+
+__all__ = [
+    "OMIT",
+    "Block",
+    "CfaRule",
+    "Cie",
+    "Entry",
+    "Fde",
+    "Frames",
+    "Instruction",
+    "Instructions",
+    "Row",
+    "Rule",
+    "Terminator",
+    "encoding_text",
+    "read_frames",
+    "rule_json",
+]
+
+
+class Frames:
+    """All call frame information of one file. ``problems`` holds what has been found broken so far.
+
+    An expression is decoded in the dialect of the target, unless ``dialect`` names another.
+    """
+
+    def __init__(
+        self, indexes: list[FrameIndex], target: Target, dialect: Dialect | str | None = None
+    ) -> None:
+        self.indexes = tuple(indexes)
+        """The sections in the order in which they are asked: ``.debug_frame``, which is not there for exceptions alone,
+        before ``.eh_frame``."""
+        self.target = target
+        name = target.default_dialect if dialect is None else dialect
+        self.dialect = dialects.get(name) if isinstance(name, str) else name
+        self.unreadable: list[DwarfGpuError] = []
+
+    @property
+    def sections(self) -> tuple[FrameSection, ...]:
+        return tuple(index.section for index in self.indexes)
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken so far, beside the errors that `entries` has given."""
+        return (*self.unreadable, *(error for index in self.indexes for error in index.problems))
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def entries(self) -> Iterator[Entry | DwarfGpuError]:
+        """The entries of all sections in order; an error stands in place of one that cannot be read."""
+        for section in self.sections:
+            yield from section.entries()
+
+    def fde_at(self, address: int) -> Fde | None:
+        """The entry that describes the code at an address."""
+        for index in self.indexes:
+            found = index.fde_at(address)
+            if found is not None:
+                return found
+        return None
+
+    def fdes_at(self, address: int) -> list[Fde]:
+        """All such entries, those of ``.debug_frame`` first."""
+        return [fde for index in self.indexes for fde in index.fdes_at(address)]
+
+    def fdes_between(self, low: int, high: int) -> list[Fde]:
+        """All entries for some code from ``low`` up to ``high``."""
+        return [fde for index in self.indexes for fde in index.fdes_between(low, high)]
+
+    # --- What they say --------------------------------------------------------------------------------------------
+
+    def instructions(self, entry: Cie | Fde) -> Instructions:
+        """The instructions of an entry, as far as they can be decoded."""
+        if entry.format is None:
+            cie = entry.cie if isinstance(entry, Fde) else entry
+            return Instructions((), cfi_rows.unknown_augmentation(entry, cie.augmentation))
+        return decode(
+            entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
+        )
+
+    def rows(self, fde: Fde) -> Iterator[Row]:
+        """The rows of an entry in order; an error comes behind those that are right."""
+        return cfi_rows.rows(fde, self.target)
+
+    def row_at(self, address: int, fde: Fde | None = None) -> Row | None:
+        """The row that holds at an address; None where no entry is about it.
+
+        A row that is empty says as little: compilers without unwind information write entries all the same.
+        """
+        fde = self.fde_at(address) if fde is None else fde
+        return None if fde is None else cfi_rows.row_at(fde, address, self.target)
+
+    def initial_rules(self, cie: Cie) -> tuple[CfaRule | None, dict[int, Rule]]:
+        """The CFA rule and the rules of registers that the initial instructions of a CIE make."""
+        state = cfi_rows.initial_state(cie, self.target)
+        return state.cfa, state.snapshot()
+
+    def expression(self, block: Block, entry: Cie | Fde | None = None) -> Expression:
+        """The expression in a rule or an operand. What the entry says of its encoding goes before the target."""
+        if entry is not None and entry.format is not None:
+            form = entry.format.form
+        else:
+            form = Format(self.target.address_size, 4, self.target.byte_order)
+        return decode_expression(
+            block.data,
+            self.dialect,
+            form,
+            section=block.section,
+            offset=block.offset,
+            known_in=dialects.known_in,
+        )
+
+    # --- Names ----------------------------------------------------------------------------------------------------
+
+    def register_name(self, number: int) -> str:
+        """The name of a register; ``reg2600`` where the target has none with the number."""
+        register = self.target.register(number)
+        return f"reg{number}" if register is None else register.name
+
+    def space_name(self, number: int) -> str:
+        """The name of an address space; its number where the target does not define it."""
+        space = self.target.space(number)
+        return f"aspace{number:#x}" if space is None else space.name
+
+
+def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
+    """A rule as the case format has it."""
+    fields: tuple[str, ...] = rule.__fields__  # type: ignore[union-attr]
+    found: dict[str, Any] = {"rule": rule.word}
+    for name in fields:
+        value = getattr(rule, name)
+        found["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
+    return found
+
+
+def read_frames(image: Image, target: Target, dialect: Dialect | str | None = None) -> Frames:
+    """The call frame information of an image. What cannot be read of it is among the problems."""
+    problems: list[DwarfGpuError] = []
+    indexes = []
+    for name in (DEBUG_FRAME, EH_FRAME):
+        for section in image.sections_named(name):
+            data, error = section.partial()
+            if error is not None:
+                problems.append(error)
+            if not data:
+                continue
+            found = FrameSection(
+                data,
+                name,
+                byte_order=image.byte_order,
+                address_size=image.address_size,
+                bases=_bases(image, section),
+            )
+            indexes.append(FrameIndex(found, _header(image, section, problems) if found.is_eh else None))
+    frames = Frames(indexes, target, dialect)
+    frames.unreadable += problems
+    return frames
+
+
+def _bases(image: Image, section: Section) -> Bases:
+    """What pointers count from, as the run-time unwinders have it: the code, and the global offset table."""
+    text = image.section(".text")
+    got = image.section(".got.plt") or image.section(".got")
+    return Bases(
+        section.address,
+        None if text is None else text.address,
+        None if got is None else got.address,
+    )
+
+
+def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> FrameHeader | None:
+    """``.eh_frame_hdr``, if it is there and is that of the section."""
+    section = image.section(EH_FRAME_HDR)
+    if section is None or not image.is_linked:
+        return None
+    try:
+        found = read_frame_header(
+            section.data,
+            address=section.address,
+            byte_order=image.byte_order,
+            address_size=image.address_size,
+        )
+    except DwarfGpuError as error:
+        problems.append(error)
+        return None
+    return found if found is not None and found.eh_frame in (None, eh_frame.address) else None

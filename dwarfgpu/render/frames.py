@@ -1,0 +1,380 @@
+"""Call frame information as text and as JSON: entries with their instructions and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr import listing
+from dwarfgpu.program.frames import OMIT, Cie, Fde, encoding_text, rule_json
+from dwarfgpu.render.layout import labelled, plain_style, problem_json, shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.frames import Block, Entry, Frames, Instruction, Instructions, Row, Rule
+    from dwarfgpu.render.layout import Style
+
+NO_INFORMATION = "no unwind information"
+_INDENT = 4
+_LABEL = 12  # where the rules begin behind the registers
+_WIDTH = 80
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def entry_text(
+    entry: Entry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
+) -> list[str]:
+    """An entry: its header, its instructions and its rows. ``name`` says what its code is called.
+
+    A row shows what changes; the first one, and the rules that a CIE begins with, are whole. What is broken in the
+    instructions stands where they end.
+    """
+    head = f"{entry.section}+{entry.offset:#x}"
+    if isinstance(entry, Cie):
+        lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames, style)]
+    elif isinstance(entry, Fde):
+        where = f"{entry.low:#x} to {entry.high:#x}"
+        lines = [style("kind", f"{head}  FDE {where}{f'  {shown(name)}' if name else ''}")]
+        lines += _fde_header(entry, frames, style)
+    else:
+        return [style("kind", f"{head}  terminator")]
+    listed = frames.instructions(entry)
+    lines += instructions_text(listed, entry, frames, style)
+    if rows and isinstance(entry, Fde):
+        lines += _rows_text(entry, frames, style, listed.fault)
+    elif rows and isinstance(entry, Cie) and listed.instructions:
+        lines += _initial_text(entry, frames, style, listed.fault)
+    return lines
+
+
+def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
+    pairs = [("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}")]
+    if cie.augmentation:
+        pairs.append(("augmentation", f'"{cie.augmentation}"'))
+    how = cie.format
+    if how is not None:
+        segment = f", segment selectors of {how.segment_size}" if how.segment_size else ""
+        pairs.append(("addresses", f"{how.form.address_size} bytes{segment}"))
+        pairs.append(("alignment", f"code {how.code_alignment}, data {how.data_alignment}"))
+        pairs.append(("returns to", frames.register_name(cie.return_address or 0)))
+        if how.pointers:
+            pairs.append(("locations", encoding_text(how.pointers)))
+    if cie.lsda_encoding != OMIT:
+        pairs.append(("LSDA", encoding_text(cie.lsda_encoding)))
+    if cie.personality is not None:
+        pairs.append(("personality", _pointer(cie.personality)))
+    if cie.is_signal_frame:
+        pairs.append(("frames", "of signals"))
+    return _labels(pairs, style)
+
+
+def _fde_header(fde: Fde, frames: Frames, style: Style) -> list[str]:
+    pairs = [("CIE", f"{fde.cie.offset:#x}")]
+    if fde.segment is not None:
+        pairs.append(("segment", f"{fde.segment:#x}"))
+    if fde.lsda is not None:
+        pairs.append(("LSDA", _pointer(fde.lsda)))
+    return _labels(pairs, style)
+
+
+def _labels(pairs: Iterable[tuple[str, str]], style: Style) -> list[str]:
+    return [line for label, text in pairs for line in labelled(label, text, style, indent=2)]
+
+
+def _pointer(pointer: Any) -> str:
+    return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
+
+
+def instructions_text(
+    listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style
+) -> list[str]:
+    """A line for each instruction, and one below for its expression; instructions repeated are counted."""
+    lines = [f"  {style('name', 'instructions')}"] if listed.instructions or listed.fault else []
+    location = entry.low if isinstance(entry, Fde) else None
+    nops = 0
+    for instruction in listed.instructions:
+        if instruction.name == "DW_CFA_nop":
+            nops += 1
+            if nops > 1:
+                lines.pop()
+            times = f" ({nops} times)" if nops > 1 else ""
+            lines.append(f"    {instruction.offset - nops + 1:#06x}  {instruction.name}{times}")
+            continue
+        nops = 0
+        words, location = _words(instruction, location, frames)
+        lines.append(f"    {instruction.offset:#06x}  {style('name', instruction.name)} {words}".rstrip())
+        for operand, value in instruction.pairs():
+            if operand.role == "expression":
+                lines += [
+                    f"{' ' * 14}{line}"
+                    for line in _filled(expression_text(value, entry, frames), _WIDTH - 14)
+                ]
+    if listed.fault is not None:
+        lines += _problem(listed.fault, style)
+    return lines
+
+
+def _words(instruction: Instruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
+    """The operands of an instruction but for expressions, and the location behind it."""
+    words = []
+    for operand, value in instruction.pairs():
+        role = operand.role
+        if role == "register":
+            words.append(frames.register_name(value))
+        elif role == "space":
+            words.append(frames.space_name(value))
+        elif role == "offset":
+            words.append(f"{value:+d}")
+        elif role == "delta":
+            location = None if location is None else location + value
+            words.append(f"{value}" + ("" if location is None else f" -> {location:#x}"))
+        elif role == "address":
+            location = value
+            words.append(f"{value:#x}")
+        elif role != "expression":
+            words.append(str(value))
+    return " ".join(words), location
+
+
+def _rows_text(fde: Fde, frames: Frames, style: Style, fault: DwarfGpuError | None) -> list[str]:
+    lines = [f"  {style('name', 'rows')}"]
+    before: Row | None = None
+    try:
+        for row in frames.rows(fde):
+            lines += row_text(row, frames, style, entry=fde, before=before)
+            before = row
+    except DwarfGpuError as error:
+        if fault is None or str(error) != str(fault):
+            lines += _problem(error, style)
+    return lines if len(lines) > 1 else []
+
+
+def _initial_text(cie: Cie, frames: Frames, style: Style, fault: DwarfGpuError | None) -> list[str]:
+    try:
+        cfa, registers = frames.initial_rules(cie)
+    except DwarfGpuError as error:
+        return _problem(error, style) if fault is None or str(error) != str(fault) else []
+    if cfa is None and not registers:
+        return []
+    return [f"  {style('name', 'rules')}", *_rules(cfa, registers, cie, frames, style)]
+
+
+def row_text(
+    row: Row,
+    frames: Frames,
+    style: Style = plain_style,
+    *,
+    entry: Cie | Fde | None = None,
+    before: Row | None = None,
+) -> list[str]:
+    """A row: the whole of it, or what is not as in the row before."""
+    lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
+    if row.is_empty:
+        return [f"{lines[0]}  {NO_INFORMATION}"]
+    if before is None or before.is_empty:
+        return lines + _rules(row.cfa, row.registers, entry, frames, style)
+    changed: dict[int, Rule | None] = {
+        number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule
+    }
+    changed |= dict.fromkeys(number for number in before.registers if number not in row.registers)
+    same_cfa = row.cfa == before.cfa
+    if same_cfa and not changed:
+        return [f"{lines[0]}  as before"]
+    return lines + _rules(row.cfa, changed, entry, frames, style, with_cfa=not same_cfa)
+
+
+def _rules(
+    cfa: Any, registers: Any, entry: Cie | Fde | None, frames: Frames, style: Style, *, with_cfa: bool = True
+) -> list[str]:
+    lines = []
+    if with_cfa:
+        lines += _rule("CFA", _cfa_words(cfa, entry, frames), style)
+    for numbers, rule in _grouped(registers):
+        first, last = frames.register_name(numbers[0]), frames.register_name(numbers[-1])
+        name = first if len(numbers) == 1 else f"{first} to {last}"
+        lines += _rule(name, _rule_words(rule, entry, frames), style)
+    return lines
+
+
+def _rule(name: str, text: str, style: Style) -> list[str]:
+    first, *rest = _filled(text, _WIDTH - 6 - _LABEL)
+    gap = " " * max(1, _LABEL - len(name))
+    return [f"      {style('name', name)}{gap}{first}", *(" " * (6 + _LABEL) + line for line in rest)]
+
+
+def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
+    """Registers with consecutive numbers and one rule that names nothing of its own."""
+    group: list[int] = []
+    rule: Any = None
+    for number in sorted(registers):
+        here = registers[number]
+        if group and number == group[-1] + 1 and here == rule:
+            group.append(number)
+            continue
+        if group:
+            yield group, rule
+        group, rule = [number], here
+    if group:
+        yield group, rule
+
+
+def _cfa_words(cfa: Any, entry: Cie | Fde | None, frames: Frames) -> str:
+    if cfa is None:
+        return "not defined"
+    if cfa.word == "expression":
+        return expression_text(cfa.block, entry, frames)
+    place = frames.register_name(cfa.register) + (f"{cfa.offset:+d}" if cfa.offset else "")
+    default = frames.target.default_space.number
+    return place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"
+
+
+def _rule_words(rule: Any, entry: Cie | Fde | None, frames: Frames) -> str:
+    """``at`` says where the register is saved, ``is`` what its value is."""
+    if rule is None:
+        return "no rule"
+    word = rule.word
+    if word in ("offset", "val_offset"):
+        place = f"CFA{rule.offset:+d}" if rule.offset else "CFA"
+        return f"at {place}" if word == "offset" else f"is {place}"
+    if word == "register":
+        return f"in {frames.register_name(rule.register)}"
+    if word in ("expression", "val_expression"):
+        text = expression_text(rule.block, entry, frames)
+        return f"at {text}" if word == "expression" else f"is {text}"
+    return str(word).replace("_", " ")
+
+
+def expression_text(block: Block, entry: Cie | Fde | None, frames: Frames) -> str:
+    """The operations of an expression in one line, with the names of registers."""
+    lines = listing.lines(frames.expression(block, entry), frames.target)
+    return "; ".join(f"{line.text} ({line.note})" if line.note else line.text for line in lines) or "(empty)"
+
+
+def _filled(text: str, width: int) -> list[str]:
+    """A text in lines that break between the operations of an expression."""
+    lines = [""]
+    for part in shown(text).replace("; ", ";\n").split("\n"):
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {part}".lstrip()
+    return [line for long in lines for line in wrapped(long, width)]
+
+
+def _problem(error: DwarfGpuError, style: Style) -> list[str]:
+    first, *rest = wrapped(f"error: {error}", _WIDTH - _INDENT)
+    return [f"    {style('error', first)}", *(f"    {line}" for line in rest)]
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def entry_json(entry: Entry, frames: Frames) -> dict[str, Any]:
+    """An entry, as text has it, with every row whole."""
+    document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
+    if isinstance(entry, Cie):
+        document = {"kind": "cie", **document, **_cie_json(entry, frames)}
+    elif isinstance(entry, Fde):
+        document = {
+            "kind": "fde",
+            **document,
+            "cie": entry.cie.offset,
+            "start": entry.low,
+            "stop": entry.high,
+        }
+        document |= {"segment": entry.segment, "lsda": _pointer_json(entry.lsda)}
+    else:
+        return {"kind": "terminator", **document}
+    listed = frames.instructions(entry)
+    document["instructions"] = [_instruction_json(each, entry, frames) for each in listed.instructions]
+    error = listed.fault
+    if isinstance(entry, Fde):
+        rows: list[dict[str, Any]] = []
+        try:
+            rows.extend(row_json(row, frames, entry) for row in frames.rows(entry))
+        except DwarfGpuError as found:
+            error = error or found
+        document["rows"] = rows
+    else:
+        try:
+            cfa, registers = frames.initial_rules(entry)
+            document["rules"] = _rules_json(cfa, registers, frames, entry)
+        except DwarfGpuError as found:
+            error = error or found
+    if error is not None:
+        document["error"] = problem_json(error)
+    return document
+
+
+def _cie_json(cie: Cie, frames: Frames) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "version": cie.version,
+        "format": f"DWARF{cie.offset_size * 8}",
+        "augmentation": cie.augmentation,
+    }
+    how = cie.format
+    if how is not None:
+        document |= {
+            "address_size": how.form.address_size,
+            "segment_selector_size": how.segment_size,
+            "code_alignment_factor": how.code_alignment,
+            "data_alignment_factor": how.data_alignment,
+            "return_address_register": cie.return_address,
+            "return_address_register_name": frames.register_name(cie.return_address or 0),
+            "pointer_encoding": how.pointers,
+            "lsda_encoding": cie.lsda_encoding,
+            "personality": _pointer_json(cie.personality),
+            "signal_frame": cie.is_signal_frame,
+            "augmentation_data": None if cie.augmentation_data is None else cie.augmentation_data.hex(),
+        }
+    return document
+
+
+def _pointer_json(pointer: Any) -> dict[str, Any] | None:
+    return None if pointer is None else {"address": pointer.address, "indirect": pointer.indirect}
+
+
+def _instruction_json(instruction: Instruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    operands = []
+    for operand, value in instruction.pairs():
+        found: dict[str, Any] = {"kind": operand.role}
+        if operand.role == "expression":
+            found |= {"expr": value.data.hex(), "operations": expression_text(value, entry, frames)}
+        else:
+            found["value"] = value
+        if operand.role == "register":
+            found["name"] = frames.register_name(value)
+        elif operand.role == "space":
+            found["name"] = frames.space_name(value)
+        operands.append(found)
+    return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
+
+
+def row_json(row: Row, frames: Frames, entry: Cie | Fde | None = None) -> dict[str, Any]:
+    """A row in the form of the case format, with names."""
+    rules = _rules_json(row.cfa, row.registers, frames, entry)
+    return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}
+
+
+def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde | None) -> dict[str, Any]:
+    named = {
+        str(number): {
+            "name": frames.register_name(number),
+            **_rule_json(registers[number], frames, entry),
+        }
+        for number in sorted(registers)
+    }
+    return {"cfa": None if cfa is None else _rule_json(cfa, frames, entry), "registers": named}
+
+
+def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde | None) -> dict[str, Any]:
+    found = rule_json(rule)
+    if "register" in found:
+        found["register_name"] = frames.register_name(found["register"])
+    if "space" in found:
+        found["space_name"] = frames.space_name(found["space"])
+    if "expr" in found:
+        found["operations"] = expression_text(rule.block, entry, frames)
+    return found
