@@ -19,11 +19,11 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode as decode_expression
 from dwarfgpu.objfile.frame_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.frame_index import FrameHeader
     from dwarfgpu.objfile.image import Image
@@ -42,31 +42,50 @@ __all__ = [
     "Frames",
     "Instruction",
     "Instructions",
+    "ListedEntry",
     "Row",
     "Rule",
     "Terminator",
     "encoding_text",
+    "known_target",
     "read_frames",
     "rule_json",
 ]
 
 
+@record
+class ListedEntry:
+    """An entry, and what its instructions say."""
+
+    entry: Entry
+    instructions: Instructions = Instructions(())
+    rows: tuple[Row, ...] = ()
+    """Of an FDE: its rows, up to the first error."""
+    cfa: CfaRule | None = None
+    """Of a CIE: the CFA rule that its initial instructions make."""
+    registers: dict[int, Rule] = {}  # noqa: RUF012 (never changed)
+    """Of a CIE: the rules of registers that they make."""
+    error: DwarfGpuError | None = None
+    """What is wrong with the instructions."""
+
+
 class Frames:
     """All call frame information of one file. ``problems`` holds what has been found broken so far.
 
-    An expression is decoded in the dialect of the target, unless ``dialect`` names another.
+    Expressions are decoded in the dialect of the target, unless `use_dialect` chooses another.
     """
 
-    def __init__(
-        self, indexes: list[FrameIndex], target: Target, dialect: Dialect | str | None = None
-    ) -> None:
+    def __init__(self, indexes: list[FrameIndex], target: Target) -> None:
         self.indexes = tuple(indexes)
         """The sections in the order in which they are asked: ``.debug_frame``, which is not there for exceptions alone,
         before ``.eh_frame``."""
         self.target = target
-        name = target.default_dialect if dialect is None else dialect
-        self.dialect = dialects.get(name) if isinstance(name, str) else name
+        self.dialect = dialects.get(target.default_dialect)
         self.unreadable: list[DwarfGpuError] = []
+
+    def use_dialect(self, name: str) -> None:
+        """Choose the dialect of expressions."""
+        self.dialect = dialects.get(name)
 
     @property
     def sections(self) -> tuple[FrameSection, ...]:
@@ -111,9 +130,28 @@ class Frames:
             entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
         )
 
+    def listed(self, entry: Entry) -> ListedEntry:
+        """All that an entry says. What is wrong with it hides nothing that comes before."""
+        if isinstance(entry, Terminator):
+            return ListedEntry(entry)
+        listed = self.instructions(entry)
+        rows: list[Row] = []
+        cfa: CfaRule | None = None
+        registers: dict[int, Rule] = {}
+        error = listed.fault
+        try:
+            if isinstance(entry, Fde):
+                for row in self.rows(entry):
+                    rows.append(row)  # noqa: PERF402 (those before an error are kept)
+            elif entry.format is not None:
+                cfa, registers = self.initial_rules(entry)
+        except DwarfGpuError as found:
+            error = found  # it comes first: running an entry stops where decoding does
+        return ListedEntry(entry, listed, tuple(rows), cfa, registers, error)
+
     def rows(self, fde: Fde) -> Iterator[Row]:
         """The rows of an entry in order; an error comes behind those that are right."""
-        return cfi_rows.rows(fde, self.target)
+        return cfi_rows.rows(fde, known_target(self.target))
 
     def row_at(self, address: int, fde: Fde | None = None) -> Row | None:
         """The row that holds at an address; None where no entry is about it.
@@ -121,11 +159,11 @@ class Frames:
         A row that is empty says as little: compilers without unwind information write entries all the same.
         """
         fde = self.fde_at(address) if fde is None else fde
-        return None if fde is None else cfi_rows.row_at(fde, address, self.target)
+        return None if fde is None else cfi_rows.row_at(fde, address, known_target(self.target))
 
     def initial_rules(self, cie: Cie) -> tuple[CfaRule | None, dict[int, Rule]]:
         """The CFA rule and the rules of registers that the initial instructions of a CIE make."""
-        state = cfi_rows.initial_state(cie, self.target)
+        state = cfi_rows.initial_state(cie, known_target(self.target))
         return state.cfa, state.snapshot()
 
     def expression(self, block: Block, entry: Cie | Fde | None = None) -> Expression:
@@ -156,6 +194,11 @@ class Frames:
         return f"aspace{number:#x}" if space is None else space.name
 
 
+def known_target(target: Target) -> Target | None:
+    """A target that defines its address spaces; None for the generic one, whose spaces are not known."""
+    return None if target.name == "generic" else target
+
+
 def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     """A rule as the case format has it."""
     fields: tuple[str, ...] = rule.__fields__  # type: ignore[union-attr]
@@ -166,7 +209,7 @@ def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     return found
 
 
-def read_frames(image: Image, target: Target, dialect: Dialect | str | None = None) -> Frames:
+def read_frames(image: Image, target: Target) -> Frames:
     """The call frame information of an image. What cannot be read of it is among the problems."""
     problems: list[DwarfGpuError] = []
     indexes = []
@@ -185,7 +228,7 @@ def read_frames(image: Image, target: Target, dialect: Dialect | str | None = No
                 bases=_bases(image, section),
             )
             indexes.append(FrameIndex(found, _header(image, section, problems) if found.is_eh else None))
-    frames = Frames(indexes, target, dialect)
+    frames = Frames(indexes, target)
     frames.unreadable += problems
     return frames
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.frames import OMIT, Cie, Fde, encoding_text, rule_json
-from dwarfgpu.render.layout import labelled, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.frames import Block, Entry, Frames, Instruction, Instructions, Row, Rule
+    from dwarfgpu.program.frame_lookup import FrameAt
+    from dwarfgpu.program.frames import (
+        Block,
+        Entry,
+        Frames,
+        Instruction,
+        Instructions,
+        ListedEntry,
+        Row,
+        Rule,
+    )
     from dwarfgpu.render.layout import Style
 
 NO_INFORMATION = "no unwind information"
-_INDENT = 4
 _LABEL = 12  # where the rules begin behind the registers
-_WIDTH = 80
 
 
 # --- Text -----------------------------------------------------------------------------------------------------------
@@ -29,25 +36,48 @@ def entry_text(
 ) -> list[str]:
     """An entry: its header, its instructions and its rows. ``name`` says what its code is called.
 
-    A row shows what changes; the first one, and the rules that a CIE begins with, are whole. What is broken in the
-    instructions stands where they end.
+    A row shows what changes; the first one, and the rules that a CIE begins with, are whole.
     """
+    return listed_text(frames.listed(entry), frames, style, name=name, rows=rows)
+
+
+def listed_text(
+    found: ListedEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
+) -> list[str]:
+    """The same for an entry that is listed already."""
+    entry = found.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):
         lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames, style)]
     elif isinstance(entry, Fde):
-        where = f"{entry.low:#x} to {entry.high:#x}"
-        lines = [style("kind", f"{head}  FDE {where}{f'  {shown(name)}' if name else ''}")]
-        lines += _fde_header(entry, frames, style)
+        lines = [_fde_head(entry, style, name), *_fde_header(entry, style)]
     else:
         return [style("kind", f"{head}  terminator")]
-    listed = frames.instructions(entry)
-    lines += instructions_text(listed, entry, frames, style)
-    if rows and isinstance(entry, Fde):
-        lines += _rows_text(entry, frames, style, listed.fault)
-    elif rows and isinstance(entry, Cie) and listed.instructions:
-        lines += _initial_text(entry, frames, style, listed.fault)
+    lines += instructions_text(found.instructions, entry, frames, style)
+    if rows:
+        before: Row | None = None
+        for row in found.rows:
+            lines += [f"  {style('name', 'rows')}"] if before is None else []
+            lines += row_text(row, frames, style, entry=entry, before=before)
+            before = row
+        if found.cfa is not None or found.registers:
+            rules = _rules(found.cfa, found.registers, entry, frames, style)
+            lines += [f"  {style('name', 'rules')}", *rules]
+    if found.error is not None:
+        first, *rest = wrapped(f"error: {found.error}", WIDTH - 2)
+        lines += [f"  {style('error', first)}", *(f"  {line}" for line in rest)]
     return lines
+
+
+def at_text(found: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
+    """What holds at one address."""
+    lines = [_fde_head(found.fde, style, name)]
+    return lines if found.row is None else lines + row_text(found.row, frames, style, entry=found.fde)
+
+
+def _fde_head(fde: Fde, style: Style, name: str) -> str:
+    head = f"{fde.section}+{fde.offset:#x}  FDE {fde.low:#x} to {fde.high:#x}"
+    return style("kind", f"{head}  {shown(name)}".rstrip())
 
 
 def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
@@ -71,7 +101,7 @@ def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
     return _labels(pairs, style)
 
 
-def _fde_header(fde: Fde, frames: Frames, style: Style) -> list[str]:
+def _fde_header(fde: Fde, style: Style) -> list[str]:
     pairs = [("CIE", f"{fde.cie.offset:#x}")]
     if fde.segment is not None:
         pairs.append(("segment", f"{fde.segment:#x}"))
@@ -92,7 +122,7 @@ def instructions_text(
     listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style
 ) -> list[str]:
     """A line for each instruction, and one below for its expression; instructions repeated are counted."""
-    lines = [f"  {style('name', 'instructions')}"] if listed.instructions or listed.fault else []
+    lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
     location = entry.low if isinstance(entry, Fde) else None
     nops = 0
     for instruction in listed.instructions:
@@ -109,11 +139,8 @@ def instructions_text(
         for operand, value in instruction.pairs():
             if operand.role == "expression":
                 lines += [
-                    f"{' ' * 14}{line}"
-                    for line in _filled(expression_text(value, entry, frames), _WIDTH - 14)
+                    f"{' ' * 14}{line}" for line in _filled(expression_text(value, entry, frames), WIDTH - 14)
                 ]
-    if listed.fault is not None:
-        lines += _problem(listed.fault, style)
     return lines
 
 
@@ -137,29 +164,6 @@ def _words(instruction: Instruction, location: int | None, frames: Frames) -> tu
         elif role != "expression":
             words.append(str(value))
     return " ".join(words), location
-
-
-def _rows_text(fde: Fde, frames: Frames, style: Style, fault: DwarfGpuError | None) -> list[str]:
-    lines = [f"  {style('name', 'rows')}"]
-    before: Row | None = None
-    try:
-        for row in frames.rows(fde):
-            lines += row_text(row, frames, style, entry=fde, before=before)
-            before = row
-    except DwarfGpuError as error:
-        if fault is None or str(error) != str(fault):
-            lines += _problem(error, style)
-    return lines if len(lines) > 1 else []
-
-
-def _initial_text(cie: Cie, frames: Frames, style: Style, fault: DwarfGpuError | None) -> list[str]:
-    try:
-        cfa, registers = frames.initial_rules(cie)
-    except DwarfGpuError as error:
-        return _problem(error, style) if fault is None or str(error) != str(fault) else []
-    if cfa is None and not registers:
-        return []
-    return [f"  {style('name', 'rules')}", *_rules(cfa, registers, cie, frames, style)]
 
 
 def row_text(
@@ -200,7 +204,7 @@ def _rules(
 
 
 def _rule(name: str, text: str, style: Style) -> list[str]:
-    first, *rest = _filled(text, _WIDTH - 6 - _LABEL)
+    first, *rest = _filled(text, WIDTH - 6 - _LABEL)
     gap = " " * max(1, _LABEL - len(name))
     return [f"      {style('name', name)}{gap}{first}", *(" " * (6 + _LABEL) + line for line in rest)]
 
@@ -263,49 +267,56 @@ def _filled(text: str, width: int) -> list[str]:
     return [line for long in lines for line in wrapped(long, width)]
 
 
-def _problem(error: DwarfGpuError, style: Style) -> list[str]:
-    first, *rest = wrapped(f"error: {error}", _WIDTH - _INDENT)
-    return [f"    {style('error', first)}", *(f"    {line}" for line in rest)]
-
-
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def entry_json(entry: Entry, frames: Frames) -> dict[str, Any]:
+def entry_json(entry: Entry, frames: Frames, *, name: str = "") -> dict[str, Any]:
     """An entry, as text has it, with every row whole."""
+    return listed_json(frames.listed(entry), frames, name=name)
+
+
+def listed_json(found: ListedEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """The same for an entry that is listed already."""
+    entry = found.entry
     document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
     if isinstance(entry, Cie):
         document = {"kind": "cie", **document, **_cie_json(entry, frames)}
+        document |= _rules_json(found.cfa, found.registers, frames, entry)
     elif isinstance(entry, Fde):
-        document = {
-            "kind": "fde",
-            **document,
-            "cie": entry.cie.offset,
-            "start": entry.low,
-            "stop": entry.high,
-        }
-        document |= {"segment": entry.segment, "lsda": _pointer_json(entry.lsda)}
+        document = {"kind": "fde", **document, **_fde_json(entry, name)}
+        document["rows"] = [row_json(row, frames, entry) for row in found.rows]
     else:
         return {"kind": "terminator", **document}
-    listed = frames.instructions(entry)
-    document["instructions"] = [_instruction_json(each, entry, frames) for each in listed.instructions]
-    error = listed.fault
-    if isinstance(entry, Fde):
-        rows: list[dict[str, Any]] = []
-        try:
-            rows.extend(row_json(row, frames, entry) for row in frames.rows(entry))
-        except DwarfGpuError as found:
-            error = error or found
-        document["rows"] = rows
-    else:
-        try:
-            cfa, registers = frames.initial_rules(entry)
-            document["rules"] = _rules_json(cfa, registers, frames, entry)
-        except DwarfGpuError as found:
-            error = error or found
-    if error is not None:
-        document["error"] = problem_json(error)
+    document["instructions"] = [_instruction_json(each, entry, frames) for each in found.instructions]
+    if found.error is not None:
+        document["error"] = problem_json(found.error)
     return document
+
+
+def at_json(found: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """What holds at one address."""
+    fde = found.fde
+    document = {
+        "address": found.address,
+        "section": fde.section,
+        "offset": fde.offset,
+        **_fde_json(fde, name),
+    }
+    document["row"] = None if found.row is None else row_json(found.row, frames, fde)
+    if found.error is not None:
+        document["error"] = problem_json(found.error)
+    return document
+
+
+def _fde_json(fde: Fde, name: str) -> dict[str, Any]:
+    return {
+        "cie": fde.cie.offset,
+        "start": fde.low,
+        "stop": fde.high,
+        "symbol": name.strip("<>") or None,
+        "segment": fde.segment,
+        "lsda": _pointer_json(fde.lsda),
+    }
 
 
 def _cie_json(cie: Cie, frames: Frames) -> dict[str, Any]:
