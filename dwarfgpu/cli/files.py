@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, read_input
+from dwarfgpu.cli.session import BAD_FILE, OK, exit_status, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 MAX_REPORTED = 20
 
 FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or -")
+ATTRIBUTES = argument(
+    "--attributes",
+    metavar="D",
+    help="how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)",
+)
 
 
 def _source(name: str) -> str | bytes:
@@ -25,18 +30,29 @@ def _source(name: str) -> str | bytes:
     return sys.stdin.buffer.read() if name == "-" else name
 
 
-def _open(name: str, attributes: str | None = None) -> CodeObject:
+def open_file(name: str, attributes: str | None = None) -> CodeObject:
+    """Open the file, or the image in one, that a command line names."""
     from dwarfgpu.program import codeobject
 
     return codeobject.opened(_source(name), attributes)
 
 
-def _report(session: Session, problems: Iterable[DwarfGpuError]) -> int:
-    """Show what was found broken beside the data; return the exit status for it."""
-    shown = list(problems)
-    statuses = [session.report(error) for error in shown[:MAX_REPORTED]]
-    if len(shown) > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: and {len(shown) - MAX_REPORTED} more, which --json has\n")
+def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
+    """Show what was found broken beside the data; return the exit status for it.
+
+    Of problems that differ in nothing but their place the first is shown, and how many there are.
+    """
+    groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
+    for error in problems:
+        key = (error.error_class, error.kind, error.message, error.where.section)
+        groups.setdefault(key, []).append(error)
+    statuses = [exit_status(first) for first, *_ in groups.values()]
+    for first, *others in list(groups.values())[:MAX_REPORTED]:
+        session.report(first)
+        if others:
+            session.err.write(f"dwarfgpu: error: and {len(others)} more of these\n")
+    if len(groups) > MAX_REPORTED:
+        session.err.write(f"dwarfgpu: error: and {len(groups) - MAX_REPORTED} more, which --json has\n")
     return max(statuses, default=OK)
 
 
@@ -56,14 +72,14 @@ def _ls(session: Session, options: Any) -> int:
     else:
         for line in render.contents_text(found, session.style):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 # --- info ---------------------------------------------------------------------------------------------------------
 
 
 def _info(session: Session, options: Any) -> int:
-    file = _open(options.file, options.attributes)
+    file = open_file(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
     from dwarfgpu.program import filesummary
@@ -75,7 +91,7 @@ def _info(session: Session, options: Any) -> int:
     else:
         for line in render.summary_text(found, session.style, units=options.units):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
@@ -109,7 +125,7 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
                 session.print(line)
         for line in render.named_text(names, session.style):
             session.print(line)
-    return _report(session, (*errors, *file.problems))
+    return report_problems(session, (*errors, *file.problems))
 
 
 # --- kernels ------------------------------------------------------------------------------------------------------
@@ -119,7 +135,7 @@ def _kernels(session: Session, options: Any) -> int:
     from dwarfgpu.program import codeobject
     from dwarfgpu.render import kernels as render
 
-    file = _open(options.file)
+    file = open_file(options.file)
     codeobject.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
     if session.as_lines:
@@ -144,7 +160,7 @@ def _kernels(session: Session, options: Any) -> int:
                 session.print(line)
         if not found:
             session.print("no kernels")
-    return _report(session, file.problems)
+    return report_problems(session, file.problems)
 
 
 # --- lists --------------------------------------------------------------------------------------------------------
@@ -192,11 +208,7 @@ COMMANDS = {
                 "--name", metavar="NAME", action="append", help="a name, as f, ns::f or _Z1fv; repeatable"
             ),
             argument("--units", action="store_true", help="also list the units"),
-            argument(
-                "--attributes",
-                metavar="D",
-                help="how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)",
-            ),
+            ATTRIBUTES,
         ),
         _info,
         ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),

@@ -46,6 +46,7 @@ MODULES = {
     "ls": "files",
     "info": "files",
     "kernels": "files",
+    "dump": "dump",
     "lists": "files",
     "cfi": "frames",
 }
@@ -60,6 +61,7 @@ SUMMARIES = {
     "ls": "list the code objects in a file",
     "info": "show what a file is, what is at an address, or what a name means",
     "kernels": "show the kernels of a code object",
+    "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
 }

@@ -69,9 +69,17 @@ def lines(expression: Expression, target: Target | None = None) -> list[Line]:
     return listed
 
 
-def text(expression: Expression) -> str:
-    """The program in one line, which the assembler reads back: branches go to labels."""
-    return _program(expression, 0)
+def text(expression: Expression, target: Target | None = None) -> str:
+    """The program in one line, which the assembler reads back: branches go to labels.
+
+    With ``target``, registers have their names, as the assembler reads them for that target.
+    """
+    return "; ".join(statements(expression, target))
+
+
+def statements(expression: Expression, target: Target | None = None) -> list[str]:
+    """The program as `text` joins it: an operation, or what was not decoded, in each."""
+    return _statements(expression, 0, target)
 
 
 def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
@@ -89,22 +97,22 @@ def registers_of(instruction: Instruction) -> list[int]:
 # --- Programs ------------------------------------------------------------------------------------------------------
 
 
-def _program(expression: Expression, depth: int) -> str:
+def _statements(expression: Expression, depth: int, target: Target | None) -> list[str]:
     labels = _labels(expression)
-    statements = []
+    found = []
     for instruction in expression.instructions:
-        words = [instruction.name, *_shown_operands(instruction, expression, depth, labels)]
+        words = [instruction.name, *_shown_operands(instruction, expression, depth, labels, target)]
         label = labels.get(instruction.offset)
-        statements.append(" ".join(words if label is None else [f"{label}:", *words]))
+        found.append(" ".join(words if label is None else [f"{label}:", *words]))
     if expression.fault is not None:
-        statements.append(_undecoded(_tail(expression)))
+        found.append(_undecoded(_tail(expression)))
     label = labels.get(expression.end)
     if label is not None:
         if expression.fault is None:
-            statements.append(f"{label}:")
+            found.append(f"{label}:")
         else:
-            statements[-1] = f"{label}: {statements[-1]}"
-    return "; ".join(statements)
+            found[-1] = f"{label}: {found[-1]}"
+    return found
 
 
 def _labels(expression: Expression) -> dict[int, str]:
@@ -128,34 +136,65 @@ def _undecoded(tail: bytes) -> str:
 
 
 def _shown_operands(
-    instruction: Instruction, expression: Expression, depth: int, labels: dict[int, str] | None = None
+    instruction: Instruction,
+    expression: Expression,
+    depth: int,
+    labels: dict[int, str] | None = None,
+    target: Target | None = None,
 ) -> Iterator[str]:
-    """The operands as words that the assembler reads."""
+    """The operands as words that the assembler reads; what is added to a register stands behind its name."""
+    register = _register_name(implied_register(instruction.operation), target)
     for operand, value in operands_of(instruction):
-        kind = operand.kind
-        if kind in operands.BLOCKS:
-            yield _nested(value, expression, depth + 1) if kind == "expression" else _block(value)
-        elif kind == "encoded":
-            yield f"{value[0]:#x} {value[1]:#x}"
-        elif kind == "branch":
-            label = labels.get(instruction.end + value) if labels is not None else None
-            yield f"{value:+d}" if label is None else f"@{label}"
-        elif operand.name in ("DR", "A"):  # offsets and addresses
-            yield f"{value:#x}"
-        else:
-            yield str(value) if abs(value) < _SHORT else f"{value:#x}"
+        if register is not None and operand.kind == "sleb":
+            yield f"{register}{value:+d}"
+            register = None
+            continue
+        if register is not None:
+            yield register
+        register = _register_name(value, target) if operand.name == "R" else None
+        if register is None:
+            yield _shown_operand(operand, value, instruction, expression, depth, labels, target)
+    if register is not None:
+        yield register
+
+
+def _shown_operand(
+    operand: Operand,
+    value: Any,
+    instruction: Instruction,
+    expression: Expression,
+    depth: int,
+    labels: dict[int, str] | None,
+    target: Target | None,
+) -> str:
+    kind = operand.kind
+    if kind in operands.BLOCKS:
+        return _nested(value, expression, depth + 1, target) if kind == "expression" else _block(value)
+    if kind == "encoded":
+        return f"{value[0]:#x} {value[1]:#x}"
+    if kind == "branch":
+        label = labels.get(instruction.end + value) if labels is not None else None
+        return f"{value:+d}" if label is None else f"@{label}"
+    if operand.name in ("DR", "A"):  # offsets and addresses
+        return f"{value:#x}"
+    return str(value) if abs(value) < _SHORT else f"{value:#x}"
+
+
+def _register_name(number: int | None, target: Target | None) -> str | None:
+    register = None if number is None or target is None else target.register(number)
+    return None if register is None else register.name
 
 
 def _block(data: bytes) -> str:
     return data.hex() or "0x"
 
 
-def _nested(data: bytes, outer: Expression, depth: int) -> str:
+def _nested(data: bytes, outer: Expression, depth: int, target: Target | None) -> str:
     """An expression in an expression: in parentheses, if that says exactly which bytes it is."""
     if depth <= MAX_DEPTH:
         inner = decode(data, outer.dialect, outer.form)
         if inner.fault is None and b"".join(_encoded(inner)) == data:
-            return f"({_program(inner, depth)})"
+            return f"({'; '.join(_statements(inner, depth, target))})"
     return _block(data)
 
 

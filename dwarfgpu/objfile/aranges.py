@@ -24,6 +24,8 @@ SECTION = ".debug_aranges"
 class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 
+    offset: int
+    """Where the set stands in the section."""
     unit: int
     """The offset of the unit's header in ``.debug_info``."""
     pairs: bytes
@@ -78,4 +80,4 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
         )
     order = "<" if byte_order == "little" else ">"
     stop = first + (end - first) // tuple_size * tuple_size
-    return AddressSet(unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")
+    return AddressSet(start, unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")

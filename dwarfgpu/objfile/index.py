@@ -139,6 +139,17 @@ class Index:
                     yield from self._indexed(unit, needle)
             yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
 
+    def units_with(self, name: bytes) -> Iterator[Unit]:
+        """The units that may have an entry of any kind with a name; what has it not is not among them."""
+        needles: dict[int, Needle] = {}
+        for group in self._search_groups():
+            needle = needles.setdefault(id(group.source), Needle(group.source, name))
+            try:
+                yield from (unit for unit, _ in group.candidates(needle, group.units))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                yield from group.units
+
     def _search_groups(self) -> list[NameSearch]:
         """The units by the section they are in."""
         if self._groups is None:

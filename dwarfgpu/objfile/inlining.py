@@ -17,7 +17,7 @@ _LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM = 0x0B, 0x1D, 0x2E
 _MODULE, _NAMESPACE, _WITH, _CATCH, _TRY = 0x1E, 0x39, 0x22, 0x25, 0x32
 _CLASS, _STRUCTURE, _UNION = 0x02, 0x13, 0x17
 
-_SCOPES = frozenset((_LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM, _WITH, _CATCH, _TRY))
+SCOPES = frozenset((_LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM, _WITH, _CATCH, _TRY))
 """Entries that own addresses."""
 _GROUPS = frozenset((_MODULE, _NAMESPACE, _LEXICAL_BLOCK))
 """Entries that may own scopes without having ranges of their own."""
@@ -87,7 +87,7 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
     while waiting:
         for die in waiting[-1]:
             tag = die.tag
-            ranges = die.ranges() if tag in _SCOPES else ()
+            ranges = die.ranges() if tag in SCOPES else ()
             if covers(ranges, address):
                 found.append(die)
                 waiting = [iter(die.children())]  # nothing beside it is asked for any more

@@ -119,9 +119,11 @@ def raw_location_list(
     return list(reading), cursor.position, reading.error
 
 
-def kind_name(kind: int) -> str:
-    """The name of an entry kind as the standard writes it."""
-    return f"DW_LLE_{NAMES[kind]}"
+def kind_name(kind: int, section: str = ".debug_loclists") -> str:
+    """The name of an entry kind as the standard writes it, or GNU; ``.debug_loc`` has no kinds, and so no names."""
+    if section.startswith(".debug_loclists"):
+        return f"DW_LLE_{NAMES[kind]}"
+    return f"DW_LLE_GNU_{_GNU_NAMES[kind]}_entry" if section.endswith(".dwo") else ""
 
 
 def _decoder(section: str) -> Callable[[Cursor, int], Iterator[RawEntry]]:
@@ -159,6 +161,7 @@ def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
             yield RawEntry(offset, kind, operands)
 
 
+_GNU_NAMES = ("end_of_list", "base_address_selection", "start_end", "start_length", "offset_pair")
 _GNU_KINDS = (END_OF_LIST, BASE_ADDRESSX, STARTX_ENDX, STARTX_LENGTH, OFFSET_PAIR)
 
 

@@ -78,9 +78,9 @@ def raw_range_list(
     return list(reading), cursor.position, reading.error
 
 
-def kind_name(kind: int) -> str:
-    """The name of an entry kind as the standard writes it."""
-    return f"DW_RLE_{NAMES[kind]}"
+def kind_name(kind: int, section: str = ".debug_rnglists") -> str:
+    """The name of an entry kind as the standard writes it; ``.debug_ranges`` has no kinds, and so no names."""
+    return f"DW_RLE_{NAMES[kind]}" if section.startswith(".debug_rnglists") else ""
 
 
 def _reading(cursor: Cursor, section: str, context: ListContext) -> Reading:

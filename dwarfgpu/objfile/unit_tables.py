@@ -134,8 +134,7 @@ class UnitTables:
             return self.unit.skeleton.tables.addresses
         if found is None:
             if self.unit.suffix:
-                message = "a split unit has the addresses of its skeleton, which is not known"
-                raise self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
+                raise self._no_skeleton("addresses")
             raise self.unit.error(
                 MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
             )
@@ -157,14 +156,24 @@ class UnitTables:
             little=self.unit.format.byte_order == "little",
         )
 
+    def _no_skeleton(self, what: str) -> DwarfGpuError:
+        message = f"a split unit has the {what} of its skeleton, which is not known"
+        return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
+
     # --- Lists ----------------------------------------------------------------------------------------------------
 
     def list_data(self, section: str) -> bytes:
-        """The content of a section of lists. That of range lists before version 5 is in the program's file."""
+        """The content of a section of lists."""
+        return self.list_source(section).data(section)
+
+    def list_source(self, section: str) -> Source:
+        """The file with a section of lists. That of range lists before version 5 is the program's."""
         unit = self.unit
-        if unit.skeleton is not None and not section.endswith(".dwo"):
+        if unit.suffix and not section.endswith(".dwo"):
+            if unit.skeleton is None:
+                raise self._no_skeleton("ranges")
             unit = unit.skeleton
-        return unit.source.data(section)
+        return unit.source
 
     def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
         """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""

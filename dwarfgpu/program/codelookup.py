@@ -336,10 +336,10 @@ def _declared(file: CodeObject, die: Die) -> SourceLine | None:
 
 def _source(table: LineTable, unit: Unit, file: int, line: int, column: int) -> SourceLine:
     path = table.path(file, unit.directory or "")
-    return SourceLine(path if path is None else _tidy(path), line, column)
+    return SourceLine(path if path is None else tidy(path), line, column)
 
 
-def _tidy(path: str) -> str:
+def tidy(path: str) -> str:
     """A path without the directories called ``.`` that compilers put in."""
     return "/".join(part for part in path.split("/") if part != ".")
 

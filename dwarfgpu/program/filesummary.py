@@ -171,7 +171,7 @@ def _counts(values: Iterable[_Key]) -> dict[_Key, int]:
 
 def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitInfo:
     """A unit; for a skeleton with what the unit says that it stands for."""
-    kind = _kind(unit)
+    kind = kind_of_unit(unit)
     name = producer = augmentation = split_name = error = dialect = reason = None
     try:
         if unit.is_skeleton:
@@ -201,7 +201,8 @@ def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitInfo:
     )
 
 
-def _kind(unit: Unit) -> str:
+def kind_of_unit(unit: Unit) -> str:
+    """``compile``, ``type``, ``partial``, ``split`` or ``split type``, as the header says."""
     header = unit.header
     if unit.is_split:
         return "split type" if header.is_type_unit else "split"

@@ -1,0 +1,323 @@
+"""The entries of a file as a dump shows them: unit by unit, all of them or those that were asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.constants import TAG
+from dwarfgpu.objfile.inlining import SCOPES, covers
+from dwarfgpu.objfile.scopes import in_scopes, scopes_of, split_name
+from dwarfgpu.program.codeobject import NotFound
+from dwarfgpu.program.dump.code import CodeReader
+from dwarfgpu.program.dump.values import ShownAttribute, UnitValues
+from dwarfgpu.program.filesummary import kind_of_unit
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias, TypeVar
+
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.program.codeobject import CodeObject
+
+    T = TypeVar("T")
+
+MAX_DEPTH = 1 << 30
+"""Deeper than any entry."""
+
+
+@record
+class ShownUnit:
+    """The header of a unit, and how what is in it has been read."""
+
+    file: str
+    section: str
+    offset: int
+    size: int
+    version: int
+    kind: str
+    offset_size: int
+    address_size: int
+    abbreviations: int
+    name: str | None
+    signature: int | None
+    dwo_id: int | None
+    attributes: str
+    """The dialect of its attributes."""
+    reason: str
+    """Why that one."""
+    augmentation: str | None
+    expressions: str
+    """The dialect of its expressions."""
+    target: str
+    """Whose registers and address spaces have names."""
+
+
+@record
+class ShownEntry:
+    """One entry."""
+
+    section: str
+    offset: int
+    parent: int | None
+    """The offset of the entry that owns it, both in the section."""
+    depth: int
+    """How far below the first entry shown of its unit."""
+    tag: str
+    attributes: tuple[ShownAttribute, ...]
+
+
+Item: TypeAlias = "ShownUnit | ShownEntry"
+
+
+@record
+class Selection:
+    """Which entries are shown, each with what is below it. What is not given selects all."""
+
+    names: tuple[str, ...] = ()
+    """Names as in the source, with or without scopes, or linkage names."""
+    tags: frozenset[int] = frozenset()
+    entries: tuple[str, ...] = ()
+    """Offsets: ``0x2a`` in .debug_info, or ``SECTION+0x2a``."""
+    pc: int | None = None
+    """Only functions and blocks with code there."""
+    depth: int | None = None
+    """How many levels below an entry are shown."""
+    sections: tuple[str, ...] = ()
+
+    @property
+    def is_filter(self) -> bool:
+        return bool(self.names or self.tags)
+
+
+def tag_number(text: str) -> int:
+    """The number of a tag: ``DW_TAG_variable`` or ``variable``."""
+    name = text if text.startswith("DW_TAG_") else f"DW_TAG_{text}"
+    for number, known in TAG.items():
+        if known == name:
+            return number
+    from difflib import get_close_matches
+
+    short = text.removeprefix("DW_TAG_")
+    close = get_close_matches(short, [known.removeprefix("DW_TAG_") for known in TAG.values()], n=3)
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else "a tag is called DW_TAG_subprogram, or subprogram"
+    )
+    raise UsageError(f"there is no tag {text!r}", hint=hint)
+
+
+class EntryDump:
+    """The entries of one file. What cannot be read is among the problems of the file, and hides nothing else."""
+
+    def __init__(self, file: CodeObject, selection: Selection, dialect: str | None = None) -> None:
+        self.file = file
+        self.selection = selection
+        self.code = CodeReader(file, dialect)
+        self.shown = 0
+        """How many entries have been shown."""
+
+    def __iter__(self) -> Iterator[Item]:
+        if not self.file.has_dwarf:
+            message = f"{self.file.name} has no debugging information entries: it has no .debug_info"
+            raise NotFound("no_dwarf", message, hint="`dwarfgpu info` says what it has")
+        current: Unit | None = None
+        for root in self._roots():
+            try:
+                for entry in self._entries(root):
+                    if root.unit is not current:
+                        current = root.unit
+                        yield self._head(current)
+                    self.shown += 1
+                    yield entry
+            except DwarfGpuError as error:
+                root.unit.dwarf.note(error)
+        if not self.shown:
+            self._check_something_was_meant()
+
+    # --- Where to begin -------------------------------------------------------------------------------------------
+
+    def _roots(self) -> Iterator[Die]:
+        """The entries to begin with."""
+        wanted = self.selection
+        if wanted.entries:
+            yield from map(self._entry_at, wanted.entries)
+        elif wanted.pc is not None:
+            yield from self.file.dwarf.index.functions_at(wanted.pc)[-1:]
+        else:
+            for unit in self._units():
+                try:
+                    yield unit.root
+                except DwarfGpuError as error:
+                    unit.dwarf.note(error)
+
+    def _units(self) -> Iterator[Unit]:
+        """The units that may have what is asked for."""
+        wanted = self.selection
+        if wanted.names:
+            found: dict[Unit, None] = {}
+            for name in wanted.names:
+                last = split_name(name)[-1]
+                found.update(dict.fromkeys(self.file.dwarf.index.units_with(last.encode())))
+            yield from (unit for unit in found if not wanted.sections or unit.section in wanted.sections)
+        else:
+            yield from self.units()
+
+    def units(self) -> Iterator[Unit]:
+        """All units of the selected sections: behind a skeleton the unit that it stands for, if that is there."""
+        dwarf, sections = self.file.dwarf, self.selection.sections
+        seen: set[Unit] = set()
+        for unit in dwarf.units:
+            both = [unit]
+            try:
+                if unit.is_skeleton:
+                    both.append(dwarf.split_unit(unit))
+            except DwarfGpuError as error:
+                dwarf.note(error)
+            seen.update(both)
+            yield from (each for each in both if not sections or each.section in sections)
+        for unit in dwarf.compile_units():
+            if unit not in seen and (not sections or unit.section in sections):
+                yield unit
+
+    def _entry_at(self, text: str) -> Die:
+        """The entry at ``0x2a`` or ``.debug_types+0x2a``."""
+        section, plus, number = text.rpartition("+")
+        try:
+            offset = int(number, 0)
+        except ValueError:
+            message = f"{text!r} is no place of an entry"
+            raise UsageError(message, hint="it is an offset such as 0x2a, or .debug_types+0x2a") from None
+        units = list(self.units())
+        if not plus:
+            section = ".debug_info" if any(unit.section == ".debug_info" for unit in units) else ""
+        for unit in units:
+            if unit.section == section or (not section and unit.section.startswith(".debug_info")):
+                inner = offset - unit.offset
+                if 0 <= inner < unit.header.end - unit.offset:
+                    return self._entry_in(unit, inner)
+        message = f"{self.file.name} has no unit at {section or '.debug_info'}+{offset:#x}"
+        raise NotFound("no_entry", message, hint="`dwarfgpu info --units` lists the units")
+
+    def _entry_in(self, unit: Unit, offset: int) -> Die:
+        if unit.tree.contains(offset):
+            return unit.die_at(offset)
+        place = f"{unit.section}+{unit.offset + offset:#x}"
+        around = unit.tree.entry_around(offset)
+        hint = None if around is None else f"the one that holds it begins at {unit.offset + around:#x}"
+        raise NotFound("no_entry", f"{self.file.name}: no entry begins at {place}", hint=hint)
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def _entries(self, root: Die) -> Iterator[ShownEntry]:
+        """What is shown of an entry and all below it."""
+        wanted, unit = self.selection, root.unit
+        values = UnitValues(self.file, unit, self.code, wanted.pc)
+        limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
+        owners: list[int] = []
+        tops = (
+            [] if wanted.is_filter else [0]
+        )  # the depths of those above it that are shown with what is below
+        pruned: int | None = None  # the depth of a block that is left out, with all below it
+        for die, depth in root.walk():
+            del owners[depth:]
+            owners.append(die.section_offset)
+            if pruned is not None and depth > pruned:
+                continue
+            pruned = depth if self._is_elsewhere(die) else None
+            if pruned is not None:
+                continue
+            while wanted.is_filter and tops and depth <= tops[-1]:
+                tops.pop()
+            top = next((each for each in tops if depth - each <= limit), None)
+            if top is None:
+                if not (wanted.is_filter and self._matches(die)):
+                    continue
+                top = depth
+                tops.append(depth)
+            yield ShownEntry(
+                unit.section,
+                die.section_offset,
+                owners[-2] if depth else self._owner(die),
+                depth - top,
+                die.tag_name,
+                tuple(map(values.shown, die.attributes)),
+            )
+
+    def _is_elsewhere(self, die: Die) -> bool:
+        """Whether it is a function or block whose code is not at the address asked for."""
+        pc = self.selection.pc
+        if pc is None or die.tag not in SCOPES:
+            return False
+        ranges = die.ranges()
+        return bool(ranges) and not covers(ranges, pc)
+
+    def _matches(self, die: Die) -> bool:
+        wanted = self.selection
+        if wanted.tags and die.tag not in wanted.tags:
+            return False
+        return not wanted.names or any(_is_called(die, name) for name in wanted.names)
+
+    def _owner(self, die: Die) -> int | None:
+        """The offset of the entry that owns the first one shown."""
+        if die.offset == die.unit.first:
+            return None
+        owner = die.parent()
+        return None if owner is None else owner.section_offset
+
+    def _head(self, unit: Unit) -> ShownUnit:
+        header = unit.header
+        return ShownUnit(
+            unit.dwarf.name,
+            unit.section,
+            unit.offset,
+            header.end - unit.offset,
+            unit.version,
+            "skeleton" if unit.is_skeleton else kind_of_unit(unit),
+            unit.offset_size,
+            unit.address_size,
+            header.abbreviations,
+            self._said(unit, lambda: unit.name),
+            header.signature,
+            self._said(unit, lambda: unit.dwo_id),
+            unit.dialect.name,
+            unit.dialect_reason,
+            self._said(unit, lambda: unit.augmentation),
+            self.code.dialect.name,
+            self.code.target.name,
+        )
+
+    def _said(self, unit: Unit, read: Callable[[], T]) -> T | None:
+        """What a unit says of itself, if that can be read."""
+        try:
+            return read()
+        except DwarfGpuError as error:
+            unit.dwarf.note(error)
+            return None
+
+    def _check_something_was_meant(self) -> None:
+        """Say so when a question has no answer; a file whose entries are broken has said why already."""
+        wanted, name = self.selection, self.file.name
+        if wanted.pc is not None:
+            message = f"{name}: no function has code at {wanted.pc:#x}"
+            raise NotFound("no_address", message, hint="`dwarfgpu info --pc` says what is there")
+        if wanted.is_filter:
+            asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
+            asked += [f"is a {' or '.join(TAG[tag] for tag in sorted(wanted.tags))}"] if wanted.tags else []
+            raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}")
+
+
+_NAMED = (at.NAME, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME, at.ABSTRACT_ORIGIN, at.SPECIFICATION)
+
+
+def _is_called(die: Die, name: str) -> bool:
+    """Whether a name means an entry: its linkage name, or its name below the scopes that the name has."""
+    known = die.abbreviation.attributes
+    if not any(number in known for number in _NAMED):
+        return False
+    *scopes, last = split_name(name)
+    if die.name == last:
+        return not scopes or in_scopes(tuple(scopes), scopes_of(die))
+    return die.linkage_name == name

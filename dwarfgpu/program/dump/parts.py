@@ -1,0 +1,36 @@
+"""What a section holds, in one form for all of them: parts, each with facts about it and with tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Kind: TypeAlias = Literal["number", "rare", "address", "text", "bytes", "code", "source"]
+"""How a cell is shown: an address in hexadecimal, a source by its number of lines; a rare number is mostly 0."""
+Columns: TypeAlias = "tuple[tuple[str, Kind], ...]"
+"""The name and the kind of each column."""
+
+
+@record
+class Table:
+    """Rows with the same columns. A cell may be None."""
+
+    name: str
+    columns: Columns
+    rows: Iterable[tuple[Any, ...]]
+    """Made while they are shown: there may be very many."""
+
+
+@record
+class Part:
+    """One table, list or header of a section."""
+
+    section: str
+    offset: int
+    title: str
+    facts: dict[str, Any]
+    tables: tuple[Table, ...] = ()
