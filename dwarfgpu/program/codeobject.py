@@ -277,9 +277,9 @@ class CodeObject:
     def frames(self) -> Frames:
         """The call frame information."""
         if self._frames is None:
-            from dwarfgpu.program.frames import read_frames
+            from dwarfgpu.program.frames import Frames
 
-            self._frames = read_frames(self.image, self.target.target)
+            self._frames = Frames(self)
         return self._frames
 
     @property

@@ -19,15 +19,19 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode as decode_expression
 from dwarfgpu.objfile.frame_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.frame_index import FrameHeader
     from dwarfgpu.objfile.image import Image
     from dwarfgpu.objfile.sections import Section
+    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.dump.code import Code
     from dwarfgpu.targets.target import Target
 
 Entry: TypeAlias = "Cie | Fde | Terminator"
@@ -48,7 +52,6 @@ __all__ = [
     "Terminator",
     "encoding_text",
     "known_target",
-    "read_frames",
     "rule_json",
 ]
 
@@ -75,17 +78,23 @@ class Frames:
     Expressions are decoded in the dialect of the target, unless `use_dialect` chooses another.
     """
 
-    def __init__(self, indexes: list[FrameIndex], target: Target) -> None:
-        self.indexes = tuple(indexes)
+    def __init__(self, file: CodeObject) -> None:
+        self.unreadable: list[DwarfGpuError] = []
+        self.indexes = tuple(_read_sections(file.image, self.unreadable))
         """The sections in the order in which they are asked: ``.debug_frame``, which is not there for exceptions alone,
         before ``.eh_frame``."""
-        self.target = target
-        self.dialect = dialects.get(target.default_dialect)
-        self.unreadable: list[DwarfGpuError] = []
+        self.target = file.target.target
+        self._file = file
+        self._code = CodeReader(file)
 
     def use_dialect(self, name: str) -> None:
         """Choose the dialect of expressions."""
-        self.dialect = dialects.get(name)
+        self._code = CodeReader(self._file, name)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of expressions."""
+        return self._code.dialect
 
     @property
     def sections(self) -> tuple[FrameSection, ...]:
@@ -166,20 +175,23 @@ class Frames:
         state = cfi_rows.initial_state(cie, known_target(self.target))
         return state.cfa, state.snapshot()
 
-    def expression(self, block: Block, entry: Cie | Fde | None = None) -> Expression:
-        """The expression in a rule or an operand. What the entry says of its encoding goes before the target."""
-        if entry is not None and entry.format is not None:
-            form = entry.format.form
-        else:
-            form = Format(self.target.address_size, 4, self.target.byte_order)
+    def expression(self, block: Block, entry: Cie | Fde) -> Expression:
+        """The expression in a rule or an operand, ready to be evaluated."""
         return decode_expression(
             block.data,
             self.dialect,
-            form,
+            self._form(entry),
             section=block.section,
             offset=block.offset,
             known_in=dialects.known_in,
         )
+
+    def code(self, block: Block, entry: Cie | Fde) -> Code:
+        """The same as it is shown."""
+        return self._code.read(block.data, self._form(entry), block.section or entry.section, block.offset)
+
+    def _form(self, entry: Cie | Fde) -> Format:
+        return Format(self.target.address_size) if entry.format is None else entry.format.form
 
     # --- Names ----------------------------------------------------------------------------------------------------
 
@@ -209,10 +221,8 @@ def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     return found
 
 
-def read_frames(image: Image, target: Target) -> Frames:
-    """The call frame information of an image. What cannot be read of it is among the problems."""
-    problems: list[DwarfGpuError] = []
-    indexes = []
+def _read_sections(image: Image, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
+    """The sections of an image, as far as they can be read."""
     for name in (DEBUG_FRAME, EH_FRAME):
         for section in image.sections_named(name):
             data, error = section.partial()
@@ -227,10 +237,7 @@ def read_frames(image: Image, target: Target) -> Frames:
                 address_size=image.address_size,
                 bases=_bases(image, section),
             )
-            indexes.append(FrameIndex(found, _header(image, section, problems) if found.is_eh else None))
-    frames = Frames(indexes, target)
-    frames.unreadable += problems
-    return frames
+            yield FrameIndex(found, _header(image, section, problems) if found.is_eh else None)
 
 
 def _bases(image: Image, section: Section) -> Bases:

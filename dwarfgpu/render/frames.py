@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.expr import listing
 from dwarfgpu.program.frames import OMIT, Cie, Fde, encoding_text, rule_json
+from dwarfgpu.render.entries import code_json, code_text
 from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def row_text(
     frames: Frames,
     style: Style = plain_style,
     *,
-    entry: Cie | Fde | None = None,
+    entry: Cie | Fde,
     before: Row | None = None,
 ) -> list[str]:
     """A row: the whole of it, or what is not as in the row before."""
@@ -191,21 +191,21 @@ def row_text(
 
 
 def _rules(
-    cfa: Any, registers: Any, entry: Cie | Fde | None, frames: Frames, style: Style, *, with_cfa: bool = True
+    cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, style: Style, *, with_cfa: bool = True
 ) -> list[str]:
     lines = []
     if with_cfa:
-        lines += _rule("CFA", _cfa_words(cfa, entry, frames), style)
+        lines += _rule("CFA", _cfa_lines(cfa, entry, frames), style)
     for numbers, rule in _grouped(registers):
         first, last = frames.register_name(numbers[0]), frames.register_name(numbers[-1])
         name = first if len(numbers) == 1 else f"{first} to {last}"
-        lines += _rule(name, _rule_words(rule, entry, frames), style)
+        lines += _rule(name, _rule_lines(rule, entry, frames), style)
     return lines
 
 
-def _rule(name: str, text: str, style: Style) -> list[str]:
-    first, *rest = _filled(text, WIDTH - 6 - _LABEL)
+def _rule(name: str, lines: list[str], style: Style) -> list[str]:
     gap = " " * max(1, _LABEL - len(name))
+    first, *rest = lines
     return [f"      {style('name', name)}{gap}{first}", *(" " * (6 + _LABEL) + line for line in rest)]
 
 
@@ -225,46 +225,30 @@ def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
         yield group, rule
 
 
-def _cfa_words(cfa: Any, entry: Cie | Fde | None, frames: Frames) -> str:
+def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     if cfa is None:
-        return "not defined"
+        return ["not defined"]
     if cfa.word == "expression":
-        return expression_text(cfa.block, entry, frames)
+        return code_text(frames.code(cfa.block, entry), WIDTH - 6 - _LABEL)
     place = frames.register_name(cfa.register) + (f"{cfa.offset:+d}" if cfa.offset else "")
     default = frames.target.default_space.number
-    return place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"
+    return [place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"]
 
 
-def _rule_words(rule: Any, entry: Cie | Fde | None, frames: Frames) -> str:
+def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     """``at`` says where the register is saved, ``is`` what its value is."""
     if rule is None:
-        return "no rule"
+        return ["no rule"]
     word = rule.word
     if word in ("offset", "val_offset"):
         place = f"CFA{rule.offset:+d}" if rule.offset else "CFA"
-        return f"at {place}" if word == "offset" else f"is {place}"
+        return [f"at {place}" if word == "offset" else f"is {place}"]
     if word == "register":
-        return f"in {frames.register_name(rule.register)}"
+        return [f"in {frames.register_name(rule.register)}"]
     if word in ("expression", "val_expression"):
-        text = expression_text(rule.block, entry, frames)
-        return f"at {text}" if word == "expression" else f"is {text}"
-    return str(word).replace("_", " ")
-
-
-def expression_text(block: Block, entry: Cie | Fde | None, frames: Frames) -> str:
-    """The operations of an expression in one line, with the names of registers."""
-    lines = listing.lines(frames.expression(block, entry), frames.target)
-    return "; ".join(f"{line.text} ({line.note})" if line.note else line.text for line in lines) or "(empty)"
-
-
-def _filled(text: str, width: int) -> list[str]:
-    """A text in lines that break between the operations of an expression."""
-    lines = [""]
-    for part in shown(text).replace("; ", ";\n").split("\n"):
-        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {part}".lstrip()
-    return [line for long in lines for line in wrapped(long, width)]
+        first, *rest = code_text(frames.code(rule.block, entry), WIDTH - 9 - _LABEL)
+        return [f"{'at' if word == 'expression' else 'is'} {first}", *(f"   {line}" for line in rest)]
+    return [str(word).replace("_", " ")]
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
@@ -352,7 +336,7 @@ def _instruction_json(instruction: Instruction, entry: Cie | Fde, frames: Frames
     for operand, value in instruction.pairs():
         found: dict[str, Any] = {"kind": operand.role}
         if operand.role == "expression":
-            found |= {"expr": value.data.hex(), "operations": expression_text(value, entry, frames)}
+            found |= _code_json(value, entry, frames)
         else:
             found["value"] = value
         if operand.role == "register":
@@ -363,13 +347,13 @@ def _instruction_json(instruction: Instruction, entry: Cie | Fde, frames: Frames
     return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
 
 
-def row_json(row: Row, frames: Frames, entry: Cie | Fde | None = None) -> dict[str, Any]:
+def row_json(row: Row, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
     """A row in the form of the case format, with names."""
     rules = _rules_json(row.cfa, row.registers, frames, entry)
     return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}
 
 
-def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde | None) -> dict[str, Any]:
+def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
     named = {
         str(number): {
             "name": frames.register_name(number),
@@ -380,12 +364,18 @@ def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde | Non
     return {"cfa": None if cfa is None else _rule_json(cfa, frames, entry), "registers": named}
 
 
-def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde | None) -> dict[str, Any]:
+def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
     found = rule_json(rule)
     if "register" in found:
         found["register_name"] = frames.register_name(found["register"])
     if "space" in found:
         found["space_name"] = frames.space_name(found["space"])
     if "expr" in found:
-        found["operations"] = expression_text(rule.block, entry, frames)
+        found |= _code_json(rule.block, entry, frames)
     return found
+
+
+def _code_json(block: Block, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    """An expression: its bytes as the case format has them, and what they say."""
+    document = code_json(frames.code(block, entry))
+    return {"expr": document.pop("bytes"), **document}
