@@ -138,9 +138,7 @@ def instructions_text(
         lines.append(f"    {instruction.offset:#06x}  {style('name', instruction.name)} {words}".rstrip())
         for operand, value in instruction.pairs():
             if operand.role == "expression":
-                lines += [
-                    f"{' ' * 14}{line}" for line in _filled(expression_text(value, entry, frames), WIDTH - 14)
-                ]
+                lines += [f"{' ' * 12}{line}" for line in code_text(frames.code(value, entry), WIDTH - 12)]
     return lines
 
 
