@@ -95,7 +95,10 @@ def read_frame_header(
         return None
     where = None if frame_encoding == OMIT else read_pointer(cursor, frame_encoding, form, bases).address
     count = read_pointer(cursor, count_encoding, form, bases).address
-    size = _fixed_size(encoding, form)
+    try:
+        size = _fixed_size(encoding, form)
+    except Unsupported as error:
+        raise error.at(section=EH_FRAME_HDR, offset=3) from None
     if size is None:
         return None
     if 2 * size * count > cursor.remaining:
