@@ -49,7 +49,6 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
     """The rows at addresses, and the entries of functions."""
     from dwarfgpu.program import frame_lookup
     from dwarfgpu.program.codelookup import parse_address
-    from dwarfgpu.program.codeobject import NotFound
 
     errors: list[DwarfGpuError] = []
     addresses, entries = [], []
@@ -58,7 +57,9 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
             for found in frame_lookup.frames_at(file, parse_address(file, text)):
                 addresses.append(_show_address(session, file, found))
                 errors += [found.error] if found.error is not None else []
-        except NotFound as error:
+        except UsageError:
+            raise
+        except DwarfGpuError as error:
             errors.append(error)
     for name in options.function or ():
         try:
@@ -66,7 +67,9 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
                 document, problem = _show(session, file, fde)
                 entries.append(document)
                 errors += [problem] if problem is not None else []
-        except NotFound as error:
+        except UsageError:
+            raise
+        except DwarfGpuError as error:
             errors.append(error)
     if session.as_json:
         problems = _problems(file, errors)

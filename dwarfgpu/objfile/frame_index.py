@@ -126,7 +126,7 @@ class FrameIndex:
         self._ranges: Ranges | None = None
 
     def fde_at(self, address: int) -> Fde | None:
-        """The entry that covers an address; of several the one that begins last."""
+        """The entry that covers an address; of several the one that begins last. If it is broken, an error."""
         found = self._through_header(address)
         if found is not None:
             return found
@@ -142,8 +142,19 @@ class FrameIndex:
         return self._fdes(self.ranges.between(low, high))
 
     def _fdes(self, offsets: list[int]) -> list[Fde]:
-        entries = [self.section.entry_at(offset) for offset in offsets]
-        return [entry for entry in entries if isinstance(entry, Fde)]
+        """The entries at some offsets. Of those that are broken the first is raised, if there is no other."""
+        found: list[Fde] = []
+        broken: DwarfGpuError | None = None
+        for offset in offsets:
+            try:
+                entry = self.section.entry_at(offset)
+            except DwarfGpuError as error:
+                broken = broken or error
+            else:
+                found += [entry] if isinstance(entry, Fde) else []
+        if broken is not None and not found:
+            raise broken
+        return found
 
     @property
     def ranges(self) -> Ranges:

@@ -23,7 +23,7 @@ from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
@@ -113,20 +113,30 @@ class Frames:
             yield from section.entries()
 
     def fde_at(self, address: int) -> Fde | None:
-        """The entry that describes the code at an address."""
-        for index in self.indexes:
-            found = index.fde_at(address)
-            if found is not None:
-                return found
-        return None
+        """The entry that describes the code at an address; an error where there is only one that is broken."""
+        return next(iter(self._found(lambda index: filter(None, [index.fde_at(address)]))), None)
 
     def fdes_at(self, address: int) -> list[Fde]:
         """All such entries, those of ``.debug_frame`` first."""
-        return [fde for index in self.indexes for fde in index.fdes_at(address)]
+        return list(self._found(lambda index: index.fdes_at(address)))
 
     def fdes_between(self, low: int, high: int) -> list[Fde]:
         """All entries for some code from ``low`` up to ``high``."""
-        return [fde for index in self.indexes for fde in index.fdes_between(low, high)]
+        return list(self._found(lambda index: index.fdes_between(low, high)))
+
+    def _found(self, ask: Callable[[FrameIndex], Iterable[Fde]]) -> Iterator[Fde]:
+        """What the sections have, one after the other. An error in one counts if none has anything."""
+        broken: DwarfGpuError | None = None
+        is_found = False
+        for index in self.indexes:
+            try:
+                for fde in ask(index):
+                    is_found = True
+                    yield fde
+            except DwarfGpuError as error:
+                broken = broken or error
+        if broken is not None and not is_found:
+            raise broken
 
     # --- What they say --------------------------------------------------------------------------------------------
 

@@ -59,10 +59,10 @@ def dumped_by_llvm(text: str, target: str) -> list[Dumped]:
             if match[4] == "FDE":
                 header = tuple(int(match[i], 16) for i in (5, 6, 7))
             found.append(Dumped(section, int(match[1], 16), header, [], []))
-        elif line.startswith("  DW_CFA_") or line.startswith("  : "):
+        elif line.startswith(("  DW_CFA_", "  : ")):
             name, _, rest = line.strip().partition(": ")
             found[-1].instructions.append((name.rstrip(":"), *_llvm_operands(name, rest, target)))
-        elif line.startswith("  0x") or line.startswith("  CFA="):
+        elif line.startswith(("  0x", "  CFA=")):
             start, _, rest = (
                 line.strip().partition(": ") if line.startswith("  0x") else ("", "", line.strip())
             )

@@ -121,7 +121,7 @@ class FrameBuilder:
         before: bytes = b"",
         length: int | None = None,
     ) -> int:
-        """A CIE; ``before`` stands before the factors, ``augmentation_data`` (with its size for z) behind the column."""
+        """A CIE; ``before`` stands before the factors, ``augmentation_data`` (with its size) behind the column."""
         version = (1 if self.is_eh else 4) if version is None else version
         body = self.id(0 if self.is_eh else -1) + bytes([version]) + augmentation.encode() + b"\0"
         if version >= 4:

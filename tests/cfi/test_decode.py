@@ -88,7 +88,8 @@ def test_rows_have_the_numbers_of_the_text():
         code: name for name, (code, _) in INSTRUCTIONS.items()
     }
     for row in table.rows():
-        assert row.spec and row.meaning
+        assert row.spec
+        assert row.meaning
         assert row.effect in ("location", "cfa", "register", "state", "nothing")
         assert all(operand.kind in table.KINDS for operand in row.operands)
 
@@ -113,10 +114,10 @@ def test_there_is_no_row_for_a_name_that_nobody_gave():
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 def test_addresses_have_the_size_and_the_order_of_the_entry(size, order):
-    format = FrameFormat(Format(size, 4, order), 1, 1)
+    how = FrameFormat(Format(size, 4, order), 1, 1)
     address = 0x1234567890ABCDEF & (1 << 8 * size) - 1
 
-    assert one(f"set_loc {address}", format).operands == (address,)
+    assert one(f"set_loc {address}", how).operands == (address,)
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -126,8 +127,8 @@ def test_advances_have_the_order_of_the_entry(order):
 
 def test_set_loc_is_encoded_like_the_location_of_the_entry():
     # pcrel sdata4: the operand stands at offset 0x101 of a section at 0x4000
-    format = FrameFormat(Format(), pointers=0x1B, bases=Bases(section=0x4000))
-    found = read(b"\x01" + (0x20).to_bytes(4, "little"), format)
+    how = FrameFormat(Format(), pointers=0x1B, bases=Bases(section=0x4000))
+    found = read(b"\x01" + (0x20).to_bytes(4, "little"), how)
 
     assert [each.operands for each in found] == [(0x4000 + 0x101 + 0x20,)]
 
@@ -211,6 +212,6 @@ def test_a_block_longer_than_the_entry():
 
 def test_a_listing_gives_values_that_no_row_could_have():
     # the product has more than 64 bits: it is an error when it is run, and can be listed all the same
-    format = FrameFormat(data_alignment=-(1 << 62))
+    how = FrameFormat(data_alignment=-(1 << 62))
 
-    assert one("LLVM_def_aspace_cfa_sf 64 4 6", format).operands == (64, -(1 << 64), 6)
+    assert one("LLVM_def_aspace_cfa_sf 64 4 6", how).operands == (64, -(1 << 64), 6)

@@ -140,8 +140,8 @@ def test_entries_that_overlap():
 @pytest.mark.parametrize(
     "low, high, expected",
     [
-        (0x1000, 0x1010, [0]), (0x1008, 0x1009, [0]), (0x100F, 0x1021, [0, 1]), (0x1010, 0x1020, []), (0, 0x2000, [0, 1, 2]),
-        (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]),
+        (0x1000, 0x1010, [0]), (0x1008, 0x1009, [0]), (0x100F, 0x1021, [0, 1]), (0x1010, 0x1020, []),
+        (0, 0x2000, [0, 1, 2]), (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]),
     ],
 )  # fmt: skip
 def test_the_entries_of_a_range(low, high, expected):
@@ -272,8 +272,10 @@ def test_a_header_that_does_not_say_where_the_section_is():
 @pytest.mark.parametrize(
     "data, kind",
     [
-        (b"", "truncated"), (b"\x01", "truncated"), (b"\x01\x1b\x03\x3b", "truncated"), (bytes([2, 0x1B, 3, 0x3B]) + bytes(8), "bad_version"),
-        (bytes([1, 0x1B, 3, 0x3D]) + bytes(8), "pointer_encoding"), (bytes([1, 0x2B, 3, 0x3B]) + bytes(8), "pointer_encoding"),
+        (b"", "truncated"), (b"\x01", "truncated"), (b"\x01\x1b\x03\x3b", "truncated"),
+        (bytes([2, 0x1B, 3, 0x3B]) + bytes(8), "bad_version"),
+        (bytes([1, 0x1B, 3, 0x3D]) + bytes(8), "pointer_encoding"),
+        (bytes([1, 0x2B, 3, 0x3B]) + bytes(8), "pointer_encoding"),
         (bytes([1, 0x1B, 3, 0x3B]) + bytes(4) + b"\2\0\0\0" + bytes(12), "truncated"),
         (bytes([1, 0x1B, 4, 0x3B]) + bytes(4) + b"\xff" * 8 + bytes(12), "truncated"),
     ],

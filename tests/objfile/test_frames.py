@@ -376,7 +376,10 @@ def pair(low, size, width):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
     "encoding, low, width",
-    [(0x00, 0x1000, 8), (0x02, 0x1000, 2), (0x03, 0xF0001000, 4), (0x04, 1 << 63, 8), (0x0A, 0x1000, 2), (0x0B, 0x1000, 4), (0x0C, 0x1000, 8)],
+    [
+        (0x00, 0x1000, 8), (0x02, 0x1000, 2), (0x03, 0xF0001000, 4), (0x04, 1 << 63, 8), (0x0A, 0x1000, 2),
+        (0x0B, 0x1000, 4), (0x0C, 0x1000, 8),
+    ],
 )  # fmt: skip
 def test_sizes_of_pointers(order, encoding, low, width):
     found, _ = located(encoding, pair(low, 0x20, width), order=order)
@@ -471,8 +474,8 @@ def around(builder, break_it):
     break_it(builder, first)
     builder.fde(first, 0x2000, 16)
     found = entries(builder)
-    assert [entry.low for entry in found if isinstance(entry, Fde)][0] == 0x1000
-    assert [entry.low for entry in found if isinstance(entry, Fde)][-1] == 0x2000
+    lows = [entry.low for entry in found if isinstance(entry, Fde)]
+    assert (lows[0], lows[-1]) == (0x1000, 0x2000)
     (error,) = [entry for entry in found if isinstance(entry, DwarfGpuError)]
     return error
 
@@ -526,9 +529,8 @@ class TestOneBrokenEntryHidesNoOther:
         assert around(FrameBuilder(kind), other).kind == "bad_cie"
 
     def test_a_cie_in_the_middle_of_an_entry(self, kind):
-        assert around(FrameBuilder(kind), lambda builder, first: builder.fde(first + 4, 0x1800, 16)).kind in (
-            "bad_cie",
-        )
+        error = around(FrameBuilder(kind), lambda builder, first: builder.fde(first + 4, 0x1800, 16))
+        assert error.kind == "bad_cie"
 
     def test_an_entry_cut_short(self, kind):
         def cut(builder, first):
