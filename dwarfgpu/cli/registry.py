@@ -48,6 +48,7 @@ MODULES = {
     "kernels": "files",
     "dump": "dump",
     "lists": "files",
+    "cfi": "frames",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -62,6 +63,7 @@ SUMMARIES = {
     "kernels": "show the kernels of a code object",
     "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
+    "cfi": "show the call frame information of a file",
 }
 
 

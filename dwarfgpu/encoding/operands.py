@@ -88,7 +88,7 @@ def write(kind: str, value: Any, form: Format) -> bytes:
         encoding, number = value
         if not 0 <= encoding <= 0xFF:
             raise _out_of_range("u1", encoding)
-        return bytes([encoding]) + write(_pointer_kind(encoding), number, form)
+        return bytes([encoding]) + write(pointer_kind(encoding), number, form)
     size = FIXED.get(kind) or (form.address_size if kind == "address" else form.reference_size)
     try:
         return int(value).to_bytes(size, form.byte_order, signed=kind[0] in "sb")
@@ -106,7 +106,8 @@ def _out_of_range(kind: str, value: int) -> IllFormed:
 _POINTER_KINDS = {0: "address", 1: "uleb", 2: "u2", 3: "u4", 4: "u8", 9: "sleb", 10: "s2", 11: "s4", 12: "s8"}
 
 
-def _pointer_kind(encoding: int) -> str:
+def pointer_kind(encoding: int) -> str:
+    """How the number of an encoded pointer is encoded; its high four bits say what it counts from."""
     kind = _POINTER_KINDS.get(encoding & 0x0F)
     if kind is None:
         raise Unsupported(
@@ -117,4 +118,4 @@ def _pointer_kind(encoding: int) -> str:
 
 def _read_encoded(cursor: Cursor, form: Format) -> tuple[int, int]:
     encoding = cursor.unsigned(1)
-    return encoding, read(_pointer_kind(encoding), cursor, form)
+    return encoding, read(pointer_kind(encoding), cursor, form)

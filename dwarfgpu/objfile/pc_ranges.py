@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.objfile import attributes as at
@@ -80,3 +80,8 @@ class Ranges:
                 found.append(self._numbers[i])
             i -= 1
         return found[::-1]
+
+    def between(self, low: int, high: int) -> list[int]:
+        """The numbers of the ranges that have some address from ``low`` up to ``high``, by their beginning."""
+        first, last = bisect_right(self._lows, low), bisect_left(self._lows, high)
+        return self.at(low) + self._numbers[first:last] if low < high else []

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lines import LineTable
     from dwarfgpu.objfile.split import SplitFile
     from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.program.frames import Frames
     from dwarfgpu.targets.target import Target
 
 __all__ = [
@@ -193,6 +194,7 @@ class CodeObject:
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
+        self._frames: Frames | None = None
         self._split: list[CodeObject] = []
         self._debug: CodeObject | None = None
         self._problems: list[DwarfGpuError] = []
@@ -289,6 +291,15 @@ class CodeObject:
         return self._dwarf
 
     @property
+    def frames(self) -> Frames:
+        """The call frame information."""
+        if self._frames is None:
+            from dwarfgpu.program.frames import Frames
+
+            self._frames = Frames(self)
+        return self._frames
+
+    @property
     def has_dwarf(self) -> bool:
         """Whether there are units to read."""
         return _has_units(self.debug.image)
@@ -311,6 +322,7 @@ class CodeObject:
         found = [*self.image.problems, *self.sections.problems, *self._problems]
         found += self._kernels.problems if self._kernels is not None else ()
         found += self._dwarf.problems if self._dwarf is not None else ()
+        found += self._frames.problems if self._frames is not None else ()
         for other in self._split:
             found += other.problems
         if self._debug not in (None, self):

@@ -1,0 +1,1 @@
+"""Call frame information: its instructions, and the rules that they make."""

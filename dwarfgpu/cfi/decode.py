@@ -1,0 +1,131 @@
+"""Bytes to call frame instructions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cfi import table
+from dwarfgpu.cfi.rules import Block
+from dwarfgpu.encoding import operands
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.pointers import OMIT, read_pointer
+from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.cfi.table import CallFrameInstruction, Operand
+    from dwarfgpu.encoding.frame_format import FrameFormat
+
+SPEC = "DWARF 5, 7.24"
+
+
+@record
+class Instruction:
+    """One instruction, with its operands."""
+
+    row: CallFrameInstruction
+    operands: tuple[Any, ...]
+    """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
+    offset: int
+    """Where it begins in the section."""
+    end: int
+    """Where the next one begins."""
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    def pairs(self) -> Iterator[tuple[Operand, Any]]:
+        """The operands with their values."""
+        return zip(self.row.operands, self.operands, strict=True)
+
+
+@record
+class Instructions:
+    """The instructions of an entry. What cannot be decoded is the ``fault``, which stands behind the last one."""
+
+    instructions: tuple[Instruction, ...]
+    fault: DwarfGpuError | None = None
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self.instructions)
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+
+def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
+    """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
+    found: list[Instruction] = []
+    try:
+        found.extend(instructions(data, format, section=section, offset=offset))
+    except DwarfGpuError as error:
+        return Instructions(tuple(found), error)
+    return Instructions(tuple(found))
+
+
+def instructions(
+    data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
+) -> Iterator[Instruction]:
+    """The same one after the other; what cannot be decoded is raised."""
+    form = format.form
+    cursor = Cursor(data, byte_order=form.byte_order)
+    reader = _Reader(cursor, format, section, offset)
+    while cursor.position < cursor.end:
+        start = cursor.position
+        opcode = data[start]
+        cursor.position = start + 1
+        row = table.find(opcode)
+        if row is None:
+            message = f"{opcode:#04x} is no call frame instruction"
+            error: DwarfGpuError = IllFormed("unknown_instruction", message, spec=SPEC)
+            raise error.at(section=section, offset=offset + start)
+        try:
+            values = tuple([reader.operand(operand, opcode) for operand in row.operands])
+        except DwarfGpuError as found:
+            found.where.offset = offset + start  # the instruction counts, not the operand in it
+            found.where.operation = row.name
+            raise found.at(section=section) from None
+        yield Instruction(row, values, offset + start, offset + cursor.position)
+
+
+class _Reader:
+    """Reads operands, with what is factored out of them multiplied in."""
+
+    __slots__ = ("_cursor", "_factors", "_format", "_offset", "_section")
+
+    def __init__(self, cursor: Cursor, format: FrameFormat, section: str | None, offset: int) -> None:
+        self._cursor = cursor
+        self._format = format
+        self._section = section
+        self._offset = offset
+        data = format.data_alignment
+        self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
+
+    def operand(self, operand: Operand, opcode: int) -> Any:
+        """One operand."""
+        encoding = operand.encoding
+        if encoding == "low6":
+            return (opcode & 0x3F) * self._factors[operand.factor]
+        if encoding == "block":
+            block: bytes = operands.read("block", self._cursor, self._format.form)
+            return Block(block, self._section, self._offset + self._cursor.position - len(block))
+        if encoding == "pointer":
+            return self._address()
+        number: int = operands.read(encoding, self._cursor, self._format.form)
+        return number * self._factors[operand.factor]
+
+    def _address(self) -> int:
+        """A target address, encoded like the location of the entry."""
+        how = self._format
+        if how.pointers == OMIT:
+            message = "the augmentation omits addresses"
+            raise IllFormed("bad_augmentation", message, spec=SPEC)
+        bases = replace(how.bases, section=how.bases.section + self._offset)
+        pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
+        if pointer.indirect:
+            message = f"the location stands in memory, at {pointer.address:#x}"
+            raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
+        return pointer.address

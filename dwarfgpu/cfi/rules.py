@@ -1,0 +1,128 @@
+"""The rules of call frame information: how the CFA and each register of the caller are found (A.6.4.1).
+
+A rule says how; it finds nothing. An expression in one is bytes, decoded by whoever evaluates or shows it. The ``word``
+of a rule is what texts and answers call it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from dwarfgpu.records import record
+
+
+@record
+class Block:
+    """The bytes of an expression, and where they stand."""
+
+    data: bytes
+    section: str | None = None
+    offset: int = 0
+    """Where the first byte is in the section."""
+
+
+# --- The CFA (A.6.4.2.2) ---------------------------------------------------------------------------------------------
+
+
+@record
+class RegisterOffset:
+    """``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as a location description."""
+
+    word = "register_offset"
+
+    register: int
+    offset: int
+    """In bytes."""
+    space: int = 0
+    """The address space; that of the target's default address space where the instruction names none."""
+
+
+@record
+class CfaExpression:
+    """E evaluated with an empty initial stack; its result must be a memory byte address."""
+
+    word = "expression"
+
+    block: Block
+
+
+CfaRule: TypeAlias = "RegisterOffset | CfaExpression"
+
+
+# --- Registers (A.6.4.1) ---------------------------------------------------------------------------------------------
+
+
+@record
+class Undefined:
+    """*undefined*: the register has no recoverable value in the previous frame."""
+
+    word = "undefined"
+
+
+@record
+class SameValue:
+    """*same value*: the register has not been modified from the previous frame."""
+
+    word = "same_value"
+
+
+@record
+class Offset:
+    """*offset(N)*: saved at N bytes from the CFA."""
+
+    word = "offset"
+
+    offset: int
+
+
+@record
+class ValOffset:
+    """*val_offset(N)*: its value is the address N bytes from the CFA."""
+
+    word = "val_offset"
+
+    offset: int
+
+
+@record
+class Register:
+    """*register(R)*: stored in another register."""
+
+    word = "register"
+
+    register: int
+
+
+@record
+class Expression:
+    """*expression(E)*: located where E says, evaluated with the CFA on the stack."""
+
+    word = "expression"
+
+    block: Block
+
+
+@record
+class ValExpression:
+    """*val_expression(E)*: its value is that of E, evaluated with the CFA on the stack."""
+
+    word = "val_expression"
+
+    block: Block
+
+
+@record
+class Architectural:
+    """*architectural*: defined externally by the augmenter.
+
+    No instruction makes this rule. It is for whoever knows what an augmentation means.
+    """
+
+    word = "architectural"
+
+    name: str = ""
+
+
+Rule: TypeAlias = (
+    "Undefined | SameValue | Offset | ValOffset | Register | Expression | ValExpression | Architectural"
+)

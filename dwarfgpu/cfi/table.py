@@ -1,0 +1,344 @@
+"""The table of call frame instructions: one row for each, holding all there is to say about it.
+
+A row is declared by decorating the function that is its meaning: what it does to the row of rules under construction
+(`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from dwarfgpu.cfi import rules
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.cfi.rows import State
+
+KINDS: dict[str, tuple[str, str, str]] = {
+    # kind: (what it is, how it is encoded, what it is multiplied by)
+    "register": ("register", "uleb", ""),
+    "register6": ("register", "low6", ""),
+    "delta6": ("delta", "low6", "code"),
+    "delta1": ("delta", "u1", "code"),
+    "delta2": ("delta", "u2", "code"),
+    "delta4": ("delta", "u4", "code"),
+    "delta8": ("delta", "u8", "code"),
+    "address": ("address", "pointer", ""),
+    "offset": ("offset", "uleb", ""),
+    "factored": ("offset", "uleb", "data"),
+    "sfactored": ("offset", "sleb", "data"),
+    "negated": ("offset", "uleb", "-data"),
+    "space": ("space", "uleb", ""),
+    "expression": ("expression", "block", ""),
+    "size": ("size", "uleb", ""),
+    "number": ("number", "uleb", ""),
+    "sdelta": ("number", "sleb", "code"),
+}
+"""The kinds of operands (DWARF 5, 7.24, and the sections of the instructions). ``low6`` is part of the opcode."""
+
+F = TypeVar("F", bound="Callable[..., None]")
+
+
+@record
+class Operand:
+    """An operand: its letter in the text and its kind, one of `KINDS`."""
+
+    name: str
+    kind: str
+
+    @property
+    def role(self) -> str:
+        """What it is: a register, delta, address, offset, space, expression, size or number.
+
+        Deltas and offsets are in bytes: what the encoding has factored out is multiplied in.
+        """
+        return KINDS[self.kind][0]
+
+    @property
+    def encoding(self) -> str:
+        return KINDS[self.kind][1]
+
+    @property
+    def factor(self) -> str:
+        """``code`` or ``data`` for code_alignment_factor and data_alignment_factor; empty for none."""
+        return KINDS[self.kind][2]
+
+
+@record
+class CallFrameInstruction:
+    """A row of the table."""
+
+    name: str
+    code: int
+    """The opcode; its low six bits are 0 where they hold an operand."""
+    operands: tuple[Operand, ...]
+    run: Callable[..., None]
+    """What it does: called with the state and the operands."""
+    effect: str
+    """What it changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
+    spec: str
+    since: str = "2"
+    """The DWARF version or the vendor that introduced it."""
+    aliases: tuple[str, ...] = ()
+    meaning: str = ""
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether the opcode is its high two bits alone (DWARF 5, 7.24)."""
+        return bool(self.code & 0xC0)
+
+
+_ROWS: dict[int, CallFrameInstruction] = {}
+_NAMES: dict[str, CallFrameInstruction] = {}
+
+
+def instruction(
+    name: str,
+    code: int,
+    effect: str,
+    spec: str,
+    *,
+    operands: str = "",
+    since: str = "2",
+    aliases: tuple[str, ...] = (),
+) -> Callable[[F], F]:
+    """Declare a row."""
+
+    def declare(function: F) -> F:
+        pairs = tuple(Operand(*item.split(":")) for item in operands.split())
+        meaning = (function.__doc__ or "").strip().partition("\n")[0]
+        row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
+        for each in (name, *aliases):
+            if each in _NAMES or code in _ROWS:
+                message = f"{each} ({code:#x}) has two rows"
+                raise AssertionError(message)
+            _NAMES[each] = row
+        _ROWS[code] = row
+        return function
+
+    return declare
+
+
+def find(opcode: int) -> CallFrameInstruction | None:
+    """The row of an opcode byte."""
+    return _ROWS.get(opcode & 0xC0 or opcode)
+
+
+def named(name: str) -> CallFrameInstruction | None:
+    """The row of a name or an alias."""
+    return _NAMES.get(name)
+
+
+def rows() -> list[CallFrameInstruction]:
+    """All rows, in the order of the text."""
+    return list(_ROWS.values())
+
+
+# --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ---------------------------------------------------------------
+
+
+@instruction("DW_CFA_set_loc", 0x01, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
+def _set_loc(state: State, address: int) -> None:
+    """A row begins at the address A, which is greater than the current one."""
+    if address <= state.location_for("DW_CFA_set_loc"):
+        message = f"{address:#x} is not greater than the current location {state.location:#x}"
+        raise IllFormed("location_goes_backwards", message, spec="DWARF 5, 6.4.2.1 (1)")
+    state.go_to(address)
+
+
+@instruction("DW_CFA_advance_loc", 0x40, "location", "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
+@instruction("DW_CFA_advance_loc1", 0x02, "location", "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
+@instruction("DW_CFA_advance_loc2", 0x03, "location", "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
+@instruction("DW_CFA_advance_loc4", 0x04, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
+@instruction("DW_CFA_MIPS_advance_loc8", 0x1D, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
+def _advance_loc(state: State, delta: int) -> None:
+    """A row begins D bytes behind the current location."""
+    state.go_to(state.location_for("an advance") + delta)
+
+
+# --- CFA definition (A.6.4.2.2) --------------------------------------------------------------------------------------
+
+
+@instruction("DW_CFA_def_cfa", 0x0C, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
+@instruction("DW_CFA_def_cfa_sf", 0x12, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
+def _def_cfa(state: State, register: int, offset: int) -> None:
+    """The CFA is B bytes from the address in R, in the default address space."""
+    state.cfa = rules.RegisterOffset(register, offset, state.default_space)
+
+
+@instruction(
+    "DW_CFA_LLVM_def_aspace_cfa",
+    0x30,
+    "cfa",
+    "A.6.4.2.2 (3)",
+    operands="R:register B:offset AS:space",
+    since="LLVM",
+    aliases=("DW_CFA_def_aspace_cfa",),
+)
+@instruction(
+    "DW_CFA_LLVM_def_aspace_cfa_sf",
+    0x31,
+    "cfa",
+    "A.6.4.2.2 (4)",
+    operands="R:register B:sfactored AS:space",
+    since="LLVM",
+    aliases=("DW_CFA_def_aspace_cfa_sf",),
+)
+def _def_aspace_cfa(state: State, register: int, offset: int, space: int) -> None:
+    """The CFA is B bytes from the address in R, in the address space AS."""
+    state.check_space(space)
+    state.cfa = rules.RegisterOffset(register, offset, space)
+
+
+@instruction("DW_CFA_def_cfa_register", 0x0D, "cfa", "A.6.4.2.2 (5)", operands="R:register")
+def _def_cfa_register(state: State, register: int) -> None:
+    """The CFA counts from R, with the offset and the address space that it has."""
+    old = state.cfa_with_register("A.6.4.2.2 (5)")
+    state.cfa = rules.RegisterOffset(register, old.offset, old.space)
+
+
+@instruction("DW_CFA_def_cfa_offset", 0x0E, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
+@instruction("DW_CFA_def_cfa_offset_sf", 0x13, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
+def _def_cfa_offset(state: State, offset: int) -> None:
+    """The CFA is B bytes from the register that it counts from, in the address space that it has."""
+    old = state.cfa_with_register("A.6.4.2.2 (6)")
+    state.cfa = rules.RegisterOffset(old.register, offset, old.space)
+
+
+@instruction("DW_CFA_def_cfa_expression", 0x0F, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
+def _def_cfa_expression(state: State, block: rules.Block) -> None:
+    """The CFA is the location that E gives."""
+    state.cfa = rules.CfaExpression(block)
+
+
+# --- Register rules (A.6.4.2.3) --------------------------------------------------------------------------------------
+
+
+@instruction("DW_CFA_undefined", 0x07, "register", "A.6.4.2.3 (1)", operands="R:register")
+def _undefined(state: State, register: int) -> None:
+    """R has no recoverable value."""
+    state.set_rule(register, rules.Undefined())
+
+
+@instruction("DW_CFA_same_value", 0x08, "register", "A.6.4.2.3 (2)", operands="R:register")
+def _same_value(state: State, register: int) -> None:
+    """R has not been modified."""
+    state.set_rule(register, rules.SameValue())
+
+
+@instruction("DW_CFA_offset", 0x80, "register", "A.6.4.2.3 (3)", operands="R:register6 B:factored")
+@instruction("DW_CFA_offset_extended", 0x05, "register", "A.6.4.2.3 (4)", operands="R:register B:factored")
+@instruction(
+    "DW_CFA_offset_extended_sf",
+    0x11,
+    "register",
+    "A.6.4.2.3 (5)",
+    operands="R:register B:sfactored",
+    since="3",
+)
+@instruction(
+    "DW_CFA_GNU_negative_offset_extended",
+    0x2F,
+    "register",
+    "LSB 5.0, 10.5.3",
+    operands="R:register B:negated",
+    since="GNU",
+)
+def _offset(state: State, register: int, offset: int) -> None:
+    """R is saved B bytes from the CFA."""
+    state.set_rule(register, rules.Offset(offset))
+
+
+@instruction(
+    "DW_CFA_val_offset", 0x14, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3"
+)
+@instruction(
+    "DW_CFA_val_offset_sf", 0x15, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3"
+)
+def _val_offset(state: State, register: int, offset: int) -> None:
+    """The value of R is the address B bytes from the CFA."""
+    state.set_rule(register, rules.ValOffset(offset))
+
+
+@instruction("DW_CFA_register", 0x09, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
+def _register(state: State, register: int, other: int) -> None:
+    """R1 is stored in R2."""
+    state.set_rule(register, rules.Register(other))
+
+
+@instruction(
+    "DW_CFA_expression", 0x10, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3"
+)
+def _expression(state: State, register: int, block: rules.Block) -> None:
+    """R is where E says."""
+    state.set_rule(register, rules.Expression(block))
+
+
+@instruction(
+    "DW_CFA_val_expression", 0x16, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
+)
+def _val_expression(state: State, register: int, block: rules.Block) -> None:
+    """The value of R is that of E."""
+    state.set_rule(register, rules.ValExpression(block))
+
+
+@instruction("DW_CFA_restore", 0xC0, "register", "A.6.4.2.3 (11)", operands="R:register6")
+@instruction("DW_CFA_restore_extended", 0x06, "register", "A.6.4.2.3 (12)", operands="R:register")
+def _restore(state: State, register: int) -> None:
+    """R has the rule that the initial instructions of the CIE gave it."""
+    state.restore_rule(register)
+
+
+# --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ------------------------------------------------------------------
+
+
+@instruction("DW_CFA_remember_state", 0x0A, "state", "DWARF 5, 6.4.2.4 (1)")
+def _remember_state(state: State) -> None:
+    """The rules are pushed on a stack."""
+    state.remember()
+
+
+@instruction("DW_CFA_restore_state", 0x0B, "state", "DWARF 5, 6.4.2.4 (2)")
+def _restore_state(state: State) -> None:
+    """The rules are popped from the stack."""
+    state.restore()
+
+
+# --- Padding (A.6.4.2.5), and what changes no rule here --------------------------------------------------------------
+
+
+@instruction("DW_CFA_nop", 0x00, "nothing", "DWARF 5, 6.4.2.5")
+def _nop(state: State) -> None:
+    """Nothing."""
+
+
+@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.3", operands="N:size", since="GNU")
+def _args_size(state: State, size: int) -> None:
+    """N bytes of arguments are on the stack, which only the handling of exceptions needs."""
+
+
+@instruction(
+    "DW_CFA_GNU_window_save",
+    0x2D,
+    "nothing",
+    "SPARC; AArch64",
+    since="GNU",
+    aliases=("DW_CFA_AARCH64_negate_ra_state",),
+)
+def _window_save(state: State) -> None:
+    """A register window was saved (SPARC), or the return address is signed or no longer (AArch64)."""
+
+
+@instruction("DW_CFA_AARCH64_negate_ra_state_with_pc", 0x2C, "nothing", "AArch64", since="AArch64")
+def _negate_ra_state_with_pc(state: State) -> None:
+    """The return address is signed with the address of this place, or no longer (AArch64)."""
+
+
+@instruction(
+    "DW_CFA_AARCH64_set_ra_state", 0x2B, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64"
+)
+def _set_ra_state(state: State, ra_state: int, delta: int) -> None:
+    """The return address is in the state S, signed D bytes from this place (AArch64)."""

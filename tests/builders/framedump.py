@@ -1,0 +1,242 @@
+"""Call frame information as llvm-dwarfdump and readelf print it, and as dwarfgpu has it, in one form.
+
+A register is its number, an expression a tuple of operations with numbers as operands.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Any, NamedTuple
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.listing import statements
+from dwarfgpu.objfile.frames import Cie, Fde
+from dwarfgpu.targets.resolve import resolve
+
+
+class Dumped(NamedTuple):
+    """One entry."""
+
+    section: str
+    offset: int
+    header: tuple[Any, ...]
+    """Of a CIE: version, augmentation, address size, factors, column; of an FDE: CIE, start, end."""
+    instructions: list[tuple[Any, ...]]
+    rows: list[tuple[Any, ...]]
+    """Start, CFA, registers; a CIE has one without a start."""
+
+
+# --- llvm-dwarfdump -------------------------------------------------------------------------------------------------
+
+_ENTRY = re.compile(
+    r"([0-9a-f]{8,16}) ([0-9a-f]+) ([0-9a-f]+) (CIE|FDE)(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.\.([0-9a-f]+))?$"
+)
+_PAIR = re.compile(r"(\w+)=(.*?)(?=, \w+=|$)")
+_HEADER = {
+    "Version": 0,
+    "Augmentation": 0,
+    "Address size": 0,
+    "Code alignment factor": 0,
+    "Data alignment factor": 0,
+    "Return address column": 0,
+}
+
+
+def dumped_by_llvm(text: str, target: str) -> list[Dumped]:
+    """What ``llvm-dwarfdump --debug-frame --eh-frame`` says about a file."""
+    found: list[Dumped] = []
+    section = ""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.endswith(" contents:"):
+            section = line.split()[0]
+            continue
+        match = _ENTRY.match(line)
+        if match:
+            fields = {}
+            header: tuple[Any, ...] = ()
+            if match[4] == "FDE":
+                header = tuple(int(match[i], 16) for i in (5, 6, 7))
+            found.append(Dumped(section, int(match[1], 16), header, [], []))
+        elif line.startswith(("  DW_CFA_", "  : ")):
+            name, _, rest = line.strip().partition(": ")
+            found[-1].instructions.append((name.rstrip(":"), *_llvm_operands(name, rest, target)))
+        elif line.startswith(("  0x", "  CFA=")):
+            start, _, rest = (
+                line.strip().partition(": ") if line.startswith("  0x") else ("", "", line.strip())
+            )
+            found[-1].rows.append(_llvm_row(start, rest, target))
+        elif line.startswith("  ") and ":" in line:
+            key, _, value = line.strip().partition(":")
+            fields[key] = value.strip()
+            if key == "Return address column":
+                found[-1] = found[-1]._replace(header=tuple(fields.get(each, "") for each in _HEADER))
+    return found
+
+
+def _llvm_operands(name: str, text: str, target: str) -> tuple[Any, ...]:
+    if name in ("DW_CFA_set_loc", "DW_CFA_set_loc:"):
+        return (int(text, 16),)
+    if "advance_loc" in name:
+        return tuple(int(word, 0) for word in text.split(" to "))
+    if "expression" in name:
+        register, _, rest = text.partition(" ")
+        if name == "DW_CFA_def_cfa_expression":
+            return (_llvm_expression(text, target),)
+        return (register_number(register, target), _llvm_expression(rest, target))
+    words = text.replace("in addrspace", "").split()
+    return tuple(_llvm_word(word, target) for word in words)
+
+
+def _llvm_word(word: str, target: str) -> int:
+    return int(word) if re.fullmatch(r"[+-]?\d+", word) else register_number(word, target)
+
+
+def _llvm_row(start: str, text: str, target: str) -> tuple[Any, ...]:
+    cfa, _, rest = text.removeprefix("CFA=").partition(": ")
+    registers = {
+        register_number(name, target): _llvm_rule(rule, target) for name, rule in _PAIR.findall(rest)
+    }
+    return (int(start, 16) if start else None, _llvm_cfa(cfa, target), registers)
+
+
+def _llvm_cfa(text: str, target: str) -> Any:
+    if text == "unspecified":
+        return None
+    match = re.fullmatch(r"(\w+?)([+-]\d+)?(?: in addrspace(\d+))?", text)
+    if match and not text.startswith("DW_OP_"):
+        return ("register_offset", register_number(match[1], target), int(match[2] or 0), int(match[3] or 0))
+    return ("expression", _llvm_expression(text, target))
+
+
+def _llvm_rule(text: str, target: str) -> Any:
+    if text in ("undefined", "same"):
+        return ("undefined" if text == "undefined" else "same_value",)
+    if text.startswith("[CFA"):
+        return ("offset", int(text[4:-1] or 0))
+    if re.fullmatch(r"CFA([+-]\d+)?", text):
+        return ("val_offset", int(text[3:] or 0))
+    if text.startswith("["):
+        return ("expression", _llvm_expression(text[1:-1], target))
+    if text.startswith("DW_OP_"):
+        return ("val_expression", _llvm_expression(text, target))
+    return ("register", register_number(text, target))
+
+
+def _llvm_expression(text: str, target: str) -> tuple[Any, ...]:
+    operations = []
+    for operation in text.split(", "):
+        words = operation.removeprefix("DW_OP_LLVM_user ").split()
+        if words[0] == "<decoding":
+            operations.append(("undecoded", *words[2:]))
+            continue
+        name, numbers = words[0], []
+        for word in words[1:]:
+            match = re.fullmatch(r"([A-Za-z_]\w*?)([+-]\d+)?", word)
+            if match:
+                implied = re.fullmatch(r"DW_OP_b?reg\d+", name)
+                numbers += [] if implied else [register_number(match[1], target)]
+                numbers += [int(match[2])] if match[2] else []
+            else:
+                numbers.append(int(word, 0))
+        operations.append((name, *numbers))
+    return tuple(operations)
+
+
+def register_number(name: str, target: str) -> Any:
+    """The number of a register as llvm-dwarfdump calls it, which on AMDGPU knows the waves of 64 lanes alone."""
+    match = re.fullmatch(r"reg(\d+)", name)
+    if match:
+        return int(match[1])
+    own = {"PC_REG": "pc", "EXEC_LO": "exec"}.get(name, name)
+    if target.startswith("amdgcn") and target.endswith("-wave32"):
+        target = "amdgcn-gfx1100-wave32" if name == "EXEC_LO" else "amdgcn-gfx1100-wave64"
+    register = resolve(target).register_named(own)
+    return name if register is None else register.number
+
+
+# --- dwarfgpu -------------------------------------------------------------------------------------------------------
+
+
+def listed(frames: Any) -> list[Dumped]:
+    """The same of the call frame information of a file."""
+    found = []
+    for entry in frames.entries():
+        assert not isinstance(entry, DwarfGpuError), entry
+        if not isinstance(entry, (Cie, Fde)):
+            continue
+        all_of = frames.listed(entry)
+        assert all_of.error is None, all_of.error
+        instructions = list(_instructions(all_of.instructions, entry, frames))
+        if isinstance(entry, Cie):
+            size = str(entry.format.form.address_size) if entry.version >= 4 else ""
+            header: tuple[Any, ...] = (
+                str(entry.version),
+                f'"{entry.augmentation}"',
+                size,
+                str(entry.format.code_alignment),
+                str(entry.format.data_alignment),
+                str(entry.return_address),
+            )
+            rows = [(None, _cfa(all_of.cfa, entry, frames), _registers(all_of.registers, entry, frames))]
+            rows = rows if all_of.cfa is not None or all_of.registers else []
+        else:
+            header = (entry.cie.offset, entry.low, entry.high)
+            rows = [
+                (row.start, _cfa(row.cfa, entry, frames), _registers(row.registers, entry, frames))
+                for row in all_of.rows
+            ]
+        found.append(Dumped(entry.section, entry.offset, header, instructions, rows))
+    return found
+
+
+def _instructions(listing: Any, entry: Any, frames: Any) -> Any:
+    location = entry.low if isinstance(entry, Fde) else 0
+    for instruction in listing:
+        operands: list[Any] = []
+        for operand, value in instruction.pairs():
+            if operand.role == "expression":
+                operands.append(_expression(value, entry, frames))
+                continue
+            operands.append(value)
+            if operand.role == "delta":
+                location += value
+                operands.append(location)
+            elif operand.role == "address":
+                location = value
+        yield (instruction.name, *operands)
+
+
+def _cfa(cfa: Any, entry: Any, frames: Any) -> Any:
+    if cfa is None:
+        return None
+    if cfa.word == "expression":
+        return ("expression", _expression(cfa.block, entry, frames))
+    return (cfa.word, cfa.register, cfa.offset, cfa.space)
+
+
+def _registers(registers: Any, entry: Any, frames: Any) -> dict[int, Any]:
+    return {number: _rule(rule, entry, frames) for number, rule in registers.items()}
+
+
+def _rule(rule: Any, entry: Any, frames: Any) -> Any:
+    values = [getattr(rule, name) for name in rule.__fields__]
+    return (rule.word, *(_expression(v, entry, frames) if hasattr(v, "data") else v for v in values))
+
+
+def _expression(block: Any, entry: Any, frames: Any) -> tuple[Any, ...]:
+    operations = []
+    for statement in statements(frames.expression(block, entry)):
+        if statement.startswith("(undecoded: "):
+            operations.append(("undecoded", *statement[len("(undecoded: ") : -1].split()))
+            continue
+        name, *words = statement.split()
+        operations.append((name, *(int(word, 0) for word in words)))
+    return tuple(operations)
+
+
+def run(tool: str, *arguments: Any) -> str:
+    """What a tool prints."""
+    done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return done.stdout

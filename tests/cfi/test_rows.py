@@ -1,0 +1,471 @@
+"""The table of rules: DWARF 5 section 6.4.1, A.6.4.1 and A.6.4.2, a case for each rule and each ill-formed sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.cfi import rows as cfi_rows
+from dwarfgpu.cfi.rules import (
+    Block,
+    CfaExpression,
+    Expression,
+    Offset,
+    Register,
+    RegisterOffset,
+    SameValue,
+    Undefined,
+    ValExpression,
+    ValOffset,
+)
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.objfile.frames import FrameSection
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.frames import FrameBuilder
+
+LOW, SIZE = 0x1000, 0x100
+
+
+def fde_of(initial, instructions, *, low=LOW, size=SIZE, **cie):
+    builder = FrameBuilder(size=cie.pop("bytes", 8), order=cie.pop("order", "little"))
+    start = builder.cie(initial, **cie)
+    offset = builder.fde(start, low, size, instructions)
+    section = FrameSection(builder.data, byte_order=builder.order, address_size=builder.size)
+    return section.entry_at(offset)
+
+
+def rows(instructions, initial="def_cfa 7 8", *, target=None, **options):
+    return list(cfi_rows.rows(fde_of(initial, instructions, **options), target))
+
+
+def last(instructions, initial="def_cfa 7 8", **options):
+    """The row behind all instructions."""
+    return rows(instructions, initial, **options)[-1]
+
+
+def rule(instructions, register, initial="def_cfa 7 8", **options):
+    return last(instructions, initial, **options).registers.get(register)
+
+
+def cfa(instructions, initial="def_cfa 7 8", **options):
+    return last(instructions, initial, **options).cfa
+
+
+def fault(instructions, initial="def_cfa 7 8", **options):
+    """The error that the rows end with."""
+    with pytest.raises(IllFormed) as caught:
+        rows(instructions, initial, **options)
+    assert caught.value.spec
+    assert caught.value.where.offset is not None
+    return caught.value
+
+
+def spans(found):
+    return [(row.start, row.end) for row in found]
+
+
+# --- Rows (DWARF 5, 6.4.1 and 6.4.2.1) ------------------------------------------------------------------------------
+
+
+def test_without_an_advance_there_is_one_row():
+    assert spans(rows("")) == [(LOW, LOW + SIZE)]
+
+
+@pytest.mark.parametrize(
+    "text, location",
+    [
+        ("set_loc 0x1010", 0x1010),
+        ("advance_loc 4", 0x1010),
+        ("advance_loc1 4", 0x1010),
+        ("advance_loc2 4", 0x1010),
+        ("advance_loc4 4", 0x1010),
+        ("MIPS_advance_loc8 4", 0x1010),
+    ],
+)
+def test_a_row_begins_at_a_new_location(text, location):
+    """Advances are multiplied by the code alignment factor, an address is not."""
+    found = rows(f"{text}; def_cfa_offset 16", code=4)
+
+    assert spans(found) == [(LOW, location), (location, LOW + SIZE)]
+    assert [row.cfa.offset for row in found] == [8, 16]
+
+
+def test_locations_add_up():
+    found = rows("advance_loc 1; undefined 1; set_loc 0x1010; undefined 2; advance_loc 1; undefined 3")
+
+    assert spans(found) == [(0x1000, 0x1001), (0x1001, 0x1010), (0x1010, 0x1011), (0x1011, 0x1100)]
+    assert [len(row.registers) for row in found] == [0, 1, 2, 3]
+
+
+def test_an_advance_of_zero_makes_no_row():
+    found = rows("advance_loc 0; undefined 1; advance_loc 4; advance_loc 0; undefined 2")
+
+    assert spans(found) == [(0x1000, 0x1004), (0x1004, 0x1100)]
+    assert [sorted(row.registers) for row in found] == [[1], [1, 2]]
+
+
+def test_rows_end_with_the_entry():
+    """What instructions say about locations behind the end is about nothing."""
+    assert spans(rows("advance_loc1 255; undefined 1; advance_loc1 255; undefined 2")) == [
+        (LOW, LOW + 255),
+        (LOW + 255, LOW + SIZE),
+    ]
+    assert spans(rows("advance_loc2 256; undefined 1")) == [(LOW, LOW + SIZE)]
+
+
+def test_an_entry_of_no_bytes_has_no_rows():
+    assert rows("advance_loc 4; undefined 1", size=0) == []
+
+
+@pytest.mark.parametrize("address", [LOW - 1, LOW, 0, 0x1000])
+def test_set_loc_backwards(address):
+    """DWARF 5, 6.4.2.1 (1): the new location value is always greater than the current one."""
+    error = fault(f"advance_loc 4; set_loc {address if address != LOW else LOW + 4}")
+
+    assert error.kind == "location_goes_backwards"
+    assert error.where.operation == "DW_CFA_set_loc"
+
+
+@pytest.mark.parametrize("bytes, low", [(4, 0xFFFFFFF0), (8, (1 << 64) - 16), (2, 0xFFF0)])
+def test_an_advance_behind_the_last_address(bytes, low):
+    error = fault("advance_loc 15; advance_loc 1", low=low, size=8, bytes=bytes)
+
+    assert error.kind == "overflow"
+    assert fault("advance_loc4 0xffffffff", low=low, size=8, bytes=bytes, code=1 << 40).kind == "overflow"
+    assert len(rows("advance_loc 4", low=low, size=15, bytes=bytes)) == 2
+
+
+@pytest.mark.parametrize("text", ["advance_loc 1", "advance_loc4 1", "set_loc 0x1000"])
+def test_initial_instructions_have_no_location(text):
+    assert fault("", text).kind == "bad_cie"
+
+
+# --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------------
+
+
+def test_def_cfa_is_in_the_default_address_space():
+    assert cfa("def_cfa 6 16") == RegisterOffset(6, 16, 0)
+    assert cfa("LLVM_def_aspace_cfa 64 0 6; def_cfa 6 16") == RegisterOffset(6, 16, 0)
+
+
+def test_def_cfa_sf_is_factored():
+    assert cfa("def_cfa_sf 6 -2") == RegisterOffset(6, 16, 0)
+    assert cfa("LLVM_def_aspace_cfa 64 0 6; def_cfa_sf 6 2") == RegisterOffset(6, -16, 0)
+
+
+def test_def_aspace_cfa():
+    assert cfa("LLVM_def_aspace_cfa 64 256 6") == RegisterOffset(64, 256, 6)
+    assert cfa("LLVM_def_aspace_cfa_sf 64 -2 5") == RegisterOffset(64, 16, 5)
+
+
+def test_def_cfa_register_keeps_offset_and_space():
+    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_register 65") == RegisterOffset(65, 256, 6)
+
+
+def test_def_cfa_offset_keeps_register_and_space():
+    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_offset 16") == RegisterOffset(64, 16, 6)
+    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_offset_sf -2") == RegisterOffset(64, 16, 6)
+
+
+def test_def_cfa_expression():
+    found = cfa("def_cfa_expression 3036")
+
+    assert isinstance(found, CfaExpression)
+    assert found.block.data == bytes.fromhex("3036")
+    assert cfa("def_cfa_expression 30; def_cfa 7 8; def_cfa_offset 16") == RegisterOffset(7, 16, 0)
+
+
+CHANGES = ["def_cfa_register 6", "def_cfa_offset 8", "def_cfa_offset_sf 1"]
+
+
+@pytest.mark.parametrize("text", CHANGES)
+@pytest.mark.parametrize("in_cie", [False, True])
+def test_a_change_of_no_cfa_rule(text, in_cie):
+    """A.6.4.2.2 (5), (6), (7): if the subprogram has no current CFA rule, the DWARF is ill-formed."""
+    error = fault("", text) if in_cie else fault(text, "")
+
+    assert error.kind == "no_cfa_rule"
+    assert error.where.operation == f"DW_CFA_{text.split()[0]}"
+    assert error.spec.startswith("A.6.4.2.2")
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_a_change_of_a_cfa_rule_that_is_an_expression(text):
+    """A.6.4.2.2 (5), (6), (7): ... or the rule was defined by a DW_CFA_def_cfa_expression instruction."""
+    assert fault(text, "def_cfa_expression 30").kind == "cfa_rule_is_expression"
+    assert fault(f"def_cfa_expression 30; {text}").kind == "cfa_rule_is_expression"
+
+
+@pytest.mark.parametrize("text", ["LLVM_def_aspace_cfa 64 0 7", "LLVM_def_aspace_cfa_sf 64 0 7"])
+@pytest.mark.parametrize("name", ["amdgcn-gfx90a", "amdgcn-gfx1100-wave32", "x86_64"])
+def test_an_address_space_that_the_target_does_not_define(text, name):
+    """A.6.4.2.2 (3), (4): if AS is not one of the values defined by the target, the DWARF is ill-formed."""
+    assert fault(text, target=resolve(name)).kind == "bad_address_space"
+    assert cfa(text).space == 7  # without a target nobody knows
+
+
+@pytest.mark.parametrize("space", [0, 1, 2, 3, 5, 6])
+def test_an_address_space_of_the_target(space):
+    text = f"LLVM_def_aspace_cfa 64 0 {space}"
+    assert cfa(text, target=resolve("amdgcn-gfx90a")).space == space
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def_cfa_sf 7 0x10", "def_cfa_offset_sf 0x10", "LLVM_def_aspace_cfa_sf 7 0x10 6", "offset 3 0x10"],
+)
+def test_a_factored_offset_of_more_than_64_bits(text):
+    assert fault(text, data=1 << 60).kind == "overflow"
+    assert fault(text, data=-(1 << 60)).kind == "overflow"
+
+
+@pytest.mark.parametrize("text", ["def_cfa 7 {}", "def_cfa_offset {}", "LLVM_def_aspace_cfa 7 {} 0"])
+def test_an_offset_of_more_than_64_bits(text):
+    assert cfa(text.format((1 << 63) - 1)).offset == (1 << 63) - 1
+    assert fault(text.format(1 << 63)).kind == "overflow"
+
+
+# --- Registers (A.6.4.1, A.6.4.2.3) ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, register, expected",
+    [
+        ("undefined 3", 3, Undefined()),
+        ("same_value 3", 3, SameValue()),
+        ("offset 3 2", 3, Offset(-16)),
+        ("offset_extended 300 2", 300, Offset(-16)),
+        ("offset_extended_sf 300 -2", 300, Offset(16)),
+        ("val_offset 3 2", 3, ValOffset(-16)),
+        ("val_offset_sf 3 -2", 3, ValOffset(16)),
+        ("register 3 4", 3, Register(4)),
+        ("GNU_negative_offset_extended 3 2", 3, Offset(16)),
+    ],
+)
+def test_register_rules(text, register, expected):
+    assert rule(text, register) == expected
+    assert rule(f"undefined {register}; same_value {register}; {text}", register) == expected
+    assert rule("", register, f"def_cfa 7 8; {text}") == expected
+
+
+@pytest.mark.parametrize(
+    "text, kind", [("expression 3 3023", Expression), ("val_expression 3 3023", ValExpression)]
+)
+def test_expression_rules(text, kind):
+    found = rule(text, 3)
+
+    assert isinstance(found, kind)
+    assert found.block.data == bytes.fromhex("3023")
+    assert found.block.section == ".debug_frame"
+
+
+def test_an_expression_knows_where_it_stands():
+    builder = FrameBuilder()
+    builder.fde(builder.cie(), 0, 16, "expression 3 3023; def_cfa_expression 77")
+    section = FrameSection(builder.data)
+    row = next(cfi_rows.rows(section.entry_at(len(builder.data) - 32), None))
+
+    for block in (row.registers[3].block, row.cfa.block):
+        assert isinstance(block, Block)
+        assert builder.data[block.offset : block.offset + len(block.data)] == block.data
+
+
+@pytest.mark.parametrize("text", ["restore 3", "restore_extended 3"])
+class TestRestore:
+    def test_gives_back_the_initial_rule(self, text):
+        assert rule(f"undefined 3; {text}", 3, "def_cfa 7 8; offset 3 1") == Offset(-8)
+
+    def test_takes_away_a_rule_where_there_was_none(self, text):
+        assert 3 not in last(f"undefined 3; {text}").registers
+
+    def test_of_a_register_that_has_its_initial_rule(self, text):
+        assert rule(text, 3, "same_value 3") == SameValue()
+        assert 3 not in last(text).registers
+
+    def test_does_not_touch_the_cfa(self, text):
+        assert cfa(f"def_cfa_offset 16; {text}") == RegisterOffset(7, 16, 0)
+
+    def test_in_a_cie_there_is_nothing_to_restore(self, text):
+        error = fault("", f"undefined 3; {text}")
+        assert error.kind == "bad_cie"
+        assert error.where.operation.startswith("DW_CFA_restore")
+
+    def test_can_be_taken_back(self, text):
+        assert rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == Undefined()
+
+
+# --- State (DWARF 5, 6.4.2.4) ---------------------------------------------------------------------------------------
+
+
+def test_restore_state_gives_back_registers_and_cfa():
+    found = last("offset 3 1; remember_state; def_cfa 6 16; undefined 3; undefined 4; restore_state")
+
+    assert found.cfa == RegisterOffset(7, 8, 0)
+    assert found.registers == {3: Offset(-8)}
+
+
+def test_states_nest():
+    text = "undefined 1; remember_state; undefined 2; remember_state; undefined 3; "
+    assert sorted(last(text).registers) == [1, 2, 3]
+    assert sorted(last(text + "restore_state").registers) == [1, 2]
+    assert sorted(last(text + "restore_state; restore_state").registers) == [1]
+    assert sorted(last(text + "restore_state; undefined 4; restore_state").registers) == [1]
+
+
+def test_rows_before_keep_their_rules():
+    found = rows("remember_state; advance_loc 1; undefined 3; advance_loc 1; restore_state")
+    assert [sorted(row.registers) for row in found] == [[], [3], []]
+
+
+def test_location_is_no_part_of_the_state():
+    found = rows("remember_state; advance_loc 4; restore_state; advance_loc 4; undefined 1")
+    assert spans(found) == [(0x1000, 0x1004), (0x1004, 0x1008), (0x1008, 0x1100)]
+
+
+@pytest.mark.parametrize(
+    "text", ["restore_state", "remember_state; restore_state; restore_state", "undefined 1; restore_state"]
+)
+def test_restore_state_without_remember_state(text):
+    error = fault(text)
+    assert error.kind == "restore_without_remember"
+    assert error.where.operation == "DW_CFA_restore_state"
+
+
+def test_a_state_of_the_cie_is_not_for_its_entries():
+    assert fault("restore_state", "def_cfa 7 8; remember_state").kind == "restore_without_remember"
+    assert fault("", "restore_state").kind == "restore_without_remember"
+    assert cfa("", "def_cfa 7 8; remember_state; def_cfa 6 16; restore_state") == RegisterOffset(7, 8, 0)
+
+
+def test_very_many_states():
+    """Remembering costs no more than the instructions do: here every state has a thousand registers."""
+    registers = b"".join(bytes([0x07, n & 0x7F | 0x80, n >> 7]) for n in range(1000))
+    many = b"\x0a" * 100_000
+    found = last(registers + many + b"\x0b" * 99_999 + b"\x07\x05")
+
+    assert len(found.registers) == 1000
+
+
+def test_states_that_change():
+    """Each state differs from the one before, and all are given back in turn."""
+    count = 20_000
+    push = b"".join(
+        b"\x0a\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F | 0x80, n >> 14]) for n in range(count)
+    )
+
+    assert last(push + b"\x0b" * count).registers == {}
+
+
+# --- What changes nothing -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nop",
+        "GNU_args_size 16",
+        "GNU_window_save",
+        "AARCH64_negate_ra_state_with_pc",
+        "AARCH64_set_ra_state 1 0",
+    ],
+)
+def test_instructions_without_an_effect_on_the_table(text):
+    assert rows(f"offset 3 1; {text}") == rows("offset 3 1")
+
+
+# --- No rules -------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_that_says_nothing_is_no_error():
+    (row,) = rows("", "")
+
+    assert row.is_empty
+    assert (row.cfa, row.registers) == (None, {})
+
+
+def test_a_row_with_some_rule_is_not_empty():
+    assert not last("undefined 16", "").is_empty
+    assert not last("def_cfa 7 8", "").is_empty
+
+
+def test_the_first_row_may_be_empty_and_others_not():
+    """As Triton writes kernels: nothing is known of the prologue."""
+    found = rows("advance_loc 16; def_cfa_expression 30; undefined 16", "")
+    assert [row.is_empty for row in found] == [True, False]
+
+
+# --- One row --------------------------------------------------------------------------------------------------------
+
+PROGRAM = "advance_loc 1; def_cfa_offset 16; advance_loc 3; offset 6 2; remember_state; advance_loc1 200; restore_state"
+
+
+@pytest.mark.parametrize("bytes", [4, 8])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_the_row_at_every_address(bytes, order):
+    fde = fde_of("def_cfa 7 8; offset 16 1", PROGRAM, bytes=bytes, order=order)
+    table = list(cfi_rows.rows(fde))
+
+    for address in range(LOW, LOW + SIZE):
+        (expected,) = [row for row in table if row.start <= address < row.end]
+        assert cfi_rows.row_at(fde, address) == expected
+
+
+@pytest.mark.parametrize("address", [LOW - 1, LOW + SIZE, 0, -1, 1 << 70])
+def test_no_row_outside_the_entry(address):
+    assert cfi_rows.row_at(fde_of("", PROGRAM.replace("def_cfa_offset 16", "def_cfa 7 16")), address) is None
+
+
+def test_what_comes_behind_the_row_is_not_read():
+    fde = fde_of("def_cfa 7 8", "advance_loc 4; undefined 1; advance_loc 4; restore_state")
+
+    assert cfi_rows.row_at(fde, LOW) is not None
+    row = cfi_rows.row_at(fde, LOW + 4)
+    assert (row.start, row.end, sorted(row.registers)) == (LOW + 4, LOW + 8, [1])
+    with pytest.raises(IllFormed):
+        cfi_rows.row_at(fde, LOW + 8)
+
+
+def test_rows_before_an_error_are_right():
+    found = []
+    with pytest.raises(IllFormed) as caught:
+        found.extend(cfi_rows.rows(fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")))
+
+    assert spans(found) == [(LOW, LOW + 4), (LOW + 4, LOW + 8)]
+    assert caught.value.where.section == ".debug_frame"
+
+
+def test_instructions_cut_short():
+    error = fault(bytes(5) + b"\x41\x0c\x07")  # no room for padding
+    assert (error.kind, error.error_class) == ("truncated", "ill_formed")
+
+
+def test_an_unknown_instruction():
+    error = fault(b"\x41\x3f")
+    assert error.kind == "unknown_instruction"
+
+
+def test_an_error_of_the_cie_is_that_of_its_entries():
+    error = fault("", b"\x3f")
+    assert error.kind == "unknown_instruction"
+    assert error.where.offset < 24
+
+
+def test_an_augmentation_that_is_not_known():
+    error = fault("", "", augmentation="unheard")
+    assert error.kind == "bad_augmentation"
+    assert error.spec.startswith("A.6.4.1")
+
+
+def test_a_table_too_large_to_be_one():
+    """Every location has one register more than the one before."""
+    step = b"".join(b"\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F]) + b"\x41" for n in range(128, 8000))
+    with pytest.raises(IllFormed) as caught:
+        for _ in cfi_rows.rows(fde_of("", step, size=0x10000)):
+            pass
+
+    assert caught.value.kind == "limit_exceeded"
+    assert cfi_rows.row_at(fde_of("", step, size=0x10000), LOW + 7000) is not None
+
+
+def test_equal_rows_share_their_rules():
+    first, second = rows("undefined 1; advance_loc 4; def_cfa_offset 16")
+    assert first.registers is second.registers
