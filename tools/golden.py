@@ -4,10 +4,10 @@
     python3 tools/dev.py golden [NAME...]            compare them with what the installed tool prints
     python3 tools/dev.py golden --write [NAME...]    write those that differ
 
-NAME is a path below fixtures/ or a pattern such as 'asm/*'. A golden file is the output itself, compressed:
-`xz --decompress --stdout tests/golden/asm/lists.powerpc.txt.xz` shows the version of the tool, then each command and what
-it printed, with `! ` before what went to standard error. tests/comparison/ compares dwarfgpu with them. The exit status is
-1 when a file differed.
+NAME is a path below fixtures/ or a pattern such as 'asm/*'. The exit status is 1 when a file differed. A golden file is
+the output itself, compressed: `xz --decompress --stdout tests/golden/asm/lists.powerpc.txt.xz` shows the version of the
+tool, then each command and what it printed, with `! ` before what went to standard error. tests/comparison/ compares
+dwarfgpu with them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ FOLDER = ROOT / "tests" / "golden"
 MAX_TOTAL = 2_000_000
 
 TOOL = "llvm-dwarfdump-22"
+SECTIONS = "info types loc loclists ranges rnglists addr str-offsets aranges names cu-index tu-index"
 COMMANDS = (
-    f"{TOOL} --verbose --debug-info --debug-types --debug-loc --debug-loclists --debug-ranges --debug-rnglists"
-    " --debug-addr --debug-str-offsets --debug-aranges --debug-names --debug-cu-index --debug-tu-index",
+    f"{TOOL} --verbose {' '.join(f'--debug-{name}' for name in SECTIONS.split())}",
     f"{TOOL} --debug-line",  # with --verbose it prints the instructions between the rows
 )
 """What is asked about a file, whose name follows."""

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.elf import Layout
 
-SPECS = {EM_AMDGPU: 'AMDGPU usage, "Relocation Records"', EM_X86_64: "x86-64 ABI, 4.4", EM_386: "i386 ABI, 4.3"}
+SPECS = {
+    EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
+    EM_X86_64: "x86-64 ABI, 4.4",
+    EM_386: "i386 ABI, 4.3",
+}
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
 NOTHING = "nothing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,8 +10,8 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.listing import Line
-from dwarfgpu.expr.listing import lines as listed
+from dwarfgpu.expr.instruction import Expression
+from dwarfgpu.expr.listing import Line, lines
 from dwarfgpu.objfile import forms
 from dwarfgpu.objfile.addresses import TableHeader, address_tables, contributions
 from dwarfgpu.objfile.aranges import read_sets
@@ -29,7 +30,6 @@ from dwarfgpu.program.codeobject import CodeObject
 from tests.comparison.rows import Row, escaped, header
 
 FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
-_BITS = {"DW_FORM_data1": 8, "DW_FORM_data2": 16, "DW_FORM_data4": 32}
 _COLUMNS = {
     ".debug_info": "INFO", ".debug_types": "TYPES", ".debug_abbrev": "ABBREV", ".debug_line": "LINE",
     ".debug_loc": "LOC", ".debug_loclists": "LOCLISTS", ".debug_str_offsets": "STR_OFFSETS", ".debug_macro": "MACRO",
@@ -55,6 +55,10 @@ class Library:
 
     def rows(self) -> Iterator[Row]:
         """Everything. Where a section cannot be read, its error is a row, and the other sections follow."""
+        for unit in self.dwarf.units:
+            if unit.is_skeleton:
+                with contextlib.suppress(MissingContext):  # the split unit is in another file
+                    self.dwarf.split_unit(unit)
         for section in (".debug_info", ".debug_types", ".debug_info.dwo", ".debug_types.dwo"):
             yield from _guarded("dies", section, self.units(section))
         for suffix in ("", ".dwo"):
@@ -65,7 +69,7 @@ class Library:
         yield from _guarded("list sections", ".debug_ranges", self.old_lists(".debug_ranges"))
         yield from _guarded("names", ".debug_aranges", self.address_sets())
         yield from _guarded("names", ".debug_names", self.names())
-        yield from _guarded("tables", ".debug_addr", self.addresses())
+        yield from _guarded("tables", ".debug_addr", self.address_tables())
         yield from _guarded("tables", ".debug_str_offsets", self.string_offsets())
         for section in (".debug_cu_index", ".debug_tu_index"):
             yield from _guarded("tables", section, self.package(section))
@@ -79,10 +83,8 @@ class Library:
         if broken:
             raise broken[0]
 
-    # --- Expressions ----------------------------------------------------------------------------------------------
-
     def operations(self, data: bytes, form: Format) -> str:
-        return "; ".join(map(_operation, listed(decode(data, self.dialect, form))))
+        return operations_of(decode(data, self.dialect, form))
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -103,31 +105,16 @@ class Library:
                     yield from self.list_of(attribute, place)
 
     def value(self, attribute: Attribute) -> str:
-        unit, kind, found = attribute.die.unit, attribute.value_class, attribute.value
+        kind, found = attribute.value_class, attribute.value
         if kind == "string":
-            try:
-                shown = escaped(attribute.string())
-            except MissingContext:
-                shown = "?"
-            if attribute.form in forms.STRING_INDEX:
-                return f"[{found}] {shown}"
-            if attribute.form == forms.STRING:
-                return shown
-            return f"{found:#x}" if shown == "?" else f"{found:#x} {shown}"
+            return self.text(attribute)
         if kind == "reference":
-            if attribute.form in forms.REF_UNIT:
-                return f"{found:#x} -> {attribute.reference().section_offset:#x}"
-            return f"{found:#x}"
+            leads = (
+                f" -> {attribute.reference().section_offset:#x}" if attribute.form in forms.REF_UNIT else ""
+            )
+            return f"{found:#x}{leads}"
         if kind == "address":
-            index = ""
-            if isinstance(found, tuple):
-                index = f"[{found[0]}] + {found[1]:#x} "
-            elif attribute.form != forms.ADDR:
-                index = f"[{found}] "
-            try:
-                return f"{index}{attribute.address():#x}"
-            except MissingContext:
-                return f"{index}?"
+            return self.address(attribute)
         if kind == "block":
             return bytes(found).hex(" ")
         if kind in ("loclist", "rnglist"):
@@ -135,7 +122,28 @@ class Library:
             return f"{index}{attribute.list_place()[1]:#x}"
         if kind == "flag":
             return hex(int(found))
-        return self.constant(attribute, unit, found)
+        return self.constant(attribute, attribute.die.unit, found)
+
+    def text(self, attribute: Attribute) -> str:
+        try:
+            shown = escaped(attribute.string())
+        except MissingContext:  # in a supplementary file
+            return hex(attribute.value)
+        if attribute.form == forms.STRING:
+            return shown
+        index = attribute.value
+        return f"[{index}] {shown}" if attribute.form in forms.STRING_INDEX else f"{index:#x} {shown}"
+
+    def address(self, attribute: Attribute) -> str:
+        found, index = attribute.value, ""
+        if isinstance(found, tuple):
+            index = f"[{found[0]}] + {found[1]:#x} "
+        elif attribute.form != forms.ADDR:
+            index = f"[{found}] "
+        try:
+            return f"{index}{attribute.address():#x}"
+        except MissingContext:  # in the file of the skeleton
+            return f"{index}?"
 
     def constant(self, attribute: Attribute, unit: Unit, found: int) -> str:
         if attribute.name in ("DW_AT_decl_file", "DW_AT_call_file"):
@@ -214,7 +222,9 @@ class Library:
                 continue
             where = f"{section}+{table.start:#x}"
             yield Row("list sections", f"{where} header", table_header(table, count=table.count))
-            for number, offset in enumerate(list_table_at(data, table.start, section=section, byte_order=order)):
+            for number, offset in enumerate(
+                list_table_at(data, table.start, section=section, byte_order=order)
+            ):
                 yield Row("list sections", f"{where} offset {number}", f"{offset - table.base:#x}")
             form = Format(table.address_size, table.offset_size, order, table.version)
             yield from self.table_lists(section, data, table, form)
@@ -265,7 +275,9 @@ class Library:
             if self.has_views:
                 position = named.pop(0)
             first = position
-            entries, position, error = raw_location_list(data, first, section=section, context=context, end=end)
+            entries, position, error = raw_location_list(
+                data, first, section=section, context=context, end=end
+            )
             for number, entry in enumerate(entries):
                 shown = self.raw_entry(entry, form)
                 if section == ".debug_loc":
@@ -331,7 +343,11 @@ class Library:
             yield Row("names", f"{where} Augmentation", table.augmentation)
             yield Row("names", f"{where} Name count", str(len(table)))
             yield Row("names", f"{where} Bucket count", str(len(table._buckets)))
-            columns = (("CU", table.compile_units), ("LocalTU", table.type_units), ("ForeignTU", table.foreign_types))
+            columns = (
+                ("CU", table.compile_units),
+                ("LocalTU", table.type_units),
+                ("ForeignTU", table.foreign_types),
+            )
             for name, column in columns:
                 for number, offset in enumerate(column):
                     yield Row("names", f"{where} {name}[{number}]", f"{offset:#x}")
@@ -340,7 +356,9 @@ class Library:
 
     def name(self, table: Any, where: str, number: int) -> Iterator[Row]:
         text = table.name(number)
-        assert {entry.offset for entry in table.find(text)} >= {entry.offset for entry in table.entries(number)}
+        assert {entry.offset for entry in table.find(text)} >= {
+            entry.offset for entry in table.entries(number)
+        }
         yield Row("names", where, f"{table._strings[number]:#x} {escaped(text)}")
         if table._hashes:
             yield Row("names", f"{where} hash", f"{table._hashes[number]:#x}")
@@ -364,7 +382,7 @@ class Library:
                 ),
             )
 
-    def addresses(self) -> Iterator[Row]:
+    def address_tables(self) -> Iterator[Row]:
         source = self.source
         data = source.data(".debug_addr")
         if data and any(unit.version < 5 and unit.root_value(0x2133) for unit in self.dwarf.units):
@@ -492,6 +510,11 @@ def _pair(entry: RawEntry, form: Format) -> tuple[int, int]:
     return entry.operands[0], entry.operands[1]
 
 
+def operations_of(expression: Expression) -> str:
+    """An expression as it stands in a row: its listing, with the operands as decimal numbers."""
+    return "; ".join(map(_operation, lines(expression)))
+
+
 def _operation(line: Line) -> str:
     """One line of the listing: operations in an operation follow it, a block has its length before it."""
     if line.name.startswith("("):
@@ -511,4 +534,3 @@ def _operation(line: Line) -> str:
             except ValueError:
                 found.append(word)
     return " ".join(found)
-

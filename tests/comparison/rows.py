@@ -31,6 +31,9 @@ from typing import NamedTuple
 
 ASPECTS = ("units", "dies", "expressions", "lists", "list sections", "lines", "names", "tables")
 
+UNREAD = "(not understood)"
+"""Begins what a row says that was made of output in which nothing is recognised."""
+
 
 class Row(NamedTuple):
     aspect: str
@@ -77,9 +80,7 @@ def differences(theirs: Iterable[Row], ours: Iterable[Row]) -> list[Difference]:
 def escaped(text: bytes) -> str:
     """A string as it is shown in rows, between quotes; llvm-dwarfdump escapes in the same way."""
     known = {0x5C: "\\\\", 0x09: "\\t", 0x0A: "\\n", 0x22: '\\"'}
-    shown = (
-        known.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in text
-    )
+    shown = (known.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in text)
     return f'"{"".join(shown)}"'
 
 
