@@ -16,10 +16,9 @@ from dwarfgpu.objfile.bundle import open_container
 from dwarfgpu.objfile.elf import EM_X86_64
 from dwarfgpu.objfile.image import open_image
 from dwarfgpu.program.codeobject import opened
+from tests.comparison import library, llvm
 from tests.comparison.comparing import against, live
 from tests.comparison.differences import DIFFERENCES
-from tests.comparison.library import Library
-from tests.comparison.llvm import rows_of
 from tests.comparison.rows import ASPECTS, UNREAD, Row, differences
 from tools import golden
 
@@ -77,7 +76,7 @@ def test_all_aspects_are_compared():
     rows = {}
     for name in ("asm/lists.gfx90a.w64.co", "features/debug-names.v5.co", "host/types-names.clang.v5.x86_64"):
         target = opened(str(golden.FIXTURES / name)).target.target
-        for row in rows_of(golden.read(name), target):
+        for row in llvm.rows_of(golden.read(name), target):
             rows.setdefault(row.aspect, []).append(row)
     assert set(rows) == set(ASPECTS)
     assert min(map(len, rows.values())) >= 3
@@ -91,7 +90,7 @@ def test_no_row_is_lost_and_none_is_unreadable():
     marked = {
         name
         for name in NAMES
-        for row in rows_of(golden.read(name), opened(str(golden.FIXTURES / name)).target.target)
+        for row in llvm.rows_of(golden.read(name), opened(str(golden.FIXTURES / name)).target.target)
         if UNREAD in row.what
     }
     assert marked <= {name for name in NAMES if fnmatch.fnmatch(name, "host/*.gcc.*")}
@@ -105,7 +104,7 @@ def test_every_changed_row_is_noticed(aspect):
         "expressions": "asm/types.x86_64",
     }
     name = others.get(aspect, "asm/lists.gfx90a.w64.co")
-    rows = list(Library(opened(str(golden.FIXTURES / name))).rows())
+    rows = list(library.rows_of(opened(str(golden.FIXTURES / name))))
     chosen = next(number for number, row in enumerate(rows) if row.aspect == aspect)
     row = rows[chosen]
 
@@ -115,6 +114,14 @@ def test_every_changed_row_is_noticed(aspect):
         (found,) = differences(rows, changed)
         assert found.aspect == aspect
         assert unexplained(name, [found]) == [str(found)]
+
+
+@pytest.mark.parametrize("name", fnmatch.filter(NAMES, "asm/lane-pc-*"))
+def test_with_the_new_numbers_old_attributes_are_those_that_llvm_dwarfdump_shows(name):
+    found = against(golden.read(name), opened(str(golden.FIXTURES / name)), "llvm-current")
+
+    assert [str(each) for each in found if "DW_AT_LLVM" in each.where and each.aspect == "dies"] == []
+    assert unexplained(name, found) == []
 
 
 # --- Live ---------------------------------------------------------------------------------------------------------
@@ -147,7 +154,7 @@ def test_code_objects_in_containers(tmp_path, require_tool):
             extracted = tmp_path / f"{path.name}.{entry.index}"
             extracted.write_bytes(container.content(entry))
             assert live(tool, extracted) == [], extracted.name
-            compared += any(True for _ in Library(opened(str(extracted))).rows())
+            compared += any(True for _ in library.rows_of(opened(str(extracted))))
     assert compared >= 20
 
 
@@ -229,7 +236,7 @@ def test_relocations_of_x32_as_readelf_applies_them(require_tool):
     ]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = [
-        row for row in Library(opened(str(golden.FIXTURES / name))).rows() if row.aspect in ("dies", "lines")
+        row for row in library.rows_of(opened(str(golden.FIXTURES / name))) if row.aspect in ("dies", "lines")
     ]
     ours = [re.search('"(.*)"', row.what)[1] for row in rows if row.where.endswith(" DW_AT_name")]
     theirs = re.findall(r"DW_AT_name +: \(.*?\): (\S.*)", text)
