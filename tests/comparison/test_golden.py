@@ -198,6 +198,28 @@ def test_old_compression_after_objcopy_has_removed_it(name, tmp_path, require_to
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["asm/operations.x86_64", "asm/operations.powerpc64", "asm/operations.i386"])
+def test_operations_that_are_not_decoded_as_readelf_names_them(name, require_tool):
+    command = [require_tool("readelf"), "--wide", "--debug-dump=info", golden.FIXTURES / name]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    shown = {}
+    for line in text.splitlines():
+        if match := re.match(r" <\d+><(\w+)>: Abbrev", line):
+            die = match[1]
+        elif match := re.search(r"(DW_AT_\w+) .* byte block: .*\t\((DW_OP_.*)\)", line):
+            operations = re.sub(r"\(User defined location op .*?\)", "", match[2])
+            shown[f".debug_info+0x{die} {match[1]}"] = re.findall(r"DW_OP_\w+", operations)
+    kind = next(each for each in DIFFERENCES if each.name == "operations-not-decoded")
+    found = [each for each in found_in(name) if kind.matches(each)]
+
+    assert len(found) > 10
+    for each in found:
+        ours = re.findall(r"DW_OP_\w+", each.ours)
+        known, _, unknown = " ".join(ours).partition(" DW_OP_xderef_type")  # which readelf does not know
+        assert shown[each.where] == (known.split() if unknown else ours), each.where
+
+
+@pytest.mark.slow
 def test_version_6_as_version_5(tmp_path, require_tool):
     """Compilers write its headers as those of version 5, so with that number llvm-dwarfdump reads them."""
     name = "features/plain.v6.co"
