@@ -86,8 +86,12 @@ class LineHeader:
     def directory(self, index: int, compilation_directory: str = "") -> str:
         """The path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
+            if index == 0 and self.directories:
+                return self.directories[
+                    0
+                ]  # is the compilation directory, and not relative to it (6.2.4 (16))
             path = self.directories[index] if 0 <= index < len(self.directories) else ""
-            base = self.directories[0] if self.directories and index else compilation_directory
+            base = self.directories[0] if self.directories else compilation_directory
         else:
             path = self.directories[index - 1] if 0 < index <= len(self.directories) else ""
             base = compilation_directory
@@ -295,7 +299,7 @@ class _Tables:
 
 
 def file_entry(cursor: Cursor, name: str) -> FileEntry:
-    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (12))."""
+    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
     return FileEntry(name, cursor.uleb(), cursor.uleb(), cursor.uleb())
 
 
