@@ -122,8 +122,9 @@ def _list_of(file: Opened, attribute: Attribute, place: str) -> Iterator[Row]:
         file.has_views = True
         return
     context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
-    data = unit.tables.list_data(section)
-    if not data:  # the ranges of a split unit of version 4 are in the file of its skeleton
+    try:
+        data = unit.tables.list_data(section)
+    except MissingContext:  # the ranges of a split unit of version 4 are in the file of its skeleton
         return
     if attribute.value_class == "loclist":
         file.locations.add((section, offset))
