@@ -21,6 +21,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, Bases, Pointer, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES, each_contribution, initial_length
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ def _string(cursor: Cursor) -> str:
         raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
     text = cursor.bytes(end - cursor.position)
     cursor.bytes(1)
-    return text.decode("utf-8", "backslashreplace")
+    return decode(text)
 
 
 def _letters(augmentation: str) -> str | None:
