@@ -92,6 +92,7 @@ class State:
         "_marks",
         "_registers",
         "_snapshot",
+        "_spec",
         "_target",
         "cfa",
         "limit",
@@ -105,6 +106,7 @@ class State:
         self.limit = 0
         """The last address there is."""
         self._target = target
+        self._spec = ""
         self._registers: dict[int, Rule] = {}
         self._snapshot: dict[int, Rule] | None = None
         self._initial: dict[int, Rule] = {}
@@ -120,10 +122,11 @@ class State:
 
     def run(self, instruction: Instruction) -> None:
         """Do what an instruction says."""
+        self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
                 message = f"the offset {value:#x} has more than 64 bits"
-                raise IllFormed("overflow", message, spec=instruction.row.spec)
+                raise IllFormed("overflow", message, spec=self._spec)
         instruction.row.run(self, *instruction.operands)
 
     def begin(self, location: int, limit: int) -> None:
@@ -145,25 +148,25 @@ class State:
     def go_to(self, location: int) -> None:
         if location > self.limit:
             message = f"the location {location:#x} is behind the last address {self.limit:#x}"
-            raise IllFormed("overflow", message, spec="DWARF 5, 6.4.2.1")
+            raise IllFormed("overflow", message, spec=self._spec)
         self.location = location
 
     # --- The CFA --------------------------------------------------------------------------------------------------
 
-    def cfa_with_register(self, spec: str) -> RegisterOffset:
+    def cfa_with_register(self) -> RegisterOffset:
         """The CFA rule, which must count from a register."""
         if self.cfa is None:
-            raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=spec)
+            raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
         if not isinstance(self.cfa, RegisterOffset):
             message = "the current CFA rule is an expression"
-            raise IllFormed("cfa_rule_is_expression", message, spec=spec)
+            raise IllFormed("cfa_rule_is_expression", message, spec=self._spec)
         return self.cfa
 
     def check_space(self, space: int) -> None:
         """Refuse an address space that the target does not define."""
         if self._target is not None and self._target.space(space) is None:
             message = f"{self._target.name} has no address space {space:#x}"
-            raise IllFormed("bad_address_space", message, spec="A.6.4.2.2 (3)")
+            raise IllFormed("bad_address_space", message, spec=self._spec)
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
@@ -182,7 +185,7 @@ class State:
         """Give a register its initial rule, or take away the one it has if there was none."""
         if self.location is None:
             message = "the initial instructions cannot restore what they are about to define"
-            raise IllFormed("bad_cie", message, spec="A.6.4.2.3 (11)")
+            raise IllFormed("bad_cie", message, spec=self._spec)
         if self._marks:
             self._changes.append((register, self._registers.get(register)))
         self._put(register, self._initial.get(register))

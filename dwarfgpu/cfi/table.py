@@ -196,7 +196,7 @@ def _def_aspace_cfa(state: State, register: int, offset: int, space: int) -> Non
 @instruction("DW_CFA_def_cfa_register", 0x0D, "cfa", "A.6.4.2.2 (5)", operands="R:register")
 def _def_cfa_register(state: State, register: int) -> None:
     """The CFA counts from R, with the offset and the address space that it has."""
-    old = state.cfa_with_register("A.6.4.2.2 (5)")
+    old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
 
 
@@ -204,7 +204,7 @@ def _def_cfa_register(state: State, register: int) -> None:
 @instruction("DW_CFA_def_cfa_offset_sf", 0x13, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
 def _def_cfa_offset(state: State, offset: int) -> None:
     """The CFA is B bytes from the register that it counts from, in the address space that it has."""
-    old = state.cfa_with_register("A.6.4.2.2 (6)")
+    old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
