@@ -116,7 +116,7 @@ def test_a_broken_entry_hides_no_other():
         "truncated",
     }
     assert run("-", "--pc", "0x1000", stdin=file_with(builder.data)).stdout.splitlines()[-1].endswith("rsp+8")
-    assert run("-", "--pc", "0x1028", stdin=file_with(builder.data)).returncode == 1
+    assert "no state is remembered" in run("-", "--pc", "0x1028", stdin=file_with(builder.data)).stderr
 
 
 def test_json_and_json_lines_say_the_same():
