@@ -243,7 +243,7 @@ def _same_value(state: State, register: int) -> None:
     "DW_CFA_GNU_negative_offset_extended",
     0x2F,
     "register",
-    "LSB 5.0, 10.5.3",
+    "LSB 5.0, 10.5.2",
     operands="R:register B:negated",
     since="GNU",
 )
@@ -315,7 +315,7 @@ def _nop(state: State) -> None:
     """Nothing."""
 
 
-@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.3", operands="N:size", since="GNU")
+@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
 def _args_size(state: State, size: int) -> None:
     """N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
 
 
+MAX_REPORTED = 20
+"""How many lines that are no case are shown before the rest is only counted."""
+
+
 def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
     """Answer every case of a file in order; ``run`` takes a case and its line number.
 
@@ -20,14 +24,17 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
     """
     from dwarfgpu.program.cases import NotACase, parse_line
 
-    status = OK
+    bad = 0
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
         try:
             session.print(json.dumps(run(parse_line(line, number), number)))
         except NotACase as error:
-            session.report(error, path)
-            status = BAD_FILE
+            bad += 1
+            if bad <= MAX_REPORTED:
+                session.report(error, path)
         session.out.flush()  # whoever writes a case and waits for its answer must get it
-    return status
+    if bad > MAX_REPORTED:
+        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
+    return BAD_FILE if bad else OK

@@ -122,9 +122,16 @@ class _Writer:
         problems = (*self.errors, *self.file.problems)
         if self.session.as_json:
             frames = self.file.frames
-            document = {"file": self.file.name, "target": frames.target.name, "dialect": frames.dialect.name}
-            document |= {"addresses": self.addresses, "entries": self.entries}
-            self.session.print_json({**document, "problems": [problem_json(error) for error in problems]})
+            self.session.print_json(
+                {
+                    "file": self.file.name,
+                    "target": frames.target.name,
+                    "dialect": frames.dialect.name,
+                    "addresses": self.addresses,
+                    "entries": self.entries,
+                    "problems": [problem_json(error) for error in problems],
+                }
+            )
         return report_problems(self.session, problems)
 
 

@@ -205,8 +205,8 @@ class FrameIndex:
                     if layout.pcrel is not None:
                         low += layout.pcrel + position + 8
                     low &= layout.mask
-                    if 0 <= size <= layout.mask + 1 - low:
-                        if size:
+                    if 0 <= size <= layout.mask + 1 - low or low >= layout.mask - 1:
+                        if size and low < layout.mask - 1:  # from there on there are only tombstones
                             yield low, low + size, position
                         position = after
                         continue

@@ -21,6 +21,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, Bases, Pointer, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES, each_contribution, initial_length
+from dwarfgpu.objfile.pc_ranges import is_dead
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record, replace
 
@@ -357,7 +358,7 @@ def _augmented(cie: Cie, letters: str, cursor: Cursor) -> Cie:
 
 
 def _range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
-    """The addresses of an FDE."""
+    """The addresses of an FDE: none where a linker has put a tombstone for code that it dropped."""
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
     if encoding == OMIT:
@@ -368,6 +369,8 @@ def _range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
         message = f"the location of the entry stands in memory, at {pointer.address:#x}"
         raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     size = read_size(cursor, encoding, form)
+    if is_dead(pointer.address, form.address_size):
+        return pointer.address, pointer.address
     if size < 0 or pointer.address + size > 1 << 8 * form.address_size:
         message = f"the range of {size:#x} bytes from {pointer.address:#x} is not one of addresses"
         raise cursor.fail("overflow", message, SPEC, start)
@@ -381,5 +384,5 @@ def _lsda(cie: Cie, frame_format: FrameFormat, cursor: Cursor) -> Pointer | None
         pointer = read_pointer(cursor, cie.lsda_encoding, frame_format.form, frame_format.bases)
     except DwarfGpuError as error:
         message = f"the pointer to language-specific data cannot be read: {error.message}"
-        raise IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.1.2") from None
+        raise IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.2") from None
     return None if pointer.is_null else pointer

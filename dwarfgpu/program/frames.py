@@ -86,10 +86,12 @@ class Frames:
         self.target = file.target.target
         self._file = file
         self._code = CodeReader(file)
+        self._expressions: dict[tuple[Block, Format], Expression] = {}
 
     def use_dialect(self, name: str) -> None:
         """Choose the dialect of expressions."""
         self._code = CodeReader(self._file, name)
+        self._expressions.clear()
 
     @property
     def dialect(self) -> Dialect:
@@ -186,15 +188,19 @@ class Frames:
         return state.cfa, state.snapshot()
 
     def expression(self, block: Block, entry: Cie | Fde) -> Expression:
-        """The expression in a rule or an operand, ready to be evaluated."""
-        return decode_expression(
-            block.data,
-            self.dialect,
-            self._form(entry),
-            section=block.section,
-            offset=block.offset,
-            known_in=dialects.known_in,
-        )
+        """The expression in a rule or an operand, ready to be evaluated. It is decoded once."""
+        form = self._form(entry)
+        found = self._expressions.get((block, form))
+        if found is None:
+            found = self._expressions[block, form] = decode_expression(
+                block.data,
+                self.dialect,
+                form,
+                section=block.section,
+                offset=block.offset,
+                known_in=dialects.known_in,
+            )
+        return found
 
     def code(self, block: Block, entry: Cie | Fde) -> Code:
         """The same as it is shown."""
@@ -254,9 +260,9 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
 
 
 def _bases(image: Image, section: Section) -> Bases:
-    """What pointers count from, as the run-time unwinders have it: the code, and the global offset table."""
+    """What pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
     text = image.section(".text")
-    got = image.section(".got.plt") or image.section(".got")
+    got = image.section(".got") or image.section(".got.plt")
     return Bases(
         section.address,
         None if text is None else text.address,

@@ -131,6 +131,19 @@ def test_the_last_address_may_be_part_of_an_entry():
     assert entries(builder)[1].high == 1 << 32
 
 
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("tombstone", [-1, -2])
+def test_code_that_the_linker_has_dropped(size, tombstone):
+    """A tombstone stands where its address was: the entry covers nothing, and is no error."""
+    builder = FrameBuilder(size=size)
+    builder.fde(builder.cie(), tombstone, 0x40)
+
+    dead = tombstone % (1 << 8 * size)
+    fde = entries(builder)[1]
+    assert (fde.low, fde.high) == (dead, dead)
+    assert not fde.covers(dead)
+
+
 # --- Zero lengths ---------------------------------------------------------------------------------------------------
 
 
