@@ -6,7 +6,6 @@ never changed: what is written to a snapshot stays in memory.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -17,7 +16,7 @@ from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
 from dwarfgpu.backends.snapshot_json import chunks, read_machine
 from dwarfgpu.errors import MalformedFile, UsageError
-from dwarfgpu.json_node import Node, NotACase, unique_object
+from dwarfgpu.json_node import Node, NotACase, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,16 +92,10 @@ def _text(path: Path) -> str:
 
 
 def _parse(text: str, name: str) -> object:
-    def no_constant(word: str) -> None:
-        message = f"{word} is not JSON"
-        raise ValueError(message)
-
     try:
-        return json.loads(text, object_pairs_hook=unique_object, parse_constant=no_constant)
+        return parse(text)
     except NotACase as error:
         raise _bad(name, error.message) from None
-    except (ValueError, RecursionError) as error:
-        raise _bad(name, f"it is not JSON: {error}") from None
 
 
 def _checked(

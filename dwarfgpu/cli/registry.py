@@ -47,6 +47,8 @@ MODULES = {
     "info": "files",
     "kernels": "files",
     "lists": "files",
+    "address": "machines",
+    "snapshot": "machines",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -60,6 +62,8 @@ SUMMARIES = {
     "info": "show what a file is, what is at an address, or what a name means",
     "kernels": "show the kernels of a code object",
     "lists": "read location lists from a file of cases",
+    "address": "show one address in every address space that reaches it",
+    "snapshot": "convert, check or summarise a snapshot",
 }
 
 
