@@ -73,7 +73,7 @@ def _snapshot(session: Session, options: Any) -> int:
         session.print(
             "\n".join([f"{found.name}: {problem}" for problem in found.problems] or [f"{found.name}: ok"])
         )
-    return BAD_FILE if options.action == "check" and found.problems else OK
+    return OK if found.is_sound or options.action == "info" else BAD_FILE
 
 
 COMMANDS = {

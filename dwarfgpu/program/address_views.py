@@ -214,9 +214,8 @@ class _Finder:
         """The views of a byte of a lane, beginning with that which is asked about."""
         length = ap.SIZE - address
         found = [self._own(length, lane)]
-        for number in (PRIVATE_LANE, PRIVATE_LANE_0 + lane):
-            if number != self.space.number:
-                found.append(View(self._named(number), address, length, lane, formula))
+        others = (number for number in (PRIVATE_LANE, PRIVATE_LANE_0 + lane) if number != self.space.number)
+        found += [View(self._named(number), address, length, lane, formula) for number in others]
         size = self.target.lane_count
         at = lane_to_wave(address, lane, size)
         if at < ap.SIZE:

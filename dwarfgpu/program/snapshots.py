@@ -52,9 +52,8 @@ def summary(path: str) -> Summary:
         dispatches=[_dispatch_text(one) for one in machine.dispatches],
         code_objects=[_code_text(one) for one in machine.code_objects],
         memory=memory,
-        problems=[
-            f"code_objects[{index}]: {what}" for index, what, _other in snapshot.code_problems(machine)
-        ],
+        problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
+        is_sound=not any(other for _index, _what, other in problems),
     )
 
 
