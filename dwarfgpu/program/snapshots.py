@@ -31,6 +31,8 @@ class Summary:
     """Address space, number of extents, bytes in all."""
     problems: list[str]
     """What is not as the snapshot says: code objects that are missing, or others than they were."""
+    is_sound: bool
+    """Whether no code object is another than it was; a missing one only leaves questions open."""
 
 
 def summary(path: str) -> Summary:
@@ -42,6 +44,7 @@ def summary(path: str) -> Summary:
         if space is not None:
             sizes = [size for _owner, _address, size in machine.memory.extents(space)]
             memory.append((space.name, len(sizes), sum(sizes)))
+    problems = list(snapshot.code_problems(machine))
     return Summary(
         name=path,
         target=machine.target_name,
