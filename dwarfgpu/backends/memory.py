@@ -9,7 +9,7 @@ Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap
 from dwarfgpu.backends.protocol import memory_unavailable
@@ -22,8 +22,6 @@ from dwarfgpu.targets.amdgpu.scratch import DWORD, lane_to_wave
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target
 
@@ -47,14 +45,27 @@ class Place:
     size: int = 0
 
 
-class MachineMemory:
-    """All memory of a machine. ``groups`` gives the number of the work-group of each wave, -1 where it has none."""
+class Owner(Protocol):
+    """What its memory asks of a machine."""
 
-    def __init__(self, target: Target, groups: Callable[[], Array]) -> None:
-        self.target = target
-        self._groups = groups
+    @property
+    def target(self) -> Target: ...
+
+    def groups(self) -> Array:
+        """The number of the work-group of each wave, -1 where it has none."""
+
+
+class MachineMemory:
+    """All memory of a machine."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
         self.stores: dict[int, Extents] = {}
         """The bytes of each address space that has some, by its number."""
+
+    @property
+    def target(self) -> Target:
+        return self._owner.target
 
     # --- What is there --------------------------------------------------------------------------------------------
 
@@ -135,7 +146,7 @@ class MachineMemory:
         """The instances of an address space that waves (an int or an array) mean; -1 where there is none."""
         import numpy as np
 
-        groups = self._groups()
+        groups = self._owner.groups()
         if isinstance(waves, int):
             if not 0 <= waves < len(groups):
                 return -1
@@ -148,7 +159,7 @@ class MachineMemory:
         return np.where(exists, found, -1)
 
     def _no_instance(self, space: AddressSpace, wave: int) -> str:
-        if not 0 <= wave < len(self._groups()):
+        if not 0 <= wave < len(self._owner.groups()):
             return f"there is no wave {wave}"
         return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
 

@@ -7,7 +7,6 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +38,29 @@ class Snapshot(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, folder: Path) -> None:
-        Machine.__init__(self, target)
+    def __init__(self, target: Target, folder: Path, reader: FolderReader | None = None) -> None:
+        self._describe(target)
         self.folder = folder
-        """What relative paths of code objects start from."""
+        self._reader = reader
+        """Who maps the arrays, as long as nobody has needed them."""
+        if reader is None:
+            self._begin()
+
+    def __getattr__(self, name: str) -> Any:
+        """Map the arrays when the first of them is asked for: until then nothing has to wait for numpy."""
+        reader = self.__dict__.get("_reader")
+        if reader is None:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        before = dict(self.__dict__)
+        self._reader = None
+        try:
+            self._begin()
+            reader.fill(self)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return getattr(self, name)
 
 
 # --- Loading ------------------------------------------------------------------------------------------------------
@@ -102,20 +120,16 @@ def _checked(
     document: object, folder: Path | None, name: str, *, force: bool, base: Path | None = None
 ) -> Snapshot:
     """The machine of a document: in the folder form if ``folder`` is given."""
-    root = folder or base or Path()
+    reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
-        return Snapshot(target, root)
+        return Snapshot(target, folder or base or Path(), reader)
 
     node = Node(document)
     if not is_snapshot(document):
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
-        machine: Any = (
-            read_machine(node, make) if folder is None else FolderReader(folder).machine(node, make)
-        )
-    except NotACase as error:
-        raise _bad(name, error.message, error.hint) from None
+        machine: Any = read_machine(node, make) if reader is None else reader.open(node, make)
     except MalformedFile as error:
         raise _bad(name, error.message, error.hint) from None
     except RecursionError:
@@ -200,6 +214,8 @@ def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
