@@ -181,7 +181,7 @@ def big_snapshot() -> Path:
     from dwarfgpu.backends import snapshot
     from dwarfgpu.backends.machine import Dispatch, Machine
     from dwarfgpu.targets.resolve import resolve
-    from tools.bench_input import cache
+    from bench_input import cache
 
     path = cache() / "machine-1.dgs"
     if path.exists():
