@@ -128,12 +128,13 @@ def backends_page() -> str:
         "",
         f"There are: {classes}.",
         "",
-        "All of them pass one suite, `tests/backends/conformance.py`; a new backend is a member of it in a dozen lines.",
-        "Where they may differ, the suite expects what a backend says in its `capabilities`. This page is made from them.",
+        "All of them pass one suite, `tests/backends/conformance.py`; a new backend is a member of it in a dozen",
+        "lines. Where they may differ, the suite expects what a backend says in its `capabilities`, from which this",
+        "page is made.",
         "",
         "An access may begin at any byte of memory: kernels run with unaligned access enabled (ROCm compute ABI,",
-        "`SH_MEM_CONFIG`). What must be aligned, and is refused otherwise, are the apertures (to 2^32) and the AMD queue",
-        "(to 64 bytes).",
+        "`SH_MEM_CONFIG`). What must be aligned, and is refused otherwise, are the apertures (to 2^32) and the AMD",
+        "queue (to 64 bytes).",
         "",
     ]
     return "\n".join(lines)
