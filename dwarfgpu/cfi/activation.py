@@ -19,9 +19,8 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, Unspecified
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import DieReference
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.values import Value
+    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.targets.target import Register as TargetRegister
 
 CFA = -(1 << 32)
@@ -276,22 +276,12 @@ class Activation:
             thread.backend,
             lanes,
             frame=self,
-            pc=self.pc,
+            pc=self.place,
             result_kind=kind,
             initial_stack=initial,
             in_cfi=True,
         )
-        results = evaluate(expression, context)
-        if lanes.count == 1:
-            return results.one()
-        for group in results.groups:
-            if group.failed:
-                positions = b.arange(lanes.count) if group.positions is None else group.positions
-                index = {int(position): i for i, position in enumerate(positions)}
-                raise LaneFault(positions, lambda at, group=group, index=index: group.outcome(index[at]))  # type: ignore[misc]
-        if len(results.groups) > 1:
-            raise Diverge([group.positions for group in results.groups if group.positions is not None])
-        return results.groups[0].result
+        return result_for(evaluate(expression, context))
 
     # --- What no rule can ask for (A.6.4.2) -----------------------------------------------------------------------
 
@@ -301,10 +291,10 @@ class Activation:
     def caller(self) -> Activation:
         self._unknown("the frame that called this one")
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return None
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         self._unknown("the value of a parameter at the call site")
 
     def thread_local(self, offset: int, lanes: LaneSet) -> Location:

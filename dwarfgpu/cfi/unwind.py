@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cfi.activation import Activation
 from dwarfgpu.cfi.thread import NoInformation
@@ -88,7 +88,7 @@ class CallStack:
         try:
             information = inner.information
             if inner.level == 0:
-                self._identify(inner, inner.cfa(self.thread.lanes), information.start)
+                self._identify(inner, inner.cfa(self.thread.lanes))
             location = inner.entry_register(information.return_register, self.thread.lanes)
             if is_undefined(location):
                 return End(OUTERMOST, "the return address is undefined")
@@ -110,7 +110,7 @@ class CallStack:
         default = self.thread.target.default_space.address_bits
         size = default if register is None else min(default, register.bit_size)
         reading = self.thread.accessor.read(location, size)
-        return None if reading.undefined else int(reading.bits)  # type: ignore[arg-type]
+        return None if reading.undefined else int(reading.bits)
 
     def _checked(self, caller: Activation, inner: Activation) -> End | None:
         """Why a caller that was found cannot be one."""
@@ -127,17 +127,17 @@ class CallStack:
         if self._is_same(caller, inner, cfa, start):
             message = f"the CFA does not move from frame {inner.level} to its caller in the same function"
             return End(SAME_FRAME, message)
-        if not self._identify(caller, cfa, start):
+        if not self._identify(caller, cfa):
             return End(CYCLE, f"frame {caller.level} would be one that is in the stack already")
         return None
 
     def _is_same(self, caller: Activation, inner: Activation, cfa: Location, start: int) -> bool:
         return start == inner.information.start and cfa == inner.cfa(self.thread.lanes)
 
-    def _identify(self, activation: Activation, cfa: Location, start: int) -> bool:
+    def _identify(self, activation: Activation, cfa: Location) -> bool:
         """Note what tells an activation from all others, its CFA and its code; whether it is a new one."""
-        place = cfa.places[0]
-        identity = (activation.pc, hash(place.storage), int(place.bit_offset))  # type: ignore[arg-type]
+        place: Any = cfa.places[0]
+        identity = activation.pc, place.storage.space.number, int(place.bit_offset)
         if identity in self._seen:
             return False
         self._seen.add(identity)

@@ -195,10 +195,10 @@ class DescribedFrame:
             raise MissingContext("frame", message, hint=hint)
         return CallingFrame(self)
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return self.entry_values.get(expression)
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         message = f"the value of the parameter at {die} at the call site is not known"
         raise MissingContext("frame", message)
 
@@ -226,10 +226,10 @@ class CallingFrame:
     def caller(self) -> FrameInfo:
         raise self._unknown()
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return None
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         raise self._unknown()
 
     def thread_local(self, offset: int, lanes: LaneSet) -> Location:
