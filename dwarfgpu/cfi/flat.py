@@ -38,6 +38,16 @@ def flattened(location: Location) -> Location:
     return locations.at(locations.extended(EMPTY, parts), place.bit_offset)
 
 
+def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]]:
+    """The stretches that the first bits of a location are in, each as where it begins and its size."""
+    place = location.single
+    if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
+        yield location, size
+        return
+    offset = place.bit_offset
+    yield from _joined(_stretches(place.storage, offset, min(size, place.storage.bit_size - offset)))
+
+
 def _stretches(storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
     """The stretches of bits that a composite is made of, as (location, size)."""
     for location, piece_offset, length in pieces(storage, offset, size):

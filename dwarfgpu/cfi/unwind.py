@@ -46,6 +46,11 @@ class End:
         """Whether the whole stack was seen."""
         return self.kind == OUTERMOST
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether something went wrong on the way to a caller."""
+        return self.kind == FAILED
+
 
 class CallStack:
     """The activations of a thread, found one after the other as somebody asks for them."""

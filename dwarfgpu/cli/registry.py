@@ -49,6 +49,7 @@ MODULES = {
     "dump": "dump",
     "lists": "files",
     "cfi": "frames",
+    "bt": "backtrace",
     "address": "machines",
     "snapshot": "machines",
 }
@@ -66,6 +67,7 @@ SUMMARIES = {
     "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
+    "bt": "show the call frames of waves or threads",
     "address": "show one address in every address space that reaches it",
     "snapshot": "convert, check or summarise a snapshot",
 }

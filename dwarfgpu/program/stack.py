@@ -150,6 +150,14 @@ class Frame:
             **elements,
         )
 
+    @property
+    def is_signal_frame(self) -> bool:
+        """Whether the kernel made the frame to call the handler of a signal."""
+        try:
+            return self.activation.information.is_signal_frame
+        except DwarfGpuError:
+            return False
+
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def register(self, number: int, lanes: LaneSet) -> Location:

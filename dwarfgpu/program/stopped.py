@@ -66,17 +66,23 @@ class Stopped:
             found = self._stacks[wave] = Stack(self.machine, self.loaded, wave, rules=rules)
         return found
 
+    def forget(self, wave: int) -> None:
+        """Give back the frames of a thread, which are found again when somebody asks."""
+        self._stacks.pop(wave, None)
+
 
 def open_stopped(
-    program: str,
+    file: CodeObject,
     state: str,
     read: Callable[[str], str],
     *,
     force: bool = False,
     dialect: str | None = None,
 ) -> Stopped:
-    """A state with its program: a code object and a snapshot, or a host program and a core file of it."""
-    file = opened(program)
+    """A state with its program: a code object and a snapshot, or a host program and a core file of it.
+
+    ``read`` gives the text of a file.
+    """
     if _is_elf(state):
         from dwarfgpu.program.cores import open_core
 
