@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.listing import statements
-from dwarfgpu.objfile.frames import Cie, Fde
+from dwarfgpu.objfile.frame_entries import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
 
 
@@ -179,8 +179,14 @@ def listed(frames: Any, *, allowed: str | None = None) -> list[Dumped]:
                 str(entry.format.data_alignment),
                 str(entry.return_address),
             )
-            rows = [(None, _cfa(all_of.cfa, entry, frames), _registers(all_of.registers, entry, frames))]
-            rows = rows if all_of.cfa is not None or all_of.registers else []
+            rows = [
+                (
+                    None,
+                    _cfa(all_of.initial.cfa, entry, frames),
+                    _registers(all_of.initial.registers, entry, frames),
+                )
+            ]
+            rows = rows if all_of.initial.cfa is not None or all_of.initial.registers else []
         else:
             header = (entry.cie.offset, entry.low, entry.high)
             rows = [

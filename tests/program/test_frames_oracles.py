@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.program import codeobject
 from tests.builders import framedump
 
