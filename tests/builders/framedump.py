@@ -262,8 +262,10 @@ class Interpreted(NamedTuple):
 _READELF = re.compile(r"([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)(.*)")
 
 
-def interpreted_by_readelf(text: str) -> dict[tuple[str, int], Interpreted]:
-    """What ``readelf --debug-dump=frames-interp`` says about a file for x86-64."""
+def interpreted_by_readelf(
+    text: str, target: str = "x86_64", column: int = 16
+) -> dict[tuple[str, int], Interpreted]:
+    """What ``readelf --debug-dump=frames-interp`` says about a file, whose return addresses are in a column."""
     found: dict[tuple[str, int], Interpreted] = {}
     section, columns = "", []
     for line in text.splitlines():
@@ -280,7 +282,7 @@ def interpreted_by_readelf(text: str) -> dict[tuple[str, int], Interpreted]:
         elif re.match(r"[0-9a-f]{8,16} (?!ZERO)\S", line):
             start, cfa, *rules = line.split()
             registers = {
-                16 if name == "ra" else register_number(name, "x86_64"): rule
+                column if name == "ra" else register_number(name, target): rule
                 for name, rule in zip(columns, rules, strict=True)
             }
             current.rows.append((int(start, 16), cfa, registers))
