@@ -7,15 +7,13 @@ with it. Nothing here is asserted: the tests never look at the clock.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from bench_files import files
+from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
+
+sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 
 MIXED = """
     DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_regx s0; DW_OP_deref_size 4; DW_OP_plus; DW_OP_deref_size 4;
@@ -30,32 +28,6 @@ ARITHMETIC = """
     DW_OP_shl; DW_OP_lit2; DW_OP_shr
 """
 """Ten operations of arithmetic, and what pushes their operands."""
-
-
-def best(function: Callable[[], object], rounds: int = 7, seconds: float = 0.05) -> float:
-    """The shortest time of one call, in seconds."""
-    function()
-    started = time.perf_counter()
-    function()
-    count = max(1, int(seconds / max(time.perf_counter() - started, 1e-7)))
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        for _ in range(count):
-            function()
-        times.append((time.perf_counter() - started) / count)
-    return min(times)
-
-
-def in_turns(functions: list[Callable[[], object]], rounds: int = 5) -> list[float]:
-    """The shortest time of each of some functions, measured in turns so that noise meets all of them."""
-    times = [[best(function, rounds=1) for function in functions] for _ in range(rounds)]
-    return [min(column) for column in zip(*times, strict=True)]
-
-
-def show(name: str, ratio: float, limit: str, detail: str) -> None:
-    """Print a figure."""
-    print(f"{name:58} {ratio:8.2f}   {limit:12} {detail}")
 
 
 def expressions() -> None:
@@ -139,18 +111,12 @@ def expressions() -> None:
 
 def startup() -> None:
     """Whole processes, with the bytecode in place as an installation has it."""
-    subprocess.run([sys.executable, "-m", "compileall", "-q", "dwarfgpu"], cwd=ROOT, check=True)
-
-    def process(*words: str) -> Callable[[], object]:
-        return lambda: subprocess.run(
-            [sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
-        )
-
+    compile_all()
     bare, version, evaluated = in_turns(
         [
-            process("-c", "pass"),
-            process("-m", "dwarfgpu", "--version"),
-            process("-m", "dwarfgpu", "eval", "--ops", "DW_OP_lit1"),
+            process(*BARE),
+            process(*DWARFGPU, "--version"),
+            process(*DWARFGPU, "eval", "--ops", "DW_OP_lit1"),
         ],
         rounds=10,
     )
@@ -163,7 +129,7 @@ def startup() -> None:
     )
 
 
-GROUPS = {"expressions": expressions, "startup": startup}
+GROUPS = {"expressions": expressions, "startup": startup, "files": files}
 
 
 def main() -> int:
@@ -173,7 +139,7 @@ def main() -> int:
     )
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help="which figures (all)")
     options = parser.parse_args()
-    print(f"{'figure':58} {'ratio':>8}   {'wanted':12}")
+    show_heading()
     for name in options.group or GROUPS:
         GROUPS[name]()
     return 0

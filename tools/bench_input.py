@@ -1,9 +1,11 @@
-"""The large inputs of the benchmarks: shared libraries with 10 MB of ``.debug_info`` and a million DIEs and more.
+"""The large inputs of the benchmarks.
 
-    python3 tools/bench_input.py [gcc | clang | clang-debug-names] ...
+    python3 tools/bench_input.py [gcc | clang | clang-debug-names | code-object] ...
 
-Each is built once from generated C++ and kept under ``$XDG_CACHE_HOME/dwarfgpu``; a change of the compiler, the options
-or the sources builds it anew. The path of every input is printed. Building takes about a minute for each.
+The first three are shared libraries with more than 10 MB of ``.debug_info`` and a million DIEs, the last one is an
+AMDGPU code object of 10 MB. Each is built once from generated source and kept under ``$XDG_CACHE_HOME/dwarfgpu``; a
+change of the compiler, the options or the sources builds it anew. The path of every input is printed. Building takes
+one to two minutes for each.
 """
 
 from __future__ import annotations
@@ -101,6 +103,55 @@ void use() {{
 """
 
 
+# Types and functions of its own for every kernel, calls that are inlined with -O2, local memory and a private array.
+KERNEL = """
+typedef struct {{ float4 position; float4 velocity; float mass; short kind; uchar flags; }} Body{n};
+typedef struct {{ __global Body{n}* bodies; uint count; uint tile; float step; }} World{n};
+static float inner_{n}(float4 a, float4 b) {{ float4 c = a * b; return c.x + c.y + c.z + c.w; }}
+static float energy_{n}(Body{n} body) {{
+  return 0.5f * body.mass * inner_{n}(body.velocity, body.velocity) + (float)(body.flags & {n});
+}}
+static float4 attraction_{n}(Body{n} one, Body{n} other) {{
+  float4 away = other.position - one.position;
+  float squared = inner_{n}(away, away) + 0.01f;
+  float strength = other.mass * __builtin_amdgcn_rsqf(squared * squared * squared);
+  return away * strength;
+}}
+static Body{n} moved_{n}(Body{n} body, float4 force, float step) {{
+  body.velocity += force * step;
+  body.position += body.velocity * step;
+  if (energy_{n}(body) > {n}.0f) body.flags += 1;
+  return body;
+}}
+__kernel void step_{n}(__global Body{n}* bodies, uint count, float step, __global float* out, __local float4* near) {{
+  World{n} world = {{ bodies, count, 64, step }};
+  uint lane = __builtin_amdgcn_workitem_id_x();
+  uint self = __builtin_amdgcn_workgroup_id_x() * world.tile + lane;
+  Body{n} mine = world.bodies[self];
+  float4 force = (float4)(0.0f);
+  for (uint tile = 0; tile < world.count; tile += world.tile) {{
+    near[lane] = world.bodies[tile + lane].position;
+    __builtin_amdgcn_s_barrier();
+    for (uint i = 0; i < world.tile; i++) {{
+      Body{n} other = world.bodies[tile + i];
+      other.position = near[i];
+      if (other.kind != {n} % 7) force += attraction_{n}(mine, other);
+    }}
+    __builtin_amdgcn_s_barrier();
+  }}
+  float history[8];
+  for (int i = 0; i < 8; i++) {{
+    mine = moved_{n}(mine, force, world.step / 8);
+    history[(i + {n}) % 8] = energy_{n}(mine);
+  }}
+  world.bodies[self] = mine;
+  out[self] = history[self % 8] + energy_{n}(mine);
+}}
+"""
+KERNELS = 100
+"""How many a part of the code object has."""
+
+
 class Recipe(NamedTuple):
     """How one input is built."""
 
@@ -108,16 +159,54 @@ class Recipe(NamedTuple):
     """The first that is installed is used."""
     parts: int
     options: tuple[str, ...]
+    levels: tuple[str, ...] = ("",)
+    """Options that one part has and the next one has not, in turns."""
+    linkers: tuple[str, ...] = ()
+    """What links the parts, if that is not the compiler."""
+    is_opencl: bool = False
 
+    @property
+    def suffix(self) -> str:
+        """The ending of the sources."""
+        return ".cl" if self.is_opencl else ".cpp"
+
+    def source(self, number: int) -> str:
+        """One translation unit."""
+        if self.is_opencl:
+            return "".join(KERNEL.format(n=number * KERNELS + i) for i in range(KERNELS))
+        includes = "".join(f"#include <{name}>\n" for name in HEADERS)
+        return includes + PART.format(n=number)
+
+    def options_of(self, number: int) -> list[str]:
+        """What one translation unit is compiled with."""
+        level = self.levels[number % len(self.levels)]
+        return [*self.options, *([level] if level else [])]
+
+
+CXX = ("-std=c++17", "-fPIC", "-gdwarf-5")
+OPENCL = (
+    "-x",
+    "cl",
+    "-cl-std=CL2.0",
+    "-target",
+    "amdgcn-amd-amdhsa",
+    "-nogpulib",
+    "-mcpu=gfx90a",
+    "-gdwarf-5",
+)
 
 RECIPES = {
     # Strings by offset (DW_FORM_strp), DW_AT_sibling, types that no code uses.
-    "gcc": Recipe(("g++",), 12, ("-O0", "-gdwarf-5", "-fno-eliminate-unused-debug-types")),
+    "gcc": Recipe(("g++",), 20, (*CXX, "-O0", "-fno-eliminate-unused-debug-types")),
     # Strings and addresses by index, inlined calls, location lists; no DW_AT_sibling.
-    "clang": Recipe(("clang++-22", "clang++"), 16, ("-O2", "-gdwarf-5", "-fstandalone-debug")),
+    "clang": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug")),
     # The same with a name index.
     "clang-debug-names": Recipe(
-        ("clang++-22", "clang++"), 16, ("-O2", "-gdwarf-5", "-fstandalone-debug", "-gpubnames")
+        ("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")
+    ),
+    # Eight hundred kernels, half of them in units that are not optimized.
+    "code-object": Recipe(
+        ("clang-22", "clang"), 8, OPENCL, ("-O0", "-O2"), linkers=("ld.lld-22", "ld.lld"), is_opencl=True
     ),
 }
 
@@ -132,37 +221,44 @@ def cache() -> Path:
     return Path(base) / "dwarfgpu" / "bench"
 
 
-def source(number: int) -> str:
-    """One translation unit."""
-    includes = "".join(f"#include <{name}>\n" for name in HEADERS)
-    return includes + PART.format(n=number)
+def tool(input_name: str, names: tuple[str, ...]) -> str:
+    """The path of the first of some programs that is installed."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        raise InputError(f"the input `{input_name}` needs {' or '.join(names)}")
+    return found
+
+
+def run(input_name: str, command: list[str], folder: Path) -> None:
+    """Run a compiler or linker, which may not know the target."""
+    done = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        first = next(iter(done.stderr.splitlines()), "without a message")
+        raise InputError(f"the input `{input_name}`: {command[0]} failed: {first}")
 
 
 def build(name: str) -> Path:
     """The path of an input, built if it is not there yet."""
     recipe = RECIPES[name]
-    compiler = next(filter(None, map(shutil.which, recipe.compilers)), None)
-    if compiler is None:
-        raise InputError(f"the input `{name}` needs {' or '.join(recipe.compilers)}")
+    compiler = tool(name, recipe.compilers)
+    linker = [tool(name, recipe.linkers)] if recipe.linkers else [compiler, "-pthread"]
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    stamp = hashlib.sha256(repr((version, recipe, source(0))).encode()).hexdigest()[:16]
+    stamp = hashlib.sha256(repr((version, recipe, recipe.source(0))).encode()).hexdigest()[:16]
     target = cache() / f"{name}-{stamp}.so"
     if target.exists():
         return target
     folder = cache() / f"{name}-{stamp}.parts"
     folder.mkdir(parents=True, exist_ok=True)
-    common = ["-std=c++17", "-fPIC", *recipe.options]
     objects = []
     for number in range(recipe.parts):
         print(f"{name}: compiling part {number + 1} of {recipe.parts}", file=sys.stderr)
-        text = folder / f"part{number}.cpp"
-        text.write_text(source(number), encoding="ascii")
+        text = (folder / f"part{number}").with_suffix(recipe.suffix)
+        text.write_text(recipe.source(number), encoding="ascii")
         objects.append(text.with_suffix(".o"))
-        command = [compiler, *common, "-c", text.name, "-o", objects[-1].name]
-        subprocess.run(command, cwd=folder, check=True)
+        command = [compiler, *recipe.options_of(number), "-c", text.name, "-o", objects[-1].name]
+        run(name, command, folder)
     unfinished = target.with_suffix(f".{os.getpid()}")
-    command = [compiler, "-shared", "-pthread", *map(str, objects), "-o", str(unfinished)]
-    subprocess.run(command, check=True)
+    run(name, [*linker, "-shared", *map(str, objects), "-o", str(unfinished)], folder)
     unfinished.rename(target)
     shutil.rmtree(folder)
     return target

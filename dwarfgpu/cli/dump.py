@@ -35,7 +35,10 @@ def _dump(session: Session, options: Any) -> int:
     if others:
         dump = sections.SectionDump(file, options.dialect, selection.pc)
         for name in others:
-            writer.section(name, dump.parts(name))
+            if name in sections.FRAMES:
+                writer.frames(name, dump.frames(name))
+            else:
+                writer.section(name, dump.parts(name))
     writer.close()
     return report_problems(session, file.problems)
 
@@ -111,6 +114,24 @@ class _Writer:
             else:
                 self._text(render.part_text(part, session.style))
 
+    def frames(self, name: str, entries: Iterator[Any]) -> None:
+        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.render import frames as render
+
+        session, frames = self.session, self.file.frames
+        document: dict[str, Any] = {"section": name, "parts": []}
+        self.sections.append(document)
+        for found in entries:
+            symbol = code_name(self.file, found.entry)
+            if not session.wants_json:
+                self._text(iter(render.listed_text(found, frames, session.style, name=symbol)))
+                continue
+            part = render.listed_json(found, frames, name=symbol)
+            if session.as_lines:
+                session.print_json({"file": self.file.name, "part": part})
+            else:
+                document["parts"].append(part)
+
     def _text(self, lines: Iterator[str]) -> None:
         """Lines below those that are there, with an empty one between."""
         if not self._is_first:
@@ -134,8 +155,8 @@ COMMANDS = {
         "--name, --tag, --die and --pc select entries, each with all that is below it;\n"
         "several of them narrow the selection.\n\n"
         "With --section: what another section holds, such as line, loclists, rnglists,\n"
-        "names, aranges, addr, str_offsets, abbrev, str. --section all shows the entries\n"
-        "and all sections.",
+        "frame, eh_frame, names, aranges, addr, str_offsets, abbrev, str. --section all\n"
+        "shows the entries and all sections.",
         (
             FILE,
             argument("--name", metavar="NAME", action="append", help="entries called so: f, ns::f or _Z1fv"),

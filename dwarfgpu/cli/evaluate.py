@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, read_input, read_lines
+from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,23 +85,14 @@ def _eval(session: Session, options: Any) -> int:
 
 
 def _cases(session: Session, options: Any) -> int:
-    from dwarfgpu.program.cases import NotACase, run_line
+    from dwarfgpu.cli.casefile import answer_cases
+    from dwarfgpu.program.cases import run_case
 
     ignored = [name for name in _ONE_EXPRESSION if getattr(options, name) not in (None, False)]
     if ignored:
         message = f"--{ignored[0].replace('_', '-')} does not go with --cases: each case says it for itself"
         raise UsageError(message)
-    status = OK
-    for number, line in enumerate(read_lines(options.cases), 1):
-        if not line.strip():
-            continue
-        try:
-            session.print(run_line(line, number))
-        except NotACase as error:
-            session.report(error, options.cases)
-            status = BAD_FILE
-        session.out.flush()  # whoever writes a case and waits for its answer must get it
-    return status
+    return answer_cases(session, options.cases, run_case)
 
 
 # --- One expression -----------------------------------------------------------------------------------------------

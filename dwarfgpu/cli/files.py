@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, exit_status, read_input
+from dwarfgpu.cli.session import OK, STDIN_PART, exit_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_REPORTED = 20
 
-FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or -")
+FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
 ATTRIBUTES = argument(
     "--attributes",
     metavar="D",
@@ -25,16 +25,20 @@ ATTRIBUTES = argument(
 )
 
 
-def _source(name: str) -> str | bytes:
-    """What to open: a name, or what standard input holds."""
-    return sys.stdin.buffer.read() if name == "-" else name
+def _source(name: str) -> tuple[str | bytes, str | None]:
+    """What to open: a name, or what standard input holds and what of that is meant."""
+    part = name.lstrip()
+    if name == "-" or part.startswith(STDIN_PART):
+        return sys.stdin.buffer.read(), None if name == "-" else part.removeprefix(STDIN_PART)
+    return name, None
 
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
     """Open the file, or the image in one, that a command line names."""
     from dwarfgpu.program import codeobject
 
-    return codeobject.opened(_source(name), attributes)
+    source, select = _source(name)
+    return codeobject.opened(source, attributes, select)
 
 
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
@@ -63,7 +67,7 @@ def _ls(session: Session, options: Any) -> int:
     from dwarfgpu.program import codeobject
     from dwarfgpu.render import files as render
 
-    found = codeobject.list_contents(_source(options.file))
+    found = codeobject.list_contents(*_source(options.file))
     if session.as_lines:
         for entry in found.entries:
             session.print_json({"file": found.name, **render.entry_json(entry)})
@@ -167,19 +171,10 @@ def _kernels(session: Session, options: Any) -> int:
 
 
 def _lists(session: Session, options: Any) -> int:
-    import json
-
-    from dwarfgpu.program.cases import NotACase, parse_line
+    from dwarfgpu.cli.casefile import answer_cases
     from dwarfgpu.program.list_cases import run_list_case
 
-    try:
-        for number, line in enumerate(read_input(options.cases).splitlines(), 1):
-            if line.strip():
-                session.print(json.dumps(run_list_case(parse_line(line, number), number)))
-    except NotACase as error:
-        session.report(error)
-        return BAD_FILE
-    return OK
+    return answer_cases(session, options.cases, run_list_case)
 
 
 COMMANDS = {

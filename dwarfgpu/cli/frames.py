@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, read_lines
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +20,10 @@ def _cfi(session: Session, options: Any) -> int:
     if (options.file is None) == (options.cases is None):
         raise UsageError("exactly one of FILE and --cases is needed")
     if options.cases is not None:
-        return _cases(session, options.cases)
+        from dwarfgpu.cli.casefile import answer_cases
+        from dwarfgpu.program.frame_cases import run_frame_case
+
+        return answer_cases(session, options.cases, run_frame_case)
     file = open_file(options.file)
     if options.dialect is not None:
         file.frames.use_dialect(options.dialect)
@@ -131,22 +133,6 @@ class _Writer:
                 }
             )
         return report_problems(self.session, problems)
-
-
-def _cases(session: Session, path: str) -> int:
-    import json
-
-    from dwarfgpu.program.cases import NotACase, parse_line
-    from dwarfgpu.program.frame_cases import run_frame_case
-
-    try:
-        for number, line in enumerate(read_lines(path), 1):
-            if line.strip():
-                session.print(json.dumps(run_frame_case(parse_line(line, number), number)))
-    except NotACase as error:
-        session.report(error)
-        return BAD_FILE
-    return OK
 
 
 COMMANDS = {

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import registry
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Session
+from dwarfgpu.cli.session import INTERRUPTED, OK, STDIN_PART, USAGE, Session
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
@@ -64,16 +64,26 @@ def _parse(words: list[str]) -> Any:
     parser = _Parser(
         prog=f"dwarfgpu {name}",
         description=command.description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
         epilog="examples:\n" + "\n".join(f"  {example}" for example in command.examples),
         allow_abbrev=False,
     )
     for declared in command.arguments:
         parser.add_argument(*declared.flags, **declared.options)
     _add_common(parser)
-    options = parser.parse_args(words)
+    # argparse takes what begins with a dash for an option, unless there is a blank in it
+    options = parser.parse_args([f" {word}" if word.startswith(STDIN_PART) else word for word in words])
     options.command = command
     return options
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """What argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
+    try:
+        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
+    except (ValueError, OSError):
+        width = 80
+    return argparse.RawDescriptionHelpFormatter(prog, width=width - 2)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

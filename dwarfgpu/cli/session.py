@@ -19,6 +19,9 @@ USAGE = 2
 BAD_FILE = 3
 INTERRUPTED = 130
 
+STDIN_PART = "-@"
+"""How a name begins that means an image in what standard input holds."""
+
 _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
 
 

@@ -55,7 +55,8 @@ class Cursor:
         start = self.position
         stop = start + size
         if stop > self.end:
-            raise self.fail("truncated", f"{size} bytes are needed, {self.remaining} are left", "DWARF 5, 7")
+            left = max(0, self.remaining)
+            raise self.fail("truncated", f"{size} bytes are needed, {left} are left", "DWARF 5, 7")
         self.position = stop
         return self.data[start:stop]
 

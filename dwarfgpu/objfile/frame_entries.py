@@ -16,6 +16,7 @@ from dwarfgpu.encoding.frame_format import FrameFormat
 from dwarfgpu.encoding.pointers import OMIT, Pointer, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.objfile.pc_ranges import is_dead
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record, replace
 
 SPEC = "A.6.4.1"
@@ -98,7 +99,7 @@ def read_string(cursor: Cursor) -> str:
         raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
     text = cursor.bytes(end - cursor.position)
     cursor.bytes(1)
-    return text.decode("utf-8", "backslashreplace")
+    return decode(text)
 
 
 def gnu_letters(augmentation: str) -> str | None:

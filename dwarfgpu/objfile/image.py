@@ -219,6 +219,14 @@ class Image:
         """The symbol with a name: a defined one before one that is not, a global one before a local one."""
         return self._symbol_table().named(name)
 
+    def symbols_named(self, name: str) -> list[Symbol]:
+        """All symbols with a name, in their order; sections and files are none."""
+        return self._symbol_table().all_named(name)
+
+    def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
+        """The symbols whose names end so, or that have a type."""
+        return self._symbol_table().marked(suffix, symbol_type)
+
     def symbol_at(self, address: int, section: Section | None = None) -> Symbol | None:
         """The symbol whose bytes hold an address. Name the section if the file is not linked."""
         return self._symbol_table().at(address, None if section is None else section.index)

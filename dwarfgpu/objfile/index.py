@@ -14,7 +14,6 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.forms import REF_UNIT
-from dwarfgpu.objfile.name_search import LookAtAll, NameSearch, Needle, entries_at
 from dwarfgpu.objfile.pc_ranges import Ranges
 from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.entries import Kind
     from dwarfgpu.objfile.name_index import NameIndex
+    from dwarfgpu.objfile.name_search import NameSearch, Needle
     from dwarfgpu.objfile.names import NameEntry, NameTable
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.objfile.values import Attribute
@@ -126,6 +126,8 @@ class Index:
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
         """The entries with a name."""
+        from dwarfgpu.objfile.name_search import Needle
+
         listed = list(self._in_tables(name))
         yield from listed
         needles: dict[int, Needle] = {}
@@ -141,6 +143,8 @@ class Index:
 
     def units_with(self, name: bytes) -> Iterator[Unit]:
         """The units that may have an entry of any kind with a name; what has it not is not among them."""
+        from dwarfgpu.objfile.name_search import Needle
+
         needles: dict[int, Needle] = {}
         for group in self._search_groups():
             needle = needles.setdefault(id(group.source), Needle(group.source, name))
@@ -153,6 +157,8 @@ class Index:
     def _search_groups(self) -> list[NameSearch]:
         """The units by the section they are in."""
         if self._groups is None:
+            from dwarfgpu.objfile.name_search import NameSearch
+
             groups: dict[tuple[int, str], list[Unit]] = {}
             for unit in self.units:
                 groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
@@ -166,6 +172,8 @@ class Index:
     ) -> Iterator[tuple[Die, Kind]]:
         if not units:
             return
+        from dwarfgpu.objfile.name_search import LookAtAll, entries_at
+
         try:
             candidates = list(group.candidates(needle, units))
         except DwarfGpuError as error:

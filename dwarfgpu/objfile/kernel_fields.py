@@ -7,7 +7,12 @@ speak, are read as GFX12.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Generations in order; 95 stands for gfx90a and gfx94x and gfx950, which the texts call GFX90A and GFX940
 GFX6, GFX8, GFX9, GFX90A, GFX10, GFX11, GFX12, GFX125 = 60, 80, 90, 95, 100, 110, 120, 125
@@ -226,15 +231,19 @@ def generation_of(processor: str) -> int | None:
     return min(int(major) * 10, GFX12)
 
 
-_chosen: dict[tuple[int, int | None], tuple[BitField, ...]] = {}
+_chosen: dict[tuple[int, int | None], tuple[tuple[BitField, ...], tuple[BitField, ...]]] = {}
 
 
 def _rows_of(
     table: tuple[BitField, ...], words: dict[str, int], generation: int | None
-) -> tuple[BitField, ...]:
-    """The rows for a generation, in the order of the words and bits; for None those that every generation has."""
+) -> tuple[tuple[BitField, ...], tuple[BitField, ...]]:
+    """The rows for a generation, in the order of the words and bits, and those of them that must be 0.
+
+    For None they are those that every generation has.
+    """
     key = (id(table), generation)
-    if key not in _chosen:
+    found = _chosen.get(key)
+    if found is None:
         wanted = [
             row
             for row in table
@@ -245,18 +254,32 @@ def _rows_of(
             )
         ]
         order = list(words)
-        _chosen[key] = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
-    return _chosen[key]
+        by_bits = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
+        found = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
+    return found
+
+
+_decoded: dict[tuple[int, int | None, tuple[int, ...]], tuple[Field, ...]] = {}
+"""What is known by table, generation and words: the kernels of a file have most of them in common."""
+MAX_DECODED = 1 << 12
 
 
 def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
     """The fields of all words for a generation; None: only those that every generation has."""
-    fields = []
-    for row in _rows_of(table, words, generation):
+    key = (id(table), generation, tuple(words.values()))
+    found = _decoded.get(key)
+    if found is None:
+        if len(_decoded) >= MAX_DECODED:
+            _decoded.clear()
+        found = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
+    return found
+
+
+def _fields(rows: tuple[BitField, ...], words: dict[str, int]) -> Iterator[Field]:
+    for row in rows:
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
         meaning = row.meanings[value] if row.meanings else None
-        fields.append(Field(row.word, row.name, row.shift, row.width, value, meaning))
-    return tuple(fields)
+        yield Field(row.word, row.name, row.shift, row.width, value, meaning)
 
 
 def violations(
@@ -267,14 +290,9 @@ def violations(
 ) -> tuple[str, ...]:
     """What is not 0 and must be."""
     result = []
-    for row in table:
-        known = (
-            row.first <= generation <= row.last
-            if generation is not None
-            else (row.first, row.last) == (GFX6, LAST)
-        )
+    for row in _rows_of(table, words, generation)[1]:
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
-        if known and row.zero and value and row.name not in allowed:
+        if value and row.name not in allowed:
             last = row.shift + row.width - 1
             bits = f"bit {row.shift}" if row.width == 1 else f"bits {last}:{row.shift}"
             what = "reserved " if row.name == "RESERVED" else f"{row.name}, "

@@ -310,7 +310,7 @@ def parse_kernel_code(data: bytes) -> KernelCode:
 def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
     """The symbols of descriptors and kernel codes by the kernels' names."""
     found: dict[str, Symbol] = {}
-    for symbol in image.symbols():
+    for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
             continue
         is_descriptor = symbol.name.endswith(".kd") and (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ class LineHeader:
     def directory(self, index: int, compilation_directory: str = "") -> str:
         """The path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
+            if index == 0 and self.directories:
+                return self.directories[
+                    0
+                ]  # is the compilation directory, and not relative to it (6.2.4 (16))
             path = self.directories[index] if 0 <= index < len(self.directories) else ""
-            base = self.directories[0] if self.directories and index else compilation_directory
+            base = self.directories[0] if self.directories else compilation_directory
         else:
             path = self.directories[index - 1] if 0 < index <= len(self.directories) else ""
             base = compilation_directory
@@ -287,7 +292,7 @@ class _Tables:
             raise self.cursor.fail(
                 "limit_exceeded", f"names and sources of more than {MAX_TEXT} bytes", "DWARF 5, 6.2.4"
             )
-        return data.decode("utf-8", "backslashreplace")
+        return decode(data)
 
     def _check_count(self, count: int) -> None:
         if count > MAX_ENTRIES:
@@ -295,7 +300,7 @@ class _Tables:
 
 
 def file_entry(cursor: Cursor, name: str) -> FileEntry:
-    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (12))."""
+    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
     return FileEntry(name, cursor.uleb(), cursor.uleb(), cursor.uleb())
 
 

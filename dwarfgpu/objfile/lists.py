@@ -89,9 +89,9 @@ class RawEntry:
 
 def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
     """A cursor at the first entry of a list. ``end`` bounds it where the end of its table is known."""
-    if not 0 <= offset <= len(data):
-        message = f"no list begins at {offset:#x} of {section}, which has {len(data)} bytes"
-        raise MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.5").at(section=section)
+    if offset < 0:
+        error = MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5")
+        raise error.at(section=section)
     cursor = Cursor(data, offset, end, byte_order=context.byte_order, error=MalformedFile, section=section)
     check_address_size(cursor, context.address_size)
     return cursor

@@ -134,6 +134,8 @@ _KERNEL_FIELDS = {
     ".max_num_workgroups_z": int, ".workgroup_processor_mode": bool, ".cluster_dims": tuple,
     ".vec_type_hint": str, ".device_enqueue_symbol": str,
 }  # fmt: skip
+_NO_ARGUMENT: dict[str, Any] = {key[1:]: None for key in _ARGUMENT_FIELDS}
+_NO_KERNEL: dict[str, Any] = {key[1:]: None for key in _KERNEL_FIELDS}
 _REQUIRED = (".name", ".symbol", ".kernarg_segment_size", ".group_segment_fixed_size", ".private_segment_fixed_size",
              ".kernarg_segment_align", ".wavefront_size", ".max_flat_workgroup_size")  # fmt: skip
 
@@ -221,6 +223,7 @@ class _Reader:
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
         self._problems: list[MalformedFile] = []
+        self._arguments: dict[tuple[Any, ...] | None, KernelArgument] = {}
 
     def result(self, encoding: str) -> Metadata:
         return Metadata(
@@ -312,32 +315,59 @@ class _Reader:
             self._problem(f"{key} holds something that is not a map")
         return maps
 
-    def _fields(self, item: dict[Any, Any], fields: dict[str, type]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for key, kind in fields.items():
-            value = item.get(key)
-            values[key[1:]] = value if value is None or type(value) is kind else self._value(value, kind, key)
-        values["other"] = {
-            str(key): value for key, value in item.items() if key not in fields and key != ".args"
-        }
+    def _fields(
+        self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The values of a map by field; ``nothing`` has what stands for those it does not have."""
+        values = nothing.copy()
+        values["other"] = other = {}
+        unusual = set()
+        for key, value in item.items():
+            kind = fields.get(key)
+            if type(value) is kind:
+                values[key[1:]] = value
+            elif kind is not None:
+                unusual.add(key)
+            elif key != ".args":
+                other[str(key)] = value
+        if unusual:
+            for key, kind in fields.items():
+                if key in unusual:
+                    values[key[1:]] = self._value(item[key], kind, key)
         return values
 
     def _kernel(self, item: dict[Any, Any]) -> KernelMetadata:
-        values = self._fields(item, _KERNEL_FIELDS)
+        values = self._fields(item, _KERNEL_FIELDS, _NO_KERNEL)
         missing = [key for key in _REQUIRED if item.get(key) is None]
         if missing:
             self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
-        arguments = [
-            self._fields(argument, _ARGUMENT_FIELDS) for argument in self._maps(item.get(".args"), ".args")
-        ]
         end = 0
-        for argument in arguments:
-            align, size = argument["align"], argument["size"] or 0
-            if argument["offset"] is None and align and align > 0:
-                argument["offset"] = end + -end % align
-            end = (argument["offset"] or end) + size
-        values["args"] = tuple(KernelArgument(**argument) for argument in arguments)
+        arguments = []
+        for each in self._maps(item.get(".args"), ".args"):
+            argument = self._argument(each, end)
+            arguments.append(argument)
+            end = (argument.offset or end) + (argument.size or 0)
+        values["args"] = tuple(arguments)
         return KernelMetadata(**values)
+
+    def _argument(self, item: dict[Any, Any], end: int) -> KernelArgument:
+        """One argument; ``end`` is where the one before it ends."""
+        key: tuple[Any, ...] | None = (*item.items(), *map(type, item.values()))
+        try:
+            found = self._arguments.get(key)  # kernels have most arguments in common
+        except TypeError:  # a value that is a list or a map
+            found = key = None
+        if found is None:
+            problems = len(self._problems)
+            values = self._fields(item, _ARGUMENT_FIELDS, _NO_ARGUMENT)
+            align = values["align"]
+            if values["offset"] is None and align and align > 0:
+                values["offset"] = end + -end % align
+                key = None
+            found = KernelArgument(**values)
+            if key is not None and problems == len(self._problems):
+                self._arguments[key] = found
+        return found
 
     def _read_printf(self, value: Any, key: str) -> None:
         if value is None:

@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import initial_length
 from dwarfgpu.objfile.forms import FLAG_PRESENT, read_value
 from dwarfgpu.objfile.headers import following
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.objfile.unit_tables import numbers
 from dwarfgpu.records import record
 
@@ -73,7 +74,7 @@ class NameTable:
             cursor.unsigned(4) for _ in range(7)
         )
         self.format = Format(8, offset_size, self._order, version)
-        self.augmentation = cursor.bytes(augmentation).rstrip(b"\0").decode("utf-8", "backslashreplace")
+        self.augmentation = decode(cursor.bytes(augmentation).rstrip(b"\0"))
         """The augmentation string. LLVM writes ``LLVM0700``; `parse_augmentation` reads the format of A.6.1.1.4.1."""
         self.compile_units = self._column(cursor, units, offset_size)
         self.type_units = self._column(cursor, types, offset_size)

@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.objfile.elf import EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
+from dwarfgpu.objfile.elf import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.elf import Layout
 
-SPECS = {EM_AMDGPU: 'AMDGPU usage, "Relocation Records"', EM_X86_64: "x86-64 ABI, 4.4"}
+SPECS = {
+    EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
+    EM_X86_64: "x86-64 ABI, 4.4",
+    EM_386: "i386 ABI, 4.3",
+}
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
 NOTHING = "nothing"
@@ -129,7 +133,30 @@ X86_64 = _rules(
 )
 """The relocation types of x86-64 (System V ABI, AMD64 supplement, table 4.9)."""
 
-RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64}
+I386 = _rules(
+    "R_386_",
+    (
+        (0, "NONE", 0, NOTHING),
+        (1, "32", 4, ABSOLUTE),
+        (2, "PC32", 4, RELATIVE),
+        (3, "GOT32", 4, NEEDS_GOT),
+        (4, "PLT32", 4, RELATIVE),
+        (8, "RELATIVE", 4, BASE),
+        (9, "GOTOFF", 4, NEEDS_GOT),
+        (10, "GOTPC", 4, NEEDS_GOT),
+        (20, "16", 2, ABSOLUTE),
+        (21, "PC16", 2, RELATIVE),
+        (22, "8", 1, ABSOLUTE),
+        (23, "PC8", 1, RELATIVE),
+        (32, "TLS_LDO_32", 4, ABSOLUTE),  # as R_X86_64_DTPOFF32
+        (38, "SIZE32", 4, SIZE),
+        (43, "GOT32X", 4, NEEDS_GOT),
+    ),
+)
+"""The relocation types of i386 that stand in objects and in their debug sections (System V ABI, Intel386 supplement,
+table 4.9); addends stand in the fields."""
+
+RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
 
 
 @record

@@ -140,19 +140,19 @@ class Section:
         stream = self._compressed()
         return self.header.size if stream is None else stream.size
 
-    def partial(self) -> tuple[bytes, DwarfGpuError | None]:
-        """The content as far as it can be read, and why there is no more.
+    def partial(self) -> tuple[memoryview, DwarfGpuError | None]:
+        """The content as far as it can be read, and why there is no more. It is no copy where that can be helped.
 
         What a truncated file holds of a section is shown if it is neither compressed nor relocated.
         """
         try:
-            return self.data, None
+            return self.view, None
         except DwarfGpuError as error:
             start = self.header.offset
             plain = not self.header.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
             if error.kind != "truncated" or not plain or self._image.relocation_sections(self.index):
-                return b"", error
-            return bytes(self._image.data[start : start + self.header.size]), error
+                return memoryview(b""), error
+            return self._image.data[start : start + self.header.size], error
 
     def release(self) -> None:
         """Give back the memory of ``data``; it is made again if it is asked for again."""

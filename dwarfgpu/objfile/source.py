@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -98,18 +98,43 @@ def decode(data: bytes) -> str:
 
 
 class ImageSections:
-    """The sections of an ELF file as `Sections`."""
+    """The sections of an image by name. What a truncated file still holds of a section is read."""
 
     def __init__(self, image: Image) -> None:
-        self._image = image
-        self.name = image.name
-        self.byte_order: ByteOrder = image.byte_order
-        self.address_size = image.address_size
+        self.image = image
+        self.problems: list[DwarfGpuError] = []
+        self._broken: dict[str, DwarfGpuError] = {}
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.image.byte_order
+
+    @property
+    def address_size(self) -> int:
+        return self.image.address_size
+
+    @property
+    def name(self) -> str:
+        return self.image.name
 
     def data(self, name: str) -> bytes | memoryview | None:
-        found = self._image.sections_named(name)
+        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
+        if name in self._broken:
+            raise self._broken[name]
+        found = self.image.sections_named(name)
+        if not found:
+            return None
         parts = []
+        broken: DwarfGpuError | None = None
         for section in found:
-            parts.append(section.view)
-            section.release()  # whoever asks keeps it
-        return (parts[0] if len(parts) == 1 else b"".join(parts)) if parts else None
+            content, error = section.partial()
+            parts.append(content)
+            section.release()
+            if error is not None:
+                broken = error
+                self.problems.append(error)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        if broken is not None and not data:
+            self._broken[name] = broken
+            raise broken
+        return data

@@ -11,7 +11,7 @@ The first few questions about a unit are answered without marks where the produc
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.readers import Skip
 
 STRIDE = 512
-DESCENTS = 6
+DESCENTS = 16
 """How many questions about a unit are answered without marks."""
+STEPS = 64
+"""After so many steps beside each other the place is remembered, and the next question can begin there."""
+MAX_OWNERS = 8
+"""Places that lie deeper than this are not: what is remembered of a place are the entries that own it."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -46,6 +50,8 @@ class UnitTree:
         "_position",
         "_questions",
         "_section",
+        "_seen",
+        "_stops",
         "_table",
         "_unit",
     )
@@ -61,9 +67,9 @@ class UnitTree:
         self._above: dict[int, int] = {}  # the parents of those, and of theirs
         self._open: list[int] = []  # the entries that own the position, outermost first
         self._parents: dict[int, int] = {}
-        self._paths: list[
-            tuple[int, tuple[int, ...]]
-        ] = []  # entries that were descended to, with their owners
+        self._seen: set[int] = set()  # entries that questions were answered by
+        self._stops: list[int] = []  # those, and others that the way led past, in order
+        self._paths: list[tuple[int, ...]] = []  # for each of them those that own it, outermost first
         self._error: DwarfGpuError | None = None
         self._questions = 0
 
@@ -76,6 +82,8 @@ class UnitTree:
         data = self._data
         if not self._first <= place < len(data):
             return None
+        if place in self._seen:
+            return place
         if self._descends():
             return self._descend(place)
         self._read(place + 1)
@@ -117,11 +125,14 @@ class UnitTree:
         """The entry around a place. The parents on the way to it are remembered, and the way itself."""
         data, table, known = self._data, self._table, self._table.dense
         siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
-        nearest = max((path for path in self._paths if path[0] <= place), default=(self._first, ()))
-        position, owners = nearest[0], list(nearest[1])
-        end = len(data)
+        stop = bisect_right(self._stops, place) - 1
+        position, owners = (self._stops[stop], list(self._paths[stop])) if stop >= 0 else (self._first, [])
+        end, steps = len(data), 0
         try:
             while position <= place:
+                steps += 1
+                if not steps % STEPS:
+                    self._remember(position, owners)
                 code = data[position]
                 if not code:
                     position += 1
@@ -135,7 +146,8 @@ class UnitTree:
                     abbreviation, start = table.at(data, position)
                 after = abbreviation.layout.skip(data, start)
                 if after > place:
-                    self._paths.append((position, tuple(owners)))
+                    self._remember(position, owners)
+                    self._seen.add(position)
                     if owners:
                         self._parents.update(zip((*owners[1:], position), owners, strict=True))
                     return position
@@ -156,6 +168,13 @@ class UnitTree:
         except DwarfGpuError as error:
             raise error.at(section=self._section, offset=self._unit + position) from None
         return None
+
+    def _remember(self, position: int, owners: list[int]) -> None:
+        """Remember a place on the way to another one."""
+        i = bisect_left(self._stops, position)
+        if self._stops[i : i + 1] != [position] and len(owners) <= MAX_OWNERS:
+            self._stops.insert(i, position)
+            self._paths.insert(i, tuple(owners))
 
     def _find_parent(self, offset: int) -> int:
         data, table = self._data, self._table

@@ -7,16 +7,13 @@ answer in the context that it describes, is part of the answer.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.case import Case, Read, parse_case
 from dwarfgpu.program.case_answer import Answer, Outcome, ReadBits, answer_case
 from dwarfgpu.program.json_answers import JsonWriter, error_json
 from dwarfgpu.program.json_node import NotACase, unique_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Answer",
@@ -28,25 +25,9 @@ __all__ = [
     "answer_case",
     "answer_json",
     "parse_case",
+    "parse_line",
     "run_case",
-    "run_line",
-    "run_lines",
 ]
-
-
-def run_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The answers to cases, one JSON object a line, in order and each as soon as it is known.
-
-    Blank lines are passed over, but counted. A line that is not a case raises `NotACase`, which names the line.
-    """
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield run_line(line, number)
-
-
-def run_line(line: str, number: int) -> str:
-    """The answer to the case in one line, as JSON on one line."""
-    return json.dumps(run_case(parse_line(line, number), number))
 
 
 def parse_line(line: str, number: int) -> object:

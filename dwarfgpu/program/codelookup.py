@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.codeobject import CodeObject
 
 SHF_EXECINSTR = 0x4
-STT_SECTION, STT_FILE = 3, 4
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
 """What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
@@ -119,7 +118,7 @@ def parse_address(file: CodeObject, text: str) -> int:
         raise UsageError(
             message, hint="an address is a number such as 0x1900, or a symbol such as main or main+0x10"
         ) from None
-    symbol = file.image.symbol_named(name)
+    symbol = file.symbol_image.symbol_named(name)
     if symbol is None or not symbol.is_defined:
         raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}")
     return symbol.value + offset
@@ -134,7 +133,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     )
     code = [each for each in image.sections if each.header.flags & SHF_EXECINSTR and each.size]
     # in a file that is not linked every section begins at 0: code is meant
-    symbol = image.symbol_at(address, None if image.is_linked or not code else code[0])
+    symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else code[0])
     unit = source = row = None
     frames: tuple[CallFrame, ...] = ()
     text = None
@@ -259,7 +258,8 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             except DwarfGpuError as error:
                 file.dwarf.note(error)
     known = {each.symbol.name for each in found if each.symbol is not None}
-    symbols = [symbol for symbol in _symbols(file, name) if symbol.name not in known]
+    all_named = file.symbol_image.symbols_named(name)
+    symbols = [symbol_info(each, None) for each in all_named if each.name not in known]
     found += [
         Named("symbol", each.name, section=each.section, symbol=each, byte_size=each.size or None)
         for each in symbols
@@ -270,14 +270,6 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
             hint = "it has no .debug_info: only symbols are known"
         raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
     return tuple(found)
-
-
-def _symbols(file: CodeObject, name: str) -> list[SymbolInfo]:
-    return [
-        symbol_info(each, None)
-        for each in file.image.symbols()
-        if each.name == name and each.type_number not in (STT_SECTION, STT_FILE)
-    ]
 
 
 def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
@@ -296,7 +288,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
     size = die.find("DW_AT_byte_size") if kind == "type" else None
     symbol = None
     if kind in ("function", "variable"):
-        found = file.image.symbol_named(linkage or die.name or "")
+        found = file.symbol_image.symbol_named(linkage or die.name or "")
         if found is not None and found.is_defined and (not ranges or found.value == ranges[0][0]):
             symbol = symbol_info(found, None)
     return Named(

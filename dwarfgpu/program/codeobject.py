@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
+from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.objfile.source import ImageSections
 from dwarfgpu.records import record, replace
-from dwarfgpu.targets.resolve import EM_AMDGPU, resolve, resolve_elf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.bundle import Entry as Entry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.kernels import Kernel as Kernel  # noqa: PLC0414
@@ -39,8 +39,6 @@ __all__ = [
     "opened",
 ]
 
-ELFOSABI_AMDGPU_HSA = 64
-SHT_NOBITS = 8
 ABI_V2, ABI_V3 = 0, 1
 EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 """The sections of host programs that hold code objects."""
@@ -81,6 +79,8 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
+    from dwarfgpu.targets.resolve import resolve, resolve_elf
+
     if image.machine != EM_AMDGPU:
         try:
             return TargetOf(resolve_elf(image.machine, image.flags), "the ELF header says so")
@@ -116,6 +116,7 @@ def has_xnack_v2(flags: int) -> bool:
 
 def _noted_target(image: Image) -> TargetOf | None:
     from dwarfgpu.objfile.metadata import target_name
+    from dwarfgpu.targets.resolve import resolve
 
     name = target_name(image)
     if name is None:
@@ -129,52 +130,6 @@ def _noted_target(image: Image) -> TargetOf | None:
         except UsageError:
             pass
     return None
-
-
-# --- The sections that DWARF is read from -------------------------------------------------------------------------
-
-
-class ImageSections:
-    """The sections of an image by name. What a truncated file still holds of a section is read."""
-
-    def __init__(self, image: Image) -> None:
-        self.image = image
-        self.problems: list[DwarfGpuError] = []
-        self._broken: dict[str, DwarfGpuError] = {}
-
-    @property
-    def byte_order(self) -> ByteOrder:
-        return self.image.byte_order
-
-    @property
-    def address_size(self) -> int:
-        return self.image.address_size
-
-    @property
-    def name(self) -> str:
-        return self.image.name
-
-    def data(self, name: str) -> bytes | None:
-        """The content of all sections with a name, one behind the other."""
-        if name in self._broken:
-            raise self._broken[name]
-        found = self.image.sections_named(name)
-        if not found:
-            return None
-        parts = []
-        broken: DwarfGpuError | None = None
-        for section in found:
-            content, error = section.partial()
-            parts.append(content)
-            section.release()
-            if error is not None:
-                broken = error
-                self.problems.append(error)
-        data = b"".join(parts)
-        if broken is not None and not data:
-            self._broken[name] = broken
-            raise broken
-        return data
 
 
 # --- The file -----------------------------------------------------------------------------------------------------
@@ -195,6 +150,7 @@ class CodeObject:
         self._dwarf: Dwarf | None = None
         self._frames: Frames | None = None
         self._split: list[CodeObject] = []
+        self._debug: CodeObject | None = None
         self._problems: list[DwarfGpuError] = []
 
     @property
@@ -260,13 +216,28 @@ class CodeObject:
         return self._target
 
     @property
+    def debug(self) -> CodeObject:
+        """The file with its debugging information: itself, or the separate one that belongs to it."""
+        if self._debug is None:
+            self._debug = self
+            if not _has_units(self.image) and self.image.path is not None:
+                self._debug = self._separate(self.image.path) or self
+        return self._debug
+
+    @property
+    def symbol_image(self) -> Image:
+        """The file with its symbols: a stripped one has at most those that it exports."""
+        has_own = any(section.type == SHT_SYMTAB for section in self.image.sections)
+        return self.image if has_own else self.debug.image
+
+    @property
     def dwarf(self) -> Dwarf:
         """The debugging information, with the package and the split files that lie beside the file."""
         if self._dwarf is None:
             from dwarfgpu.objfile.dwarf import Dwarf
 
             self._dwarf = Dwarf(
-                self.sections,
+                self.debug.sections,
                 attributes=self._attributes,
                 open_split=self._open_split,
                 package=self._package(),
@@ -285,8 +256,7 @@ class CodeObject:
     @property
     def has_dwarf(self) -> bool:
         """Whether there are units to read."""
-        names = (".debug_info", ".debug_types", ".debug_info.dwo")
-        return any(self.image.section(name) is not None for name in names)
+        return _has_units(self.debug.image)
 
     @property
     def is_debug_only(self) -> bool:
@@ -309,6 +279,8 @@ class CodeObject:
         found += self._frames.problems if self._frames is not None else ()
         for other in self._split:
             found += other.problems
+        if self._debug not in (None, self):
+            found += self.debug.problems
         unique: dict[str, DwarfGpuError] = {}
         for error in found:
             unique.setdefault(str(error), error)
@@ -316,10 +288,25 @@ class CodeObject:
 
     # --- Files beside it ------------------------------------------------------------------------------------------
 
+    def _separate(self, path: str) -> CodeObject | None:
+        """The debug file that belongs to a stripped one, if it can be found."""
+        from dwarfgpu.objfile.debuglink import debug_link
+
+        link = debug_link(self.image)
+        for place in () if link is None else link.paths(path):
+            other = self._opened(place)
+            if other is None or not _has_units(other.image):
+                continue
+            if link is not None and link.is_for(other.image):
+                return other
+            message = f"{place} is not the debug file of {self.name}: build ID or checksum differ"
+            self._problems.append(MissingContext("debug_file", message))
+        return None
+
     def _package(self) -> ImageSections | None:
         """The package of the program: ``FILE.dwp``, or the same name with another ending."""
         path = self.image.path
-        if path is None or self.image.section(".debug_info") is None:
+        if path is None or self.debug.image.section(".debug_info") is None:
             return None
         stem = os.path.splitext(path)[0]  # noqa: PTH122 (`pathlib` costs start-up time)
         return next(filter(None, (self._beside(f"{each}.dwp") for each in (path, stem))), None)
@@ -332,15 +319,25 @@ class CodeObject:
         return next(filter(None, map(self._beside, dict.fromkeys(places))), None)
 
     def _beside(self, path: str) -> ImageSections | None:
-        try:
-            if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
-                return None
-            other = CodeObject(open_image(path))
-        except DwarfGpuError as error:
-            self._problems.append(error)
+        other = self._opened(path)
+        if other is None:
             return None
         self._split.append(other)
         return other.sections
+
+    def _opened(self, path: str) -> CodeObject | None:
+        try:
+            if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
+                return None
+            return CodeObject(open_image(path))
+        except DwarfGpuError as error:
+            self._problems.append(error)
+            return None
+
+
+def _has_units(image: Image) -> bool:
+    names = (".debug_info", ".debug_types", ".debug_info.dwo")
+    return any(image.section(name) is not None for name in names)
 
 
 def _names_of(kernel: Kernel) -> set[str | None]:
@@ -358,9 +355,12 @@ def target_name_of(image: Image) -> str | None:
     return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
 
 
-def opened(source: str | bytes, attributes: str | None = None) -> CodeObject:
-    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI; or the bytes of a file."""
-    return CodeObject(open_image(source, target_of=target_name_of), attributes)
+def opened(source: str | bytes, attributes: str | None = None, select: str | None = None) -> CodeObject:
+    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+
+    Of the bytes of a file, ``select`` is what stands behind the ``@``.
+    """
+    return CodeObject(open_image(source, select, target_of=target_name_of), attributes)
 
 
 def check_has_kernels(file: CodeObject) -> None:
@@ -382,13 +382,14 @@ class Contents:
     problems: tuple[DwarfGpuError, ...]
 
 
-def list_contents(source: str | bytes) -> Contents:
+def list_contents(source: str | bytes, select: str | None = None) -> Contents:
     """The images of a file: its own, if it is an ELF file, and those that are packed in it; or the one it names."""
     from dwarfgpu.objfile.bundle import open_container
     from dwarfgpu.objfile.place import parse_place
 
     container = open_container(source, target_of=target_name_of)
-    select = parse_place(source).select if isinstance(source, str) else None
+    if isinstance(source, str):
+        select = parse_place(source).select
     chosen = container.entries if select is None else (container.select(select),)
     entries = tuple(_with_target(entry, container.image) for entry in chosen)
     return Contents(container.name, entries, tuple(container.problems))

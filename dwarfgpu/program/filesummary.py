@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA
 from dwarfgpu.objfile.headers import PARTIAL
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.objfile.summary import ImageInfo, Missing, SectionInfo, describe
-from dwarfgpu.program.codeobject import ABI_V2, ABI_V3, ELFOSABI_AMDGPU_HSA, TargetOf, has_xnack_v2
+from dwarfgpu.program.codeobject import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -90,6 +92,8 @@ class FileSummary:
     kernels: tuple[str, ...]
     dwarf: DwarfSummary | None
     missing: tuple[Missing, ...]
+    debug_file: str | None
+    """The separate file that debugging information was read from."""
     has_embedded: bool
     """Whether code objects are packed in it."""
     problems: tuple[DwarfGpuError, ...]
@@ -101,7 +105,7 @@ def summary(file: CodeObject) -> FileSummary:
     dwarf = _dwarf(file.dwarf) if file.has_dwarf else None
     kernels = tuple(kernel.name for kernel in file.kernels.kernels) if file.is_amdgpu else ()
     target = file.target
-    missing = [_with_link(each, file) for each in info.missing]
+    missing = [_with_link(each, file) for each in info.missing if not _is_elsewhere(each, file)]
     if not info.sections:  # then nothing can be said about each of them
         consequence = "sections, symbols and debug information cannot be found"
         missing = [Missing("section headers", consequence)]
@@ -120,6 +124,7 @@ def summary(file: CodeObject) -> FileSummary:
         kernels,
         dwarf,
         tuple(missing),
+        file.debug.name if file.debug is not file else None,
         file.has_embedded,
         tuple(problems.values()),
     )
@@ -222,10 +227,18 @@ def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
 # --- What is missing ----------------------------------------------------------------------------------------------
 
 
+def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
+    """Whether the separate debug file has what is missing here."""
+    image = file.debug.image
+    return image is not file.image and (
+        image.section(missing.what) is not None or (missing.what == ".debug_info" and file.has_dwarf)
+    )
+
+
 def _with_link(missing: Missing, file: CodeObject) -> Missing:
     """What is missing, with the place where a stripped file says its debug information is."""
     section = file.image.section(".gnu_debuglink")
     if section is None or missing.what != ".debug_info":
         return missing
-    name = bytes(section.partial()[0]).split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
-    return replace(missing, hint=f"it is in the file {name}, as .gnu_debuglink says")
+    name = decode(bytes(section.partial()[0]).split(b"\0", 1)[0])
+    return replace(missing, hint=f"it is in the file {name}, as .gnu_debuglink says, which is not here")

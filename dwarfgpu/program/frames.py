@@ -79,7 +79,7 @@ class Frames:
 
     def __init__(self, file: CodeObject) -> None:
         self.unreadable: list[DwarfGpuError] = []
-        self.indexes = tuple(_read_sections(file.image, self.unreadable))
+        self.indexes = tuple(_read_sections(file, self.unreadable))
         """The sections in the order in which they are asked: ``.debug_frame``, which is not there for exceptions alone,
         before ``.eh_frame``."""
         self.target = file.target.target
@@ -235,9 +235,12 @@ def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     return found
 
 
-def _read_sections(image: Image, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
-    """The sections of an image, as far as they can be read."""
+def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
+    """The sections of a file, as far as they can be read. A separate debug file may have ``.debug_frame``."""
     for name in (DEBUG_FRAME, EH_FRAME):
+        image = file.image
+        if name == DEBUG_FRAME and image.section(name) is None:
+            image = file.debug.image
         for section in image.sections_named(name):
             data, error = section.partial()
             if error is not None:
@@ -245,7 +248,7 @@ def _read_sections(image: Image, problems: list[DwarfGpuError]) -> Iterator[Fram
             if not data:
                 continue
             found = FrameSection(
-                data,
+                bytes(data),
                 name,
                 byte_order=image.byte_order,
                 address_size=image.address_size,

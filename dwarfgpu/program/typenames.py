@@ -78,6 +78,9 @@ def _spaced(declarator: str) -> str:
 
 
 def _own_name(die: Die) -> str:
+    signature = die.number(at.SIGNATURE)
+    if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
+        die = signature.reference()
     return qualified_name(die) or f"(unnamed {die.tag_name.removeprefix('DW_TAG_').removesuffix('_type')})"
 
 
@@ -87,7 +90,10 @@ def _qualified(die: Die, declarator: str, depth: int) -> str:
     inner = die.type()
     if inner is not None and (inner.tag in _POINTERS or inner.tag == _MEMBER_POINTER):
         return type_name(inner, f"{word}{_spaced(declarator)}", depth + 1)
-    return f"{word} {type_name(inner, declarator, depth + 1)}"
+    name = type_name(inner, declarator, depth + 1)
+    return (
+        name if name.startswith(f"{word} ") else f"{word} {name}"
+    )  # GCC qualifies arrays and their elements
 
 
 def _pointing(target: Die | None, declarator: str, depth: int) -> str:

@@ -95,6 +95,8 @@ def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool 
     pairs.append(("build ID", info.build_id or "none"))
     if found.kernels:
         pairs.append(("kernels", f"{len(found.kernels)}: {', '.join(found.kernels)}"))
+    if found.debug_file is not None:
+        pairs.append(("debug file", found.debug_file))
     if found.has_embedded:
         pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
     if found.dwarf is not None:
@@ -205,6 +207,7 @@ def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
         "kernels": list(found.kernels),
         "hsa": hsa,
         "notes": notes,
+        "debug_file": found.debug_file,
         "has_embedded": found.has_embedded,
         "dwarf": None,
         "sections": info["sections"],

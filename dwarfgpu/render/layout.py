@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,8 +37,12 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
     """A text in lines; a long word is left whole."""
-    lines = textwrap.wrap(shown(text), width, break_long_words=False, break_on_hyphens=False)
-    return lines or [""]
+    text = shown(text)
+    if len(text) <= width:
+        return [text.rstrip()]
+    import textwrap
+
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def counted(count: int, noun: str) -> str:

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dwarfgpu.render.layout import shown, wrapped
 
 ROOT = Path(__file__).resolve().parents[2]
 LIT = ("eval", "--ops", "DW_OP_lit5")
@@ -263,6 +266,36 @@ def test_color() -> None:
     assert escape not in run("ops", "lit0", "--color", "never", env={"FORCE_COLOR": "1"}).stdout
 
 
+@pytest.mark.parametrize("columns,longest", [("60", 58), ("100", 98), ("", 78), ("wide", 78)])
+def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
+    found = run("info", "--help", env={"COLUMNS": columns}).stdout
+    options = found[found.index("options:") : found.index("examples:")]
+
+    assert longest - 30 < max(map(len, options.splitlines())) <= longest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "   ",
+        "word",
+        " word",
+        "two  words ",
+        "exactly ten",
+        "w" * 30,
+        "a\tb\x85c",
+        "x" * 9 + " ",
+        "é\u2003ü",
+    ],
+)
+def test_short_texts_are_wrapped_as_textwrap_does(text: str) -> None:
+    expected = textwrap.wrap(shown(text), 10, break_long_words=False, break_on_hyphens=False)
+
+    assert wrapped(text, 10) == (expected or [""])
+
+
 def test_closed_pipe_ends_quietly() -> None:
     done = subprocess.run(
         f"{sys.executable} -m dwarfgpu ops --jsonl | head -n 1; echo ${{PIPESTATUS[0]}}",
@@ -293,12 +326,31 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [("--version",), LIT], ids=str)
+KERNELS = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--version",),
+        LIT,
+        ("ls", KERNELS),
+        ("info", KERNELS, "--name", "saxpy"),
+        ("info", KERNELS, "--pc", "0x2200"),
+    ],
+    ids=str,
+)
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:
-    code = (
-        "import sys; from dwarfgpu.cli import main; main(sys.argv[1:]); "
-        "print(*sorted({'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'attr', 'json'} & set(sys.modules)))"
+    late = (
+        "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'attr', 'json', 'msgpack', 'shutil', 'textwrap'}"
     )
+    code = f"""
+import sys
+from dwarfgpu.cli import main
+before = set(sys.modules)
+main(sys.argv[1:])
+print(*sorted({late} & (set(sys.modules) - before)))
+"""
     done = subprocess.run(
         [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )

@@ -37,6 +37,16 @@ def document(*words: str) -> Any:
     return json.loads(done.stdout)
 
 
+def test_an_image_in_standard_input():
+    whole = run("info", f"{FATBIN}@gfx90a").stdout.partition("\n")[2]
+    data = (ROOT / FATBIN).read_bytes()
+
+    for part in ("-@gfx90a", "-@2"):
+        assert run("info", part, stdin=data).stdout.partition("\n")[2] == whole
+    assert "@2 " in run("ls", "-@2", stdin=data).stdout
+    assert run("info", "-@9", stdin=data).returncode == 2
+
+
 # --- Exit statuses and errors -------------------------------------------------------------------------------------
 
 
@@ -89,7 +99,7 @@ def test_status(status: int, words: tuple[str, ...]) -> None:
         assert done.stdout == ""
         lines = done.stderr.splitlines()
         assert lines[0].startswith("dwarfgpu: error: ")
-        assert all(line.startswith("hint: ") for line in lines[1:])
+        assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in lines[1:])
 
 
 def test_a_wrong_selection_names_the_candidates() -> None:

@@ -17,7 +17,7 @@ from tests.builders.frames import FrameBuilder
 ROOT = Path(__file__).resolve().parents[2]
 CFI = "fixtures/asm/cfi.gfx90a.w64.co"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
-NOTHING = "fixtures/features/stripped.v5.co"
+NOTHING = "fixtures/features/split.v5.dwo"
 
 
 def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
@@ -168,10 +168,10 @@ def test_cases_from_standard_input():
 
 
 @pytest.mark.parametrize("line", ["x", "[]", '{"section": "00"}', '{"section": "", "section_kind": "x"}'])
-def test_a_line_that_is_no_case_ends_the_run(line):
+def test_a_line_that_is_no_case_is_named(line):
     good = '{"section": "", "section_kind": "eh_frame"}'
     done = run("--cases", "-", stdin=f"{good}\n{line}\n{good}\n".encode())
 
     assert done.returncode == 3
-    assert len(done.stdout.splitlines()) == 1
+    assert [json.loads(answer)["id"] for answer in done.stdout.splitlines()] == [1, 3]
     assert "line 2" in done.stderr

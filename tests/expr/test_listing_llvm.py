@@ -13,7 +13,7 @@ import pytest
 from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import assemble, encode
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.listing import lines
+from tests.comparison import library_operations, llvm_operations
 from tests.expr.programs import AMDGCN, FORM, GNU, LLVM_USER, X86_64, edges, encodable, instruction
 
 BASE_TYPE = 0x0D
@@ -118,50 +118,6 @@ def one_of_each(dialect, unknown):
 
 # --- llvm-dwarfdump ------------------------------------------------------------------------------------------------
 
-TOKEN = re.compile(r"[A-Za-z_][\w.]*|[+-]?0x[0-9a-f]+|[+-]?\d+")
-
-
-def printed_by_llvm(text, target):
-    """The operations that llvm-dwarfdump prints, as names and numbers.
-
-    It prints ``DW_OP_LLVM_user`` before the name of a user operation, a register by its name before ``+`` or ``-``, and
-    beside the name of an operation that implies it; a block as its length and bytes; ``(0x0000000d) "int"`` for a base
-    type; an expression in parentheses that it does not close when it holds more than one operation.
-    """
-    text = re.sub(r'"[^"]*"', "", text)
-    operations = []
-    for token in TOKEN.findall(
-        text.replace("DW_OP_LLVM_user DW_OP", "DW_OP").partition("<decoding error>")[0]
-    ):
-        if token.startswith("DW_OP_"):
-            operations.append([token])
-        elif token[0].isalpha():
-            number = target.register_named(token).number
-            is_implied = re.fullmatch(r"DW_OP_b?reg\d+", operations[-1][0])
-            operations[-1] += [] if is_implied else [number]
-        else:
-            operations[-1].append(int(token, 0))
-    return operations
-
-
-def printed_by_us(expression):
-    """Our lines, in the same notation: operations in an operation follow it, a block has its length before it."""
-    operations = []
-    for line in lines(expression):
-        if line.name.startswith("("):
-            continue
-        name, *words = line.text.replace("(", "").replace(")", "").replace(";", "").split()
-        operations.append([name])
-        for word in words:
-            if word.startswith("DW_OP_"):
-                operations.append([word])
-            elif name == "DW_OP_implicit_value":
-                data = bytes.fromhex(word.removeprefix("0x"))
-                operations[-1] += [len(data), *data]
-            else:
-                operations[-1].append(int(word, 0))
-    return operations
-
 
 @pytest.mark.spec("A.7.7.1")
 @pytest.mark.parametrize(
@@ -176,7 +132,9 @@ def test_llvm_dwarfdump_prints_the_same(triple, target, tmp_path, require_tool):
     assert len(printed) == len(programs)
     for program, text in zip(programs, printed, strict=True):
         expression = decode(program, LLVM_USER, FORM)
-        assert printed_by_us(expression) == printed_by_llvm(text, target), text
+        assert library_operations.operations_of(expression) == llvm_operations.operations_of(text, target), (
+            text
+        )
         assert (expression.fault is not None) == ("<decoding error>" in text), text
 
 

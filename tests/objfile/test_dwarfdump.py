@@ -1,7 +1,6 @@
-"""What compilers write, compared with what llvm-dwarfdump and readelf say about it.
+"""What compilers write now, compared with what llvm-dwarfdump and readelf say about it.
 
-Every offset, tag, abbreviation code, parent, attribute, form and value; values that the dump disassembles are compared
-as bytes with those of readelf.
+All that tests/comparison/ compares for the fixtures; and the bytes of expressions and blocks with those of readelf.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.image import open_image
 from dwarfgpu.objfile.source import ImageSections
 from tests.builders.compiled import compiled
-from tests.builders.dwarfdump import compile_source, differences, dumped, opened, with_split_files
+from tests.builders.sources import compile_source, opened, with_split_files
+from tests.comparison.comparing import live
 
 DUMP = ("llvm-dwarfdump-22", "llvm-dwarfdump")
 COMPILERS = {
@@ -44,12 +44,25 @@ OTHERS = [
 ]  # fmt: skip
 
 
+EXPLAINED = (
+    "location-views",
+    "operations-not-decoded",
+    "relocated-expressions",
+    "ranges-of-a-split-unit-alone",
+    "file-names-of-type-units",
+)
+"""The differences that these programs have too."""
+IMPLICIT_POINTER_2 = re.compile(
+    r"lists \| .* \| (?P<same>.*DW_OP_GNU_implicit_pointer) 0 0; <00 00 00 00.*> => (?P=same) \d+ \d+.*"
+)
+"""In version 2 a reference has the size of an address; llvm-dwarfdump reads 4 bytes in every version."""
+
+
 def check(path, tool):
-    for name, found in with_split_files(path):
-        dies = dumped(tool, name)
-        assert dies
-        assert differences(found, dies) == []
-        assert found.problems == []
+    for name in with_split_files(path):
+        found = live(tool, name, EXPLAINED)
+        assert [each for each in found if not IMPLICIT_POINTER_2.fullmatch(each)] == []
+        assert opened(name).problems == []
 
 
 @pytest.mark.slow
@@ -138,7 +151,7 @@ def test_packages(version, types, packager, tmp_path, require_tool):
             ways[-1].append(kinds)
         assert ways[0] == ways[1]
         assert found.problems == []
-    assert differences(Dwarf(ImageSections(open_image(package))), []) == []
+    check(package, require_tool(*DUMP))
 
 
 _BLOCK = re.compile(r"^ +<([0-9a-f]+)> +DW_AT_\S+ *: .*?(\d+) byte block: ((?:[0-9a-f]+ )*)")
@@ -193,19 +206,3 @@ def test_the_version_6_header(tmp_path, require_tool):
     assert names[0] == names[1]
     assert [entry.kind for entry in new.index.find("main")] == ["function"]
     assert new.problems == []
-
-
-def test_differences_are_noticed(tmp_path, require_tool):
-    """The comparison itself: an entry that is not as the dump says."""
-    path = compile_source(tmp_path, require_tool("gcc"), ["-g"], "c")
-    dies = dumped(require_tool(*DUMP), path)
-    first = dies[5].attributes[0]
-
-    for other in (
-        dies[5]._replace(tag="DW_TAG_label"),
-        dies[5]._replace(parent=1),
-        dies[5]._replace(attributes=dies[5].attributes[1:]),
-        dies[5]._replace(attributes=[first._replace(text='("other")'), *dies[5].attributes[1:]]),
-    ):
-        assert len(differences(opened(path), [*dies[:5], other, *dies[6:]])) == 1
-    assert differences(opened(path), dies[1:]) != []

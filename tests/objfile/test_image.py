@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.objfile import symbols as symbols_module
 from dwarfgpu.objfile.image import Image, open_image
 from dwarfgpu.objfile.kernels import read_kernels
 from dwarfgpu.objfile.notes import code_object_version, hsa_notes
@@ -145,6 +146,72 @@ def test_symbols_of_an_object_are_found_by_section():
 
     assert image.symbol_at(4, image.sections[second]).name == "b"
     assert image.symbol_at(4, image.sections[first]).name == "a"
+
+
+def random_symbols(rng, size, order):
+    """A table whose names overlap, are no text, or have no end, and whose symbols overlap too."""
+    builder = ElfBuilder(address_size=size, byte_order=order)
+    sections = [
+        builder.section(f".text.{i}", bytes(64), flags=0x6, address=0x1000 + 64 * i) for i in range(2)
+    ]
+    sections.append(builder.section("s.kd", bytes(64), flags=0x2, address=0x2000))
+    names = b"\0abc.kd\0k.kd\0.kd\0abc\0a\xffb\0a\\xffb\0twice\0\0k.kd"
+    rows = bytes(16 if size == 4 else 24)
+    for _ in range(rng.choice([0, 1, 40])):
+        name = rng.randrange(len(names) + 3)
+        value, length = 0x1000 + rng.randrange(140), rng.choice([0, 0, 1, 4, 16, 64])
+        info = rng.choice([0, 1, 2]) << 4 | rng.choice([0, 1, 2, 2, 3, 4, 6, 10])
+        place = rng.choice([0, *sections, *sections, 0xFFF1, 0xFFF2, 0xFFFF])
+        if size == 4:
+            rows += builder.pack("IIIBBH", name, value, length, info, 0, place)
+        else:
+            rows += builder.pack("IBBHQQ", name, info, 0, place, value, length)
+    builder.section(".symtab", rows, type=2, link=len(builder.sections) + 2)
+    builder.section(".strtab", names, type=3)
+    return builder.build()
+
+
+@pytest.mark.parametrize("size,order", CLASSES)
+def test_searching_for_a_symbol_finds_what_an_index_has(size, order, monkeypatch):
+    rng = random.Random(size)
+    for _ in range(30):
+        data = random_symbols(rng, size, order)
+        monkeypatch.setattr(symbols_module, "SEARCHES", 1 << 30)
+        searched = Image(data)
+        monkeypatch.setattr(symbols_module, "MAX_COPIES", rng.choice([0, 1, 1000]))
+        plain = list(searched.symbols())
+        names = [
+            "abc.kd",
+            "k.kd",
+            ".kd",
+            "kd",
+            "abc",
+            "c",
+            "a\\xffb",
+            "twice",
+            "",
+            "s.kd",
+            "a\0b",
+            "\udcff",
+            "x",
+        ]
+        for name in names:
+            expected = [each for each in plain if each.name == name and each.type_number not in (3, 4)]
+            assert searched.symbols_named(name) == expected
+        assert list(searched.symbols_marked(".kd", 10)) == [
+            each for each in plain if each.name.endswith(".kd") or each.type_number == 10
+        ]
+        named = [searched.symbol_named(name) for name in names]
+        places = [(address, None) for address in range(0xFFE, 0x1090)]
+        places += [(address, section) for address, _ in places for section in searched.sections[1:3]]
+        located = [searched.symbol_at(*place) for place in places]
+
+        monkeypatch.setattr(symbols_module, "SEARCHES", 0)
+        indexed = Image(data)
+        same = [(each and each.index) for each in named]
+        assert [(each and each.index) for each in map(indexed.symbol_named, names)] == same
+        found = [indexed.symbol_at(address, section) for address, section in places]
+        assert [(each and each.index) for each in found] == [(each and each.index) for each in located]
 
 
 def test_sections_of_one_name():
@@ -346,7 +413,7 @@ def test_a_section_outside_the_file_hides_no_other():
     assert (error.value.kind, error.value.where.section) == ("truncated", ".debug_info")
     assert "k.co" in str(error.value)
     data, problem = image.section(".debug_info").partial()
-    assert data.startswith(b"abc")
+    assert bytes(data).startswith(b"abc")
     assert problem.kind == "truncated"
     assert image.section(".debug_line").partial()[0] == b""
     errors = {section.name: section.error is not None for section in describe(image).sections}

@@ -13,7 +13,7 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.entries import KINDS, is_static, kind_of
 from dwarfgpu.objfile.scopes import in_scopes, qualified_name, split_name
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
-from tests.builders.dwarfdump import compile_source, opened
+from tests.builders.sources import compile_source, opened
 
 STRINGS = ("str_offsets_base", "sec_offset", "strings")
 ADDRESSES = ("addr_base", "sec_offset", "addresses")

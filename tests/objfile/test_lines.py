@@ -375,6 +375,18 @@ def test_files_of_version_5():
     assert found.file(3) is None
 
 
+def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
+    form_of = ((1, 0x1F), (2, 0x0B))
+    files = table_5(form_of, *((number(16, 4), bytes((directory,))) for directory in (0, 1, 2)))
+    found = read(tables=named("build", "inc", "/abs") + files, string_at=string_at)
+
+    assert [found.path(number, "build") for number in range(3)] == [
+        "build/line_strp:10",
+        "build/inc/line_strp:10",
+        "/abs/line_strp:10",
+    ]
+
+
 @pytest.mark.parametrize(
     "type_, form, value, expected",
     [

@@ -216,6 +216,33 @@ def test_missing_fields_are_named():
     assert found.kernels[0].symbol is None
 
 
+def test_arguments_that_look_the_same_are_read_each():
+    one = {".name": "a", ".offset": 0, ".size": 4, ".value_kind": "by_value", ".is_const": True}
+    arguments = [
+        one,
+        one,
+        {**one, ".is_const": 1},
+        {**one, ".size": True},
+        {**one, ".other": [1]},
+        {**one, ".size": 4.0},
+    ]
+    found = metadata_of(document({".args": arguments}, {".args": arguments}))
+
+    for kernel in found.kernels:
+        assert [each.size for each in kernel.args] == [4, 4, 4, None, 4, None]
+        assert [each.is_const for each in kernel.args] == [True] * 6
+        assert [each.other for each in kernel.args] == [{}, {}, {}, {}, {".other": [1]}, {}]
+    wrong = [problem.message for problem in found.problems if ".size" in problem.message]
+    assert [message.rpartition(" ")[2] for message in wrong] == ["True", "4.0", "True", "4.0"]
+
+
+def test_arguments_without_an_offset_follow_each_other():
+    one = {".size": 4, ".align": 8}
+    found = metadata_of(document({".args": [one, one, one]}, {".args": [one, one]}))
+
+    assert [[each.offset for each in kernel.args] for kernel in found.kernels] == [[0, 8, 16], [0, 8]]
+
+
 def test_what_follows_the_document_is_a_problem():
     found = metadata_of(msgpack.packb(document(KERNEL)) + b"\0\0")
     assert [kernel.name for kernel in found.kernels] == ["k"]

@@ -18,7 +18,7 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.names import NameTable, hash_of, read_tables
 from dwarfgpu.objfile.source import Source
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
-from tests.builders.dwarfdump import compile_source, opened
+from tests.builders.sources import compile_source, opened
 
 
 def number(value, size, order="little"):

@@ -7,7 +7,7 @@ from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.objfile.image import Image, open_image
-from dwarfgpu.objfile.relocation import AMDGPU, NEEDS_GOT, NEEDS_LOAD, NEEDS_TLS, X86_64
+from dwarfgpu.objfile.relocation import AMDGPU, I386, NEEDS_GOT, NEEDS_LOAD, NEEDS_TLS, X86_64
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 
@@ -110,7 +110,23 @@ def test_the_address_of_the_symbols_section_counts():
     assert number(Image(builder.build()).section(".debug_addr").data, 8) == 0x4008
 
 
-@pytest.mark.parametrize("machine, rules", [(224, AMDGPU), (62, X86_64)])
+@pytest.mark.parametrize(
+    "type_, content, width, expected",
+    [
+        (0, b"\5\0\0\0", 4, 5),  # NONE
+        (1, b"\4\0\0\0", 4, 0x1238),  # 32: S + A
+        (2, b"\xfc\xff\xff\xff", 4, 0x1230 - 0x18),  # PC32: S + A - P
+        (20, b"\2\0\0\0", 2, 0x1236),  # 16
+        (32, b"\4\0\0\0", 4, 0x1238),  # TLS_LDO_32: the offset in the thread-local data
+        (38, b"\1\0\0\0", 4, 0x41),  # SIZE32: Z + A
+    ],
+)
+def test_the_relocations_of_i386_have_their_addends_in_the_field(type_, content, width, expected):
+    result = relocated(type_, content=content, addends=False, machine=3, size=4)
+    assert number(result, width) == expected
+
+
+@pytest.mark.parametrize("machine, rules", [(224, AMDGPU), (62, X86_64), (3, I386)])
 def test_what_only_a_linker_knows_is_refused_by_name(machine, rules):
     for type_, rule in rules.items():
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.objfile.debuglink import debug_link
 from dwarfgpu.objfile.image import open_image
 from dwarfgpu.program.codelookup import at_address, named, parse_address
 from dwarfgpu.program.codeobject import CodeObject, NotFound, check_has_kernels, list_contents, opened
@@ -141,16 +142,67 @@ def test_a_split_file_is_found_beside_the_program(tmp_path):
     assert found[0].section == ".debug_info.dwo"
 
 
-def test_stripped_files_name_their_other_half():
-    stripped = summary(file("host/stripped.gcc.x86_64"))
-    debug = summary(file("features/stripped.v5.debug"))
+def test_a_stripped_file_names_its_other_half(tmp_path):
+    copy = tmp_path / "program"
+    shutil.copy(FIXTURES / "host" / "stripped.gcc.x86_64", copy)
+    stripped = summary(opened(str(copy)))
 
+    assert stripped.debug_file is None
     assert "stripped.gcc.x86_64.debug" in next(
         each.hint for each in stripped.missing if each.what == ".debug_info"
     )
+
+
+def test_the_other_half_tells_what_it_has_not():
+    debug = summary(file("features/stripped.v5.debug"))
+
     assert "contents" in [each.what for each in debug.missing]
     assert debug.problems == ()
     assert len(debug.kernels) == 3
+
+
+@pytest.mark.parametrize("name", ["host/stripped.gcc.x86_64", "features/stripped.v5.co"])
+@pytest.mark.parametrize("folder", [".", ".debug"])
+def test_the_debug_file_of_a_stripped_one_is_read(name, folder, tmp_path):
+    """By its build ID, or without one by the checksum of its content."""
+    program = FIXTURES / name
+    shutil.copy(program, tmp_path)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    other = next(program.parent.glob(f"{program.stem}*.debug"))
+    shutil.copy(other, tmp_path / folder)
+    found = opened(str(tmp_path / program.name))
+    alone = opened(str(other))
+
+    assert summary(found).debug_file == str((tmp_path / folder / other.name).resolve())
+    assert ".debug_info" not in [each.what for each in summary(found).missing]
+    assert [die.name for die in found.dwarf.units[0].dies()] == [
+        die.name for die in alone.dwarf.units[0].dies()
+    ]
+    function = next(
+        die for die in found.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges()
+    )
+    low = function.ranges()[0][0]
+    assert at_address(found, low).symbol.address == low
+    assert found.problems == ()
+
+
+def test_another_file_with_the_name_of_the_debug_file_is_refused(tmp_path):
+    shutil.copy(FIXTURES / "features" / "stripped.v5.co", tmp_path)
+    shutil.copy(FIXTURES / "features" / "plain.v3.co", tmp_path / "stripped.v5.debug")
+    found = opened(str(tmp_path / "stripped.v5.co"))
+
+    assert not found.has_dwarf
+    assert [error.kind for error in found.problems] == ["debug_file"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0", b"a", b"a\0", b"a\0\0\0\1\2\3", b"/etc/passwd\0\1\2\3\4", b"../x\0\0\0\0\1\2\3\4"]
+)
+def test_a_broken_link_names_nothing(content):
+    elf = ElfBuilder()
+    elf.section(".gnu_debuglink", content)
+
+    assert debug_link(open_image(elf.build())) is None
 
 
 # --- Kernels ------------------------------------------------------------------------------------------------------

@@ -229,14 +229,14 @@ class EntryDump:
             pruned = depth if self._is_elsewhere(die) else None
             if pruned is not None:
                 continue
-            while wanted.is_filter and tops and depth <= tops[-1]:
-                tops.pop()
+            if wanted.is_filter:
+                while tops and depth <= tops[-1]:
+                    tops.pop()
+                if self._matches(die):
+                    tops.append(depth)
             top = next((each for each in tops if depth - each <= limit), None)
             if top is None:
-                if not (wanted.is_filter and self._matches(die)):
-                    continue
-                top = depth
-                tops.append(depth)
+                continue
             yield ShownEntry(
                 unit.section,
                 die.section_offset,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import NotFound
-from dwarfgpu.program.dump import lines, tables
+from dwarfgpu.program.dump import lines, macros, tables
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, Part, Table
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.frames import Entry, ListedEntry
 
 ALL = "all"
 ENTRIES = frozenset((".debug_info", ".debug_types"))
 """The sections that are shown as entries."""
+FRAMES = frozenset((".debug_frame", ".eh_frame"))
+"""The sections that are shown as call frame information."""
 _LISTS = {
     ".debug_loc": "loclist",
     ".debug_loclists": "loclist",
@@ -32,12 +35,15 @@ _TABLES: dict[str, Callable[[CodeObject, str], Iterator[Part]]] = {
     ".debug_gnu_pubnames": tables.public_names,
     ".debug_gnu_pubtypes": tables.public_names,
     ".debug_line_str": tables.strings,
+    ".debug_macinfo": macros.parts,
+    ".debug_macro": macros.parts,
     ".debug_names": tables.names,
     ".debug_pubnames": tables.public_names,
     ".debug_pubtypes": tables.public_names,
     ".debug_str": tables.strings,
     ".debug_str_offsets": tables.string_offsets,
     ".debug_tu_index": tables.package_index,
+    ".eh_frame_hdr": tables.frame_header,
 }
 _BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[Part]]] = {
     ".debug_aranges": tables.address_ranges,
@@ -55,11 +61,12 @@ def base_name(section: str) -> str:
 
 def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
     """The sections that are meant: ``.debug_line``, ``debug_line``, ``line``, or all of the debugging information."""
-    known = list(dict.fromkeys(each.name for each in file.image.sections if each.name))
+    images = dict.fromkeys((file.image, file.debug.image))
+    known = list(dict.fromkeys(each.name for image in images for each in image.sections if each.name))
     found: dict[str, None] = {}
     for name in names:
         if name == ALL:
-            debug = [each for each in known if each.startswith(".debug_") or each == ".eh_frame"]
+            debug = [each for each in known if each.startswith((".debug_", ".eh_frame"))]
             found.update(dict.fromkeys(sorted(debug, key=lambda each: base_name(each) not in ENTRIES)))
             continue
         meant = [name, f".{name}", f".debug_{name}"]
@@ -77,12 +84,34 @@ def _no_section(file: CodeObject, name: str, known: list[str]) -> NotFound:
 
 
 class SectionDump:
-    """The parts of the sections of one file that are not entries."""
+    """The sections of one file that have no debugging information entries; with ``pc`` what is about an address."""
 
     def __init__(self, file: CodeObject, dialect: str | None = None, pc: int | None = None) -> None:
         self.file = file
         self.code = CodeReader(file, dialect)
         self.pc = pc
+        if dialect is not None:
+            file.frames.use_dialect(dialect)
+
+    def frames(self, section: str) -> Iterator[ListedEntry]:
+        """The entries of a section of call frame information."""
+        frames = self.file.frames
+        indexes = [index for index in frames.indexes if index.section.name == section]
+        found: Iterable[Entry | DwarfGpuError]
+        if self.pc is None:
+            found = (entry for index in indexes for entry in index.section.entries())
+        else:
+            found = [fde for index in indexes for fde in index.fdes_at(self.pc)]
+            if not found:
+                raise self._nothing(section)
+        for entry in found:
+            if isinstance(entry, DwarfGpuError):
+                self.file.dwarf.note(entry)
+                continue
+            listed = frames.listed(entry)
+            if listed.error is not None:
+                self.file.dwarf.note(listed.error)
+            yield listed
 
     def parts(self, section: str) -> Iterator[Part]:
         """What a section holds; what cannot be read is among the problems of the file."""
@@ -96,14 +125,17 @@ class SectionDump:
                 raise
             self.file.dwarf.note(error)
         if self.pc is not None and not count:
-            raise NotFound("no_address", f"{section} of {self.file.name} has nothing at {self.pc:#x}")
+            raise self._nothing(section)
+
+    def _nothing(self, section: str) -> NotFound:
+        return NotFound("no_address", f"{section} of {self.file.name} has nothing at {self.pc:#x}")
 
     def _parts(self, section: str) -> Iterator[Part]:
         name = base_name(section)
         if name in _BY_ADDRESS:
             return _BY_ADDRESS[name](self.file, section, self.pc)
         if self.pc is not None:
-            hint = "an address can be looked for in entries, in .debug_line and in .debug_aranges"
+            hint = "an address can be looked for in entries, lines, aranges and call frame information"
             raise UsageError(f"{section} cannot be asked for an address", hint=hint)
         if name in _LISTS:
             return ListSection(self.file, section, _LISTS[name], self.code).parts()
@@ -114,13 +146,12 @@ class SectionDump:
 
 def _bytes(file: CodeObject, section: str) -> Iterator[Part]:
     """A section that is not decoded: its bytes."""
-    data = file.dwarf.source.data(section)
-    found = file.image.section(section)
+    owner = file if file.image.section(section) is not None else file.debug
+    found = owner.image.section(section)
+    data = bytes(owner.sections.data(section) or b"")
     start = found.address if found is not None else 0
-    rows = (
-        (start + i, data[i : i + BYTES].hex(" ", 4), _printable(data[i : i + BYTES]))
-        for i in range(0, len(data), BYTES)
-    )
+    pieces = ((i, data[i : i + BYTES]) for i in range(0, len(data), BYTES))
+    rows = ((start + i, piece.hex(" ", 4), _printable(piece)) for i, piece in pieces)
     columns: Columns = (("address", "address"), ("bytes", "text"), ("text", "text"))
     yield Part(section, 0, "bytes", {"size": len(data)}, (Table("bytes", columns, rows),))
 

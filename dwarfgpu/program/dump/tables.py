@@ -257,3 +257,27 @@ def package_index(file: CodeObject, section: str) -> Iterator[Part]:
     columns: Columns = (("id", "address"), ("section", "text"), ("offset", "address"), ("size", "number"))
     facts = {"version": found.version, "units": found.units, "slots": found.slots}
     yield Part(section, 0, "package index", facts, (Table("parts", columns, rows),))
+
+
+def frame_header(file: CodeObject, section: str) -> Iterator[Part]:
+    """``.eh_frame_hdr``: the sorted table of call frame information."""
+    from dwarfgpu.objfile.frame_index import read_frame_header
+
+    image = file.image
+    found = image.section(section)
+    if found is None:
+        return
+    header = read_frame_header(
+        found.data, address=found.address, byte_order=image.byte_order, address_size=image.address_size
+    )
+    if header is None:
+        yield Part(section, 0, "index of frames", {"table": "none that can be searched"})
+        return
+    facts = {
+        "eh_frame": None if header.eh_frame is None else f"{header.eh_frame:#x}",
+        "entries": header.count,
+        "encoding": f"{header.encoding:#x}",
+    }
+    columns: Columns = (("location", "address"), ("entry", "address"))
+    rows = map(header.row, range(header.count))
+    yield Part(section, 0, "index of frames", facts, (Table("entries", columns, rows),))

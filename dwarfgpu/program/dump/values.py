@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.attributes import LOW_PC
 from dwarfgpu.objfile.constants import VALUES
+from dwarfgpu.objfile.forms import INDIRECT
 from dwarfgpu.program.codelookup import line_table, tidy
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
 from dwarfgpu.program.dump.listed import ListedEntry, ListReader
@@ -15,6 +16,8 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dwarfgpu.objfile.abbrevs import Abbreviation
+    from dwarfgpu.objfile.forms import Class
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.objfile.values import Attribute
     from dwarfgpu.program.codeobject import CodeObject
@@ -93,7 +96,10 @@ class UnitValues:
         self.code = code
         self.pc = pc
         self.lists = ListReader(file, code)
-        self._names: dict[tuple[Unit, int], str] = {}
+        self._referred: dict[tuple[int, Any], tuple[int, str]] = {}
+        """What references lead to: where it is, and what it is called."""
+        self._looks: dict[tuple[Abbreviation, int], tuple[str, str, Class]] = {}
+        """Name, form and class of the attributes of an abbreviation, which do not depend on the entry."""
         self._paths: dict[int, str | None] = {}
         self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
             "string": lambda each: (each.text(), None, None),
@@ -108,14 +114,23 @@ class UnitValues:
 
     def shown(self, attribute: Attribute) -> ShownAttribute:
         """An attribute. That it means nothing is no reason to stop: the error stands with it."""
-        name, kind = attribute.name, attribute.value_class
+        name, form, kind = self._look(attribute)
         value, note, detail, problem = attribute.value, None, None, None
         try:
             show = self._show.get(kind, self._other)
             value, note, detail = show(attribute)
         except DwarfGpuError as error:
             problem = error
-        return ShownAttribute(name, attribute.form_name, kind, value, note, detail, problem)
+        return ShownAttribute(name, form, kind, value, note, detail, problem)
+
+    def _look(self, attribute: Attribute) -> tuple[str, str, Class]:
+        abbreviation, index = attribute.die.abbreviation, attribute.index
+        found = self._looks.get((abbreviation, index))
+        if found is None:
+            found = attribute.name, attribute.form_name, attribute.value_class
+            if abbreviation.forms[index] != INDIRECT:
+                self._looks[abbreviation, index] = found
+        return found
 
     # --- By class -------------------------------------------------------------------------------------------------
 
@@ -146,17 +161,16 @@ class UnitValues:
         return self._paths[number]
 
     def _reference(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
-        die = attribute.reference()
-        key = die.unit, die.offset
-        note = self._names.get(key)
-        if note is None:
+        key = attribute.form, attribute.value
+        if key not in self._referred:
+            die = attribute.reference()
             try:
-                note = entry_name(die)
+                name = entry_name(die)
             except DwarfGpuError as error:
                 die.unit.dwarf.note(error)
-                note = die.tag_name
-            self._names[key] = note
-        return die.section_offset, note, None
+                name = die.tag_name
+            self._referred[key] = die.section_offset, name
+        return (*self._referred[key], None)
 
     def _code(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         block = attribute.block()

@@ -1,0 +1,144 @@
+"""``dwarfgpu dump``: what it prints, in each form, and what it does with wrong questions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.test_files import ROOT, document, run
+
+HIP = "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
+TEXT = """\
+.debug_info+0x0  compile unit, version 5, DWARF32, 8-byte addresses
+  name        src/hip/kernels.hip
+  file        fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co
+  attributes  llvm-current (nothing in the unit says otherwise)
+  expressions llvm-user, registers of amdgcn-gfx1100-wave32
+0x0000002d  DW_TAG_variable
+              DW_AT_name          "gravity"
+              DW_AT_type          0x00000200 (float)
+              DW_AT_external      true
+              DW_AT_decl_file     0 (src/hip/kernels.hip)
+              DW_AT_decl_line     6
+              DW_AT_location      DW_OP_addrx 0  # index 0: 0xbc0
+              DW_AT_linkage_name  "_ZN7physics7gravityE"
+"""
+
+
+def test_text():
+    assert run("dump", HIP, "--name", "gravity").stdout == TEXT
+
+
+def test_json():
+    found = document("dump", HIP, "--name", "physics::gravity")
+    (unit,) = found["units"]
+    (entry,) = unit["entries"]
+    by_name = {each["name"]: each for each in entry["attributes"]}
+
+    assert (found["schema"], found["file"], found["sections"]) == (1, HIP, [])
+    assert (unit["version"], unit["attributes"], unit["expressions"]) == (5, "llvm-current", "llvm-user")
+    assert (entry["offset"], entry["parent"], entry["tag"]) == (0x2D, 0x2B, "DW_TAG_variable")
+    assert by_name["DW_AT_type"] == {
+        "name": "DW_AT_type",
+        "form": "DW_FORM_ref4",
+        "class": "reference",
+        "value": 0x200,
+        "note": "float",
+    }
+    assert by_name["DW_AT_location"]["expression"] == {
+        "bytes": "a100",
+        "text": "DW_OP_addrx 0",
+        "notes": ["index 0: 0xbc0"],
+    }
+
+
+def test_jsonl_has_a_document_for_each_item():
+    lines = run("dump", HIP, "--tag", "namespace", "--depth", "1", "--jsonl").stdout.splitlines()
+    documents = [json.loads(line) for line in lines]
+
+    assert [set(each) - {"schema", "file"} for each in documents][:2] == [{"unit"}, {"entry"}]
+    assert {each["entry"]["depth"] for each in documents[1:]} == {0, 1}
+
+
+def test_sections_as_json():
+    found = document("dump", HIP, "--section", "line", "--section", "loclists")
+    line, lists = found["sections"]
+
+    assert (line["section"], lists["section"]) == (".debug_line", ".debug_loclists")
+    (part,) = line["parts"]
+    assert part["facts"]["line_range"] == 14
+    assert part["tables"][2]["rows"][0] == {
+        "address": 0x1C00, "line": 90, "column": 0, "file": 0, "isa": 0, "discriminator": 0, "op_index": 0,
+        "flags": "is_stmt",
+    }  # fmt: skip
+    assert lists["parts"][0]["title"] == "location list table"
+    assert lists["parts"][1]["tables"][0]["rows"][0]["expression"]["bytes"].startswith("9280")
+
+
+def test_all_sections():
+    text = run("dump", HIP, "--section", "all").stdout
+
+    for section in (
+        ".debug_info",
+        ".debug_line",
+        ".debug_loclists",
+        ".debug_rnglists",
+        ".debug_addr",
+        ".debug_str",
+    ):
+        assert f"{section}+0x" in text
+    assert text.index("DW_TAG_compile_unit") < text.index("line table")
+
+
+@pytest.mark.parametrize(
+    "status, words, message",
+    [
+        (0, ("--name", "gravity", "--tag", "variable"), ""),
+        (0, ("--die", "0x2d", "--depth", "0"), ""),
+        (0, ("--pc", "_Z9divergentPii+0x10"), ""),
+        (0, ("--section", "line", "--pc", "0x1c00"), ""),
+        (1, ("--name", "nothing"), "no entry that is called nothing"),
+        (1, ("--die", "0x2e"), "hint: the one that holds it begins at 0x2d"),
+        (1, ("--die", "0xfffff"), "has no unit at .debug_info+0xfffff"),
+        (1, ("--pc", "1"), "no function has code at 0x1"),
+        (1, ("--pc", "nothing"), "has no symbol 'nothing'"),
+        (1, ("--section", "aranges"), "hint: there are .debug_loclists"),
+        (1, ("--section", "line", "--pc", "1"), "has nothing at 0x1"),
+        (2, ("--tag", "variabel"), "hint: did you mean variable"),
+        (2, ("--die", "one"), "is no place of an entry"),
+        (2, ("--depth", "-1"), "from 0 on"),
+        (2, ("--depth", "many"), "--depth"),
+        (2, ("--section", "line", "--name", "gravity"), ".debug_line has no entries"),
+        (2, ("--section", "str", "--pc", "0x1c00"), ".debug_str cannot be asked for an address"),
+        (2, ("--dialect", "klingon"), "hint: the dialects are dwarf5"),
+        (2, ("--attributes", "klingon"), "there is no attribute dialect klingon"),
+    ],
+    ids=str,
+)
+def test_status(status, words, message):
+    done = run("dump", HIP, *words)
+
+    assert done.returncode == status
+    assert message in done.stderr
+    assert bool(done.stdout) == (status == 0)
+
+
+def test_what_is_no_file_with_entries():
+    assert run("dump", "README.md").returncode == 3
+    done = run("dump", "fixtures/host/split.gcc.v5.dwo")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") <= 4  # one line for all lists that count from what is not there
+
+
+def test_a_reader_that_goes_away_ends_it_quietly():
+    command = [sys.executable, "-m", "dwarfgpu", "dump", HIP]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
