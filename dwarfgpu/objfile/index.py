@@ -96,6 +96,7 @@ class Index:
         self._addresses.clear()
         self._searched.clear()
         self._spans.clear()
+        self._variables.clear()
         self._sets = self._ranges = None
 
     # --- By name ----------------------------------------------------------------------------------------------------
