@@ -98,3 +98,17 @@ def contents(machine: Machine) -> dict[str, Any]:
         "registers": registers,
         "memory": memory,
     }
+
+
+def in_columns(described: Any) -> Machine:
+    """A machine of one wave that holds what a described one does."""
+    machine = Machine(described.target)
+    machine.add_waves(1, work_group=(0, 0, 0))
+    for number, copies in described._registers.items():
+        machine.write_register(described.target.register(number), copies[0], 0, None)
+    for number, sparse in described._memory.items():
+        for page, (data, known) in sparse._pages.items():
+            for start in (i for i in range(len(data)) if known[i] and (i == 0 or not known[i - 1])):
+                end = (known + b"\0").index(0, start)
+                machine.memory.map(described.target.space(number), page * len(data) + start, data[start:end])
+    return machine
