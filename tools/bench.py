@@ -185,7 +185,7 @@ def big_snapshot() -> Path:
     from dwarfgpu.backends.machine import Dispatch, Machine
     from dwarfgpu.targets.resolve import resolve
 
-    path = cache() / "machine-1.dgs"
+    path = cache() / "machine-2.dgs"
     if path.exists():
         return path
     random = np.random.default_rng(1)

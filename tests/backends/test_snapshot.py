@@ -208,6 +208,18 @@ def test_registers_of_one_kind_are_one_array(tmp_path):
     assert (snapshot.load(tmp_path / "a.dgs").vgpr == machine.vgpr).all()
 
 
+def test_registers_that_were_added_one_by_one_are_one_array(tmp_path):
+    machine = Machine(resolve("gfx90a"))
+    machine.add_waves(2)
+    for index in (5, 3, 4, 64):
+        machine.set_register(f"s{index}", [index, index + 1], slice(None))
+    machine.set_register("s9", 1, 0)
+    snapshot.save(machine, tmp_path / "a.dgs")
+    registers = json.loads((tmp_path / "a.dgs/manifest.json").read_text())["registers"]
+    assert registers == [{"names": "s3-s5,s9,s64", "data": "s3.npy", "known": "s3-known.npy"}]
+    assert contents(snapshot.load(tmp_path / "a.dgs")) == contents(machine)
+
+
 def test_a_snapshot_is_written_in_memory_only(folder):
     def files():
         return {path.name: path.read_bytes() for path in folder.iterdir()}
