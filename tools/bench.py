@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from bench_files import files
+from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
@@ -129,7 +130,7 @@ def startup() -> None:
     )
 
 
-GROUPS = {"expressions": expressions, "startup": startup, "files": files}
+GROUPS = {"expressions": expressions, "startup": startup, "files": files, "machine": machine}
 
 
 def main() -> int:

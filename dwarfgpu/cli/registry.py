@@ -49,6 +49,8 @@ MODULES = {
     "dump": "dump",
     "lists": "files",
     "cfi": "frames",
+    "address": "machines",
+    "snapshot": "machines",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -64,6 +66,8 @@ SUMMARIES = {
     "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
+    "address": "show one address in every address space that reaches it",
+    "snapshot": "convert, check or summarise a snapshot",
 }
 
 

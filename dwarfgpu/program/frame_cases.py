@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.json_node import Node, NotACase
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES
 from dwarfgpu.objfile.frame_entries import Cie, Fde
 from dwarfgpu.objfile.frame_index import FrameIndex
 from dwarfgpu.objfile.frames import FrameSection
 from dwarfgpu.program.frames import known_target, rule_json
 from dwarfgpu.program.json_answers import error_json
-from dwarfgpu.program.json_node import Node, NotACase
 from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 

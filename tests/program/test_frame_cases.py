@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from dwarfgpu.json_node import NotACase
 from dwarfgpu.program.frame_cases import run_frame_case
-from dwarfgpu.program.json_node import NotACase
 from tests.builders.frames import FrameBuilder, z
 
 
