@@ -57,6 +57,11 @@ class Rule:
     applies: Callable[[Start], bool] = lambda _start: True
 
 
+def _no_words(_start: Start, _place: Place) -> Words:
+    """Nobody sets the registers, or they differ from lane to lane."""
+    return ()
+
+
 def _pair(number: Any) -> Words:
     return number & MASK, number >> 32
 
@@ -114,7 +119,7 @@ USER_SGPRS: tuple[Rule, ...] = (
     ),
     Rule(
         "Flat Scratch Init", "ENABLE_SGPR_FLAT_SCRATCH_INIT", 2, NOBODY, f"{STATE}, Flat Scratch Init",
-        "not supported by this processor", lambda _start, _: (0, 0),
+        "not supported by this processor", _no_words,
         lambda start: not (start.processor.has("flat-offset") or start.processor.has("flat-absolute")),
     ),
     Rule(
@@ -216,10 +221,6 @@ TTMPS: tuple[tuple[int, Rule], ...] = (
 ITEM_IDS = "ENABLE_VGPR_WORKITEM_ID"
 
 
-def _no_words(_start: Start, _place: Place) -> Words:
-    return ()
-
-
 PACKED_IDS = Rule(
     "Work-Item Id X, Y, Z", "", 1, SPI, f"{STATE}, Packed Work-Item ID Method",
     "work-item IDs: X in bits 9:0, Y in bits 19:10, Z in bits 29:20; 0 where it is not enabled", _no_words,
@@ -274,27 +275,23 @@ FLAT_SCRATCH = Rule(
 )  # fmt: skip
 
 
-def _zeros(count: int) -> Callable[[Start, Place], Words]:
-    return lambda _start, _place: (0,) * count
-
-
 FLAT_SCRATCH_OFFSET = Rule(
     "FLAT_SCRATCH", "", 2, NOBODY, f"{PROLOG}, Flat Scratch: Offset flat scratch",
     "the prolog sets FLAT_SCRATCH_HI to (Flat Scratch Init[0] + Scratch Wavefront Offset) >> 8 and FLAT_SCRATCH_LO to"
     " Flat Scratch Init[1]",
-    _zeros(2), lambda start: start.processor.has("flat-offset"),
+    _no_words, lambda start: start.processor.has("flat-offset"),
 )  # fmt: skip
 FLAT_SCRATCH_ABSOLUTE = Rule(
     "FLAT_SCRATCH", "", 2, NOBODY, f"{PROLOG}, Flat Scratch: Absolute flat scratch",
     "the prolog sets it to Flat Scratch Init + Scratch Wavefront Offset",
-    _zeros(2), lambda start: start.processor.has("flat-absolute"),
+    _no_words, lambda start: start.processor.has("flat-absolute"),
 )  # fmt: skip
-M0 = Rule("M0", "", 1, NOBODY, f"{PROLOG}, M0", "not used for range checking LDS accesses", _zeros(1))
+M0 = Rule("M0", "", 1, NOBODY, f"{PROLOG}, M0", "not used for range checking LDS accesses", _no_words)
 M0_LDS = Rule(
     "M0", "", 1, NOBODY, f"{PROLOG}, M0",
     "the prolog sets it to the LDS size of the packet or above, if LDS is accessed: at most 0x7fff on GFX6, 0xffff on"
     " GFX7-GFX8",
-    _zeros(1),
+    _no_words,
 )  # fmt: skip
-VCC = Rule("VCC", "", 2, NOBODY, STATE, "not mentioned", _zeros(2))
-SCC = Rule("SCC", "", 1, NOBODY, STATE, "not mentioned", _zeros(1))
+VCC = Rule("VCC", "", 2, NOBODY, STATE, "not mentioned", _no_words)
+STATUS = Rule("STATUS", "", 1, NOBODY, STATE, "not mentioned; bit 0 is SCC", _no_words)

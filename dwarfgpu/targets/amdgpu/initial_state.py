@@ -45,7 +45,7 @@ class Row:
         return self.rule.by != rules.NOBODY
 
     def words(self, start: Start, place: Place) -> Words:
-        """The 32-bit words, the lowest first. A vector register has none: ask `item_words`."""
+        """The 32-bit words, the lowest first; none where nobody sets them. A vector register has `item_words`."""
         return self.rule.words(start, place)[: self.count]
 
 
@@ -124,4 +124,4 @@ def _others(start: Start) -> Iterator[Row]:
                 yield Row("flat_scratch", None, rule, 2)
     yield Row("m0", None, rules.M0 if start.processor.major >= 9 else rules.M0_LDS, 1)
     yield Row("vcc", None, rules.VCC, words)
-    yield Row("scc", None, rules.SCC, 1)
+    yield Row("status", None, rules.STATUS, 1)

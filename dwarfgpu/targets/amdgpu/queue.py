@@ -21,7 +21,7 @@ PACKET_TYPES = (
     (0, "vendor specific"), (1, "invalid"), (2, "kernel dispatch"), (3, "barrier and"), (4, "agent dispatch"),
     (5, "barrier or"),
 )  # fmt: skip
-KERNEL_DISPATCH = 2
+INVALID, KERNEL_DISPATCH = 1, 2
 FENCE_SCOPES = ((0, "none"), (1, "agent"), (2, "system"))
 SYSTEM_SCOPE = 2
 HEADER_BITS = (
@@ -121,10 +121,7 @@ QUEUE = Structure(
             136, 4, "read_dispatch_id_field_base_byte_offset", "number", "offset of read_dispatch_id",
             QUEUE_CLAUSE,
         ),
-        StructureField(
-            140, 4, "compute_tmpring_size", "number", "scratch memory of all waves", ROCR_QUEUE,
-            (BitRange("WAVES", 0, 12), BitRange("WAVESIZE", 12, 13)),
-        ),
+        StructureField(140, 4, "compute_tmpring_size", "number", "scratch memory of a wave", ROCR_QUEUE),
         StructureField(
             144, 16, "scratch_resource_descriptor", "words", "V# of the scratch memory", ROCR_QUEUE
         ),
