@@ -25,7 +25,8 @@ def _source(name: str) -> str | bytes:
     return sys.stdin.buffer.read() if name == "-" else name
 
 
-def _open(name: str, attributes: str | None = None) -> CodeObject:
+def opened_file(name: str, attributes: str | None = None) -> CodeObject:
+    """The file that a FILE argument names."""
     from dwarfgpu.program import codeobject
 
     return codeobject.opened(_source(name), attributes)
@@ -63,7 +64,7 @@ def _ls(session: Session, options: Any) -> int:
 
 
 def _info(session: Session, options: Any) -> int:
-    file = _open(options.file, options.attributes)
+    file = opened_file(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
     from dwarfgpu.program import filesummary
@@ -119,7 +120,7 @@ def _kernels(session: Session, options: Any) -> int:
     from dwarfgpu.program import codeobject
     from dwarfgpu.render import kernels as render
 
-    file = _open(options.file)
+    file = opened_file(options.file)
     codeobject.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
     if session.as_lines:

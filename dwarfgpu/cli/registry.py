@@ -47,6 +47,7 @@ MODULES = {
     "info": "files",
     "kernels": "files",
     "lists": "files",
+    "state": "launch",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -60,6 +61,7 @@ SUMMARIES = {
     "info": "show what a file is, what is at an address, or what a name means",
     "kernels": "show the kernels of a code object",
     "lists": "read location lists from a file of cases",
+    "state": "explain the registers of a wave at its first instruction",
 }
 
 

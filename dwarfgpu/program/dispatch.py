@@ -12,6 +12,7 @@ from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu import apertures, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
 from dwarfgpu.targets.amdgpu.initial_state import item_words
+from dwarfgpu.targets.amdgpu.modes import mode_fields
 from dwarfgpu.targets.amdgpu.start import DWORD, align
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class RegisterState:
     row: Row
     words: tuple[int, ...]
     """The 32-bit words, the lowest first; of a vector register, one for each lane that executes."""
+    parts: tuple[tuple[str, int], ...] = ()
+    """The parts of a register that has some, by name."""
 
 
 def initial_state(dispatch: Dispatch, place: Place) -> tuple[RegisterState, ...]:
@@ -122,6 +125,9 @@ def initial_state(dispatch: Dispatch, place: Place) -> tuple[RegisterState, ...]
             tuple(item_words(row, start, place, lane) for lane in lanes)
             if row.kind == "v"
             else row.words(start, place),
+            tuple((name, value) for name, _first, _width, value in mode_fields(start.fields))
+            if row.kind == "mode"
+            else (),
         )
         for row in dispatch.rows
     )

@@ -55,6 +55,8 @@ class Rule:
     meaning: str
     words: Callable[[Start, Place], Words]
     applies: Callable[[Start], bool] = lambda _start: True
+    is_number: bool = True
+    """Whether the words are one number, and not one each."""
 
 
 def _no_words(_start: Start, _place: Place) -> Words:
@@ -88,7 +90,7 @@ USER_SGPRS: tuple[Rule, ...] = (
     Rule(
         "Private Segment Buffer", "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", 4, CP, STATE,
         "V# of the scratch memory of the queue: amd_queue_t.scratch_resource_descriptor",
-        lambda start, _: start.scratch.descriptor,
+        lambda start, _: start.scratch.descriptor, is_number=False,
     ),
     Rule(
         "Dispatch Ptr", "ENABLE_SGPR_DISPATCH_PTR", 2, CP, STATE,
@@ -110,7 +112,7 @@ USER_SGPRS: tuple[Rule, ...] = (
         "Flat Scratch Init", "ENABLE_SGPR_FLAT_SCRATCH_INIT", 2, CP, f"{STATE}, GFX7-GFX8",
         "byte offset of the queue's scratch memory from SH_HIDDEN_PRIVATE_BASE_VIMID; bytes of one work-item",
         lambda start, place: (start.scratch.offset, *_private_size(start, place)),
-        lambda start: start.processor.has("flat-offset"),
+        lambda start: start.processor.has("flat-offset"), is_number=False,
     ),
     Rule(
         "Flat Scratch Init", "ENABLE_SGPR_FLAT_SCRATCH_INIT", 2, CP, f"{STATE}, GFX9-GFX10",
@@ -146,7 +148,9 @@ def preload_rule(start: Start) -> Rule:
     offset = start.field("KERNARG_PRELOAD_SPEC_OFFSET") * DWORD
     meaning = f"the kernarg segment from byte {offset}"
     length = start.field(KERNARG_PRELOAD)
-    return Rule("Preloaded Kernargs", KERNARG_PRELOAD, length, CP, PRELOAD, meaning, _preloaded)
+    return Rule(
+        "Preloaded Kernargs", KERNARG_PRELOAD, length, CP, PRELOAD, meaning, _preloaded, is_number=False
+    )
 
 
 KERNARG_PRELOAD = "KERNARG_PRELOAD_SPEC_LENGTH"
