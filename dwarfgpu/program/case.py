@@ -8,8 +8,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.context import Limits
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.json_node import Node, NotACase
 from dwarfgpu.program.case_context import ExpressionReader, Setting, context_of
-from dwarfgpu.program.json_node import Node, NotACase
 from dwarfgpu.program.json_types import type_of
 from dwarfgpu.records import record, replace
 

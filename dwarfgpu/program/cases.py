@@ -10,10 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.json_node import NotACase, unique_object
 from dwarfgpu.program.case import Case, Read, parse_case
 from dwarfgpu.program.case_answer import Answer, Outcome, ReadBits, answer_case
 from dwarfgpu.program.json_answers import JsonWriter, error_json
-from dwarfgpu.program.json_node import NotACase, unique_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

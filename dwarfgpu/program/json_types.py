@@ -13,7 +13,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaini
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
-from dwarfgpu.program.json_node import MAX_INTEGER_BITS, Node, parse_integer
+from dwarfgpu.json_node import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.records import record
 from dwarfgpu.targets.target import Scope
 

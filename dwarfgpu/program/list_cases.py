@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.json_node import Node, NotACase, parse_integer
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES
 from dwarfgpu.objfile.lists import ListContext
 from dwarfgpu.objfile.location_lists import ListEntry, read_location_list
-from dwarfgpu.program.json_node import Node, NotACase, parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.json_node import NotACase
 from dwarfgpu.program.case import KEYS as CASE_KEYS
 from dwarfgpu.program.case import Case, parse_case
 from dwarfgpu.program.case_context import KEYS as CONTEXT_KEYS
-from dwarfgpu.program.json_node import NotACase
 
 
 def read_state(text: str, name: str) -> dict[str, Any]:
     """The state that a file describes: a case without an expression, or only its context."""
     import json
 
-    from dwarfgpu.program.json_node import unique_object
+    from dwarfgpu.json_node import unique_object
 
     try:
         state = json.loads(text, object_pairs_hook=unique_object, parse_constant=_no_constant)

@@ -66,7 +66,7 @@ class Register:
     """One register of a target."""
 
     number: int
-    """Its DWARF register number."""
+    """Its DWARF register number; negative where it has none (``Target.unnumbered``)."""
     name: str
     bit_size: int
     lane_bits: int = 0
@@ -166,6 +166,8 @@ class Target:
     program_counter: int | None = None
     execution_mask: int | None = None
     """The DWARF number of the register with one bit for each lane that executes."""
+    unnumbered: tuple[RegisterFamily, ...] = ()
+    """Registers without a DWARF number, under negative numbers of their own: no expression can name them."""
     features: tuple[str, ...] = ()
     """The settings that a target ID or an ELF header names, such as ``xnack+``, in alphabetical order."""
 
@@ -185,6 +187,15 @@ class Target:
         """The register with a name, in any case and with or without a leading ``$``."""
         name = name.removeprefix("$").lower()
         for family in self.families:
+            number = family.number_named(name)
+            if number is not None:
+                return family.register(number)
+        return None
+
+    def unnumbered_register(self, name: str) -> Register | None:
+        """The register with a name that has no DWARF number."""
+        name = name.removeprefix("$").lower()
+        for family in self.unnumbered:
             number = family.number_named(name)
             if number is not None:
                 return family.register(number)

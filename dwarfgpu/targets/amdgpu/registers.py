@@ -49,6 +49,28 @@ def _vector(prefix: str, first: int, count: int, bit_size: int, index: int = 0) 
     return RegisterFamily(first, count, prefix, bit_size, LANE_BITS, index, other=f"{prefix}gpr")
 
 
+def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
+    """Registers that a wave has and that the table of DWARF numbers leaves out.
+
+    Their names are those of the assembler ("AMDGPU Instruction Syntax", *m0*, *ttmp*, *flat_scratch*, *xnack_mask*,
+    *tba*, *tma*, *hwreg*).
+    """
+    gfx9_or_later = processor.has("flat-absolute") or processor.has("flat-architected")
+    rows = [
+        RegisterFamily(-1, 1, "m0", 32, index=None),
+        RegisterFamily(-2, 1, "mode", 32, index=None),
+        RegisterFamily(-3, 1, "trapsts", 32, index=None),
+        RegisterFamily(-6, 1, "tba", 64, index=None),
+        RegisterFamily(-7, 1, "tma", 64, index=None),
+        RegisterFamily(-24, 16 if gfx9_or_later else 12, "ttmp", 32),
+    ]
+    if processor.has("generic"):  # GFX7 and later
+        rows.append(RegisterFamily(-4, 1, "flat_scratch", 64, index=None))
+    if processor.has("xnack"):
+        rows.append(RegisterFamily(-5, 1, "xnack_mask", 64, index=None))
+    return tuple(rows)
+
+
 STACK_POINTER = numbers.sgpr(32)
 """s32 holds the stack pointer."""
 

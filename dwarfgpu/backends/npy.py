@@ -1,0 +1,105 @@
+"""Arrays in ``.npy`` files, mapped and not read: the pages that are used are all that is loaded.
+
+The format is that of `numpy.lib.format`: magic, version, length of the header, and a header that is a Python
+dictionary with ``descr``, ``fortran_order`` and ``shape``. A mapping is private: a change stays in memory and never
+meets the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import MalformedFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dwarfgpu.bits import Array
+
+MAGIC = b"\x93NUMPY"
+MAX_HEADER = 10_000
+
+
+def map_array(path: Path, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Array:
+    """The array in a file. It must be of one of some types and of a shape, in which None is any length.
+
+    ``what`` names the key that asks for the array, for messages.
+    """
+    import numpy as np
+
+    try:
+        with path.open("rb") as file:
+            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, path.name)
+            size = os.fstat(file.fileno()).st_size
+    except (OSError, ValueError) as error:
+        raise _bad(what, path.name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not any(_is_kind(kind, wanted) for wanted in kinds):
+        raise _bad(what, path.name, f"holds {kind}, and {' or '.join(kinds)} is needed")
+    if order:
+        raise _bad(what, path.name, "is in Fortran order, and C order is needed")
+    if len(found) != len(shape) or any(one not in (None, has) for one, has in zip(shape, found, strict=True)):
+        wanted = "x".join("any" if one is None else str(one) for one in shape)
+        raise _bad(
+            what, path.name, f"has the shape {'x'.join(map(str, found)) or '()'}, and {wanted} is needed"
+        )
+    dtype = np.dtype(kind)
+    needed = dtype.itemsize
+    for length in found:
+        needed *= length
+    if size - offset < needed:
+        raise _bad(what, path.name, f"has {size - offset} bytes of data, {needed} are needed")
+    if needed == 0:
+        return np.zeros(found, dtype=dtype)
+    mapped = np.memmap(path, dtype=dtype, mode="c", offset=offset, shape=found)
+    return mapped.view(np.ndarray)
+
+
+def write_array(path: Path, array: Array) -> None:
+    """Write an array to a file that does not exist yet."""
+    import numpy as np
+
+    with path.open("xb") as file:
+        np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+
+
+def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[int, ...]]:
+    """Where the data begins, its type, whether it is in Fortran order, and its shape."""
+    if data[:6] != MAGIC or len(data) < 12:
+        raise _bad(what, name, "is not a .npy file")
+    if data[6] == 1:
+        start, length = 10, int.from_bytes(data[8:10], "little")
+    elif data[6] in (2, 3):
+        start, length = 12, int.from_bytes(data[8:12], "little")
+    else:
+        raise _bad(what, name, f"is a .npy file of version {data[6]}")
+    text = data[start : start + length]
+    if length > MAX_HEADER or len(text) < length:
+        raise _bad(what, name, "has a header that is cut off or too long")
+    try:
+        header = ast.literal_eval(text.decode().strip())
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise _bad(what, name, "has a header that cannot be read") from None
+    if not isinstance(header, dict) or sorted(map(str, header)) != ["descr", "fortran_order", "shape"]:
+        raise _bad(what, name, "has a header without descr, fortran_order and shape")
+    kind, order, shape = header["descr"], header["fortran_order"], header["shape"]
+    if not isinstance(kind, str) or not isinstance(order, bool) or not _is_shape(shape):
+        raise _bad(what, name, "has a header whose fields are not a type, a flag and a shape")
+    return start + length, kind, order and len(shape) > 1, shape
+
+
+def _is_shape(shape: object) -> bool:
+    return isinstance(shape, tuple) and all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+
+
+def _is_kind(kind: str, wanted: str) -> bool:
+    """Whether a type is one; ``<U`` is text of any width."""
+    if wanted == "<U":
+        digits = kind[2:]
+        return kind.startswith("<U") and digits.isascii() and digits.isdecimal() and 0 < len(digits) < 8
+    return kind.replace("=", "<") == wanted or (wanted[1:] in ("u1", "b1") and kind[1:] == wanted[1:])
+
+
+def _bad(what: str, name: str, why: str) -> MalformedFile:
+    return MalformedFile("bad_snapshot", f"{what}: {name} {why}")
