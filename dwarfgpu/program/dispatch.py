@@ -32,10 +32,14 @@ QUEUE_PACKETS = 64
 
 
 class Addresses:
-    """Gives out addresses of global memory, one behind the other."""
+    """Gives out addresses of global memory, one behind the other.
 
-    def __init__(self, first: int = FIRST_ADDRESS) -> None:
+    ``loaded`` is where address 0 of the code object is, if a launch before has placed it.
+    """
+
+    def __init__(self, first: int = FIRST_ADDRESS, loaded: int | None = None) -> None:
         self.next = first
+        self.loaded = loaded
 
     def take(self, size: int, alignment: int) -> int:
         """The address of a new block."""

@@ -196,6 +196,8 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[Block]]:
     """Place the code object: by how much its addresses are moved, and its segments."""
     from dwarfgpu.objfile.loading import load, span
 
+    if addresses.loaded is not None:
+        return addresses.loaded, []
     first, size, alignment = span(file.image)
     alignment = max(PAGE, alignment)
     below = first % alignment
