@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import opened_file
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import OK
+from dwarfgpu.cli.session import NO_ANSWER, OK
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +96,50 @@ def _value(text: str) -> Any:
     raise UsageError(f"--arg {text[:40]!r} is no value", hint=hint)
 
 
+# --- hsa ----------------------------------------------------------------------------------------------------------
+
+
+def _hsa(session: Session, options: Any) -> int:
+    from dwarfgpu.program import structures
+    from dwarfgpu.render import state as render
+
+    address = _number(options.address.removeprefix("global#"), "ADDR")
+    found = structures.read_from_snapshot(options.state, options.kind, address, force=options.force)
+    if session.wants_json:
+        session.print_json(render.object_json(found))
+    else:
+        for line in render.object_text(found, session.style):
+            session.print(line)
+    return NO_ANSWER if found.violations else OK
+
+
 COMMANDS = {
+    "hsa": Command(
+        "hsa",
+        "show a queue, signal, packet or kernel descriptor in memory",
+        "Show a structure in the memory of a snapshot with all its fields: an amd_queue_t, an amd_signal_t, an AQL\n"
+        "dispatch packet, an amd_kernel_code_t (code object version 2 and before) or a kernel descriptor (version 3\n"
+        "and later). Nothing is guessed: the word says what is at the address.\n\n"
+        "The exit status is 1 if something must be 0 and is not, or if the address is not aligned.",
+        (
+            argument(
+                "kind",
+                metavar="WHAT",
+                choices=("queue", "signal", "packet", "kernel-code", "kernel-descriptor"),
+                help="queue, signal, packet, kernel-code or kernel-descriptor",
+            ),
+            argument("address", metavar="ADDR", help="a global address, such as 0x7f0000024000"),
+            argument("--state", metavar="SNAPSHOT", required=True, help="a .json file or a .dgs folder"),
+            argument(
+                "--force", action="store_true", help="accept code objects that are not those of the snapshot"
+            ),
+        ),
+        _hsa,
+        (
+            "dwarfgpu hsa queue 0x7f0000024000 --state wave.json",
+            "dwarfgpu hsa packet 0x7f0000025000 --state waves.dgs --json",
+        ),
+    ),
     "state": Command(
         "state",
         "explain the registers of a wave at its first instruction",

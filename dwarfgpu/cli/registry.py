@@ -48,6 +48,7 @@ MODULES = {
     "kernels": "files",
     "lists": "files",
     "state": "launch",
+    "hsa": "launch",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -62,6 +63,7 @@ SUMMARIES = {
     "kernels": "show the kernels of a code object",
     "lists": "read location lists from a file of cases",
     "state": "explain the registers of a wave at its first instruction",
+    "hsa": "show a queue, signal, packet or kernel descriptor in memory",
 }
 
 

@@ -13,7 +13,7 @@ from dwarfgpu.targets.amdgpu import apertures, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
 from dwarfgpu.targets.amdgpu.initial_state import item_words
 from dwarfgpu.targets.amdgpu.modes import mode_fields
-from dwarfgpu.targets.amdgpu.start import DWORD, align
+from dwarfgpu.targets.amdgpu.start import DWORD, align, tmpring_size
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels import Kernel
@@ -190,6 +190,7 @@ def _queue(start: Start, places: Places) -> bytes:
         "write_dispatch_id": start.dispatch_id + 1,
         "read_dispatch_id": start.dispatch_id + 1,
         "read_dispatch_id_field_base_byte_offset": queue.READ_DISPATCH_ID_OFFSET,
+        "compute_tmpring_size": tmpring_size(processor, scratch.wave_bytes, start.geometry.wave_count),
         "scratch_resource_descriptor": int.from_bytes(words, "little"),
         "scratch_backing_memory_location": scratch.offset if processor.has("flat-offset") else scratch.base,
         "scratch_backing_memory_byte_size": scratch.wave_bytes * start.geometry.wave_count,

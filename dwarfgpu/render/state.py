@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COLUMN = 18
 """Where the text behind a register begins."""
+BITS_COLUMN = 12
+"""Where the bits of a field begin."""
 WORD_BITS = 32
 
 
@@ -181,14 +183,17 @@ def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
     """A structure with all its fields."""
     lines = [f"{style('kind', found.name)} at {found.address:#x}, {counted(found.size, 'byte')}"]
     lines += [f"  {style('dim', line)}" for line in wrapped(f"[{found.clause}]", 78)]
-    rows: list[tuple[str, ...]] = [("offset", "size", "name", "value")]
-    for part in found.parts:
-        if part.kind == "reserved" and not part.value:
-            continue
-        name = part.name or "(reserved)"
-        rows.append((str(part.offset), str(part.size), name, _part_value(part)))
-        rows += [("", "", f"  {bits.name}", _bits_value(bits)) for bits in part.bits]
-    lines += table(rows, "rrll")
+    parts = [part for part in found.parts if part.kind != "reserved" or part.value]
+    rows = [
+        (str(part.offset), str(part.size), part.name or "(reserved)", _part_value(part)) for part in parts
+    ]
+    head, *fields = table([("offset", "size", "name", "value"), *rows], "rrll")
+    lines.append(head)
+    for line, part in zip(fields, parts, strict=True):
+        inner = [
+            (bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"
+        ]
+        lines += [line, *table(inner or _words(part), "ll", indent=BITS_COLUMN)]
     for each in found.violations:
         lines += [style("error", f"  {line}") for line in wrapped(each, 78)]
     return lines
@@ -196,14 +201,19 @@ def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
 
 def _part_value(part: Part) -> str:
     if part.kind in ("words", "reserved"):
-        data = part.value.to_bytes(part.size, "little")
-        if part.size > 16:
-            return f"{data[:16].hex(' ', 4)} ..." if any(data) else "0"
-        return " ".join(
-            f"{int.from_bytes(data[at : at + 4], 'little'):#010x}" for at in range(0, part.size, 4)
-        )
-    text = f"{part.value:#x}" if part.kind == "address" or part.bits else str(part.value)
+        return "" if _words(part) else "0"
+    is_hex = part.kind == "address" or part.bits or part.value >> WORD_BITS not in (0, -1)
+    text = f"{part.value:#x}" if is_hex else str(part.value)
     return f"{text} ({part.meaning})" if part.meaning else text
+
+
+def _words(part: Part) -> list[tuple[str, str]]:
+    """The 32-bit words of a field that is no number, where they are not all 0."""
+    if part.kind not in ("words", "reserved") or not part.value:
+        return []
+    data = part.value.to_bytes(part.size, "little")
+    starts = range(0, part.size, WORD_BITS // 8)
+    return [(f"+{at}", f"{int.from_bytes(data[at : at + WORD_BITS // 8], 'little'):#010x}") for at in starts]
 
 
 def _bits_value(bits: Any) -> str:

@@ -97,11 +97,11 @@ QUEUE = Structure(
             56, 8, "write_dispatch_id", "number", "index of the next packet to be written", QUEUE_CLAUSE
         ),
         StructureField(
-            64, 4, "group_segment_aperture_base_hi", "number", "upper half of the local aperture's base",
+            64, 4, "group_segment_aperture_base_hi", "address", "upper half of the local aperture's base",
             QUEUE_CLAUSE,
         ),
         StructureField(
-            68, 4, "private_segment_aperture_base_hi", "number", "upper half of the private aperture's base",
+            68, 4, "private_segment_aperture_base_hi", "address", "upper half of the private aperture's base",
             QUEUE_CLAUSE,
         ),
         StructureField(72, 4, "max_cu_id", "number", "compute units of the agent", QUEUE_CLAUSE),

@@ -71,13 +71,19 @@ class Start:
         return self.geometry.wave_size
 
 
-def scratch_wave_bytes(processor: Processor, private_segment_size: int, wave_size: int) -> int:
-    """The bytes of scratch memory of one wave.
+def _scratch_unit(processor: Processor) -> int:
+    """The bytes in which ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts scratch memory (ROCr, ``AqlQueue``)."""
+    return 256 if processor.major >= 11 else 1024
 
-    ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts them in units of 1024 bytes, since GFX11 of 256 (ROCr, ``AqlQueue``).
-    """
-    size = align(private_segment_size, DWORD) * wave_size
-    return align(size, 256 if processor.major >= 11 else 1024)
+
+def scratch_wave_bytes(processor: Processor, private_segment_size: int, wave_size: int) -> int:
+    """The bytes of scratch memory of one wave: whole units."""
+    return align(align(private_segment_size, DWORD) * wave_size, _scratch_unit(processor))
+
+
+def tmpring_size(processor: Processor, wave_bytes: int, waves: int) -> int:
+    """``COMPUTE_TMPRING_SIZE``: how many waves have scratch memory, as far as 12 bits tell, and how much each."""
+    return min(waves, 0xFFF) | wave_bytes // _scratch_unit(processor) << 12 & 0xFFFFFFFF
 
 
 def scratch_descriptor(
