@@ -176,8 +176,8 @@ def _matched(
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
     if len(args) != len(explicit):
-        few = "more" if len(args) > len(explicit) else "fewer"
-        message = f"{len(args)} arguments are {few} than the {len(explicit)} of {kernel.name}"
+        noun = "argument" if len(explicit) == 1 else "arguments"
+        message = f"{kernel.name} has {len(explicit)} {noun}, and {len(args)} values are given"
         raise UsageError(message, hint=_listed(kernel, explicit))
     return list(zip(explicit, args, strict=True))
 

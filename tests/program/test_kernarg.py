@@ -189,9 +189,9 @@ def test_by_position_by_name_and_not_at_all():
 @pytest.mark.parametrize(
     "of, args, message, hint",
     [
-        (NAMED, [1], "1 arguments are fewer than the 2 of k", "it takes out, n"),
-        (NAMED, [1, 2, 3], "3 arguments are more than the 2 of k", "it takes out, n"),
-        (kernel(), [1], "1 arguments are more than the 0 of k", "k takes no arguments"),
+        (NAMED, [1], "k has 2 arguments, and 1 values are given", "it takes out, n"),
+        (NAMED, [1, 2, 3], "k has 2 arguments, and 3 values are given", "it takes out, n"),
+        (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
         (NAMED, {"out": 1, "m": 2}, "k has no argument 'm'", "it takes out, n"),
         (NAMED, {"out": 1}, "no value for n of k", "it takes out, n"),
         (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata names none: give them by position"),
