@@ -75,8 +75,13 @@ class Machine(Backend):
     )
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
-        import numpy as np
+        self._describe(target)
+        self._begin()
+        if apertures is not None:
+            self.set_apertures(apertures)
 
+    def _describe(self, target: Target) -> None:
+        """What there is to say besides the arrays."""
         self.target_name = ":".join([target.name, *target.features])
         """The name by which the target was asked for."""
         self.target = target
@@ -88,19 +93,23 @@ class Machine(Backend):
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
         """What each wave is called."""
-        self.dispatch: Array = np.zeros(0, dtype=np.int64)
+        self._index_of: dict[str, int] | None = None
+
+    def _begin(self) -> None:
+        """The arrays, for the waves there are."""
+        import numpy as np
+
+        count = len(self.ids)
+        self.dispatch: Array = np.full(count, NONE, dtype=np.int64)
         """The index of the dispatch that each wave belongs to."""
-        self.work_group: Array = np.zeros((0, 3), dtype=np.int64)
+        self.work_group: Array = np.full((count, 3), NONE, dtype=np.int64)
         """The position of its work-group in the grid."""
-        self.wave_in_group: Array = np.zeros(0, dtype=np.int64)
+        self.wave_in_group: Array = np.full(count, NONE, dtype=np.int64)
         """Its number in the work-group."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
         self._groups: Array | None = None
-        self._index_of: dict[str, int] | None = None
-        self.memory = MachineMemory(target, self.groups)
-        if apertures is not None:
-            self.set_apertures(apertures)
+        self.memory = MachineMemory(self)
 
     # --- Waves ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +185,7 @@ class Machine(Backend):
         self._use(apertures)
 
     def _use(self, apertures: Apertures) -> None:
-        self.target = self.memory.target = with_apertures(self.target, apertures)
+        self.target = with_apertures(self.target, apertures)
 
     def find_apertures(self) -> None:
         """If nobody has said where the apertures are, and no registers hold them: look in the queues of dispatches."""
@@ -272,6 +281,14 @@ class Machine(Backend):
     def sgpr(self) -> Array:
         """The scalar registers: ``sgpr[wave, register]``."""
         return self.block("s0")
+
+    def program_counter(self, wave: int) -> int | None:
+        """Where a wave stands, if that is known."""
+        register = None if self.target.program_counter is None else self.register(self.target.program_counter)
+        if register is None or not self.knows(register, wave):
+            return None
+        data = self.read_register(register, wave, None)
+        return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
 
     def knows(self, register: Register, wave: int) -> bool:
         """Whether the contents of a register of a wave are known."""

@@ -9,21 +9,19 @@ Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap
 from dwarfgpu.backends.protocol import memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
-from dwarfgpu.targets.amdgpu.apertures import SIZE, contains, segment_address
+from dwarfgpu.targets.amdgpu.apertures import SIZE, contains, locate, segment_address
 from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.scratch import DWORD, lane_to_wave
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target
 
@@ -47,14 +45,27 @@ class Place:
     size: int = 0
 
 
-class MachineMemory:
-    """All memory of a machine. ``groups`` gives the number of the work-group of each wave, -1 where it has none."""
+class Owner(Protocol):
+    """What its memory asks of a machine."""
 
-    def __init__(self, target: Target, groups: Callable[[], Array]) -> None:
-        self.target = target
-        self._groups = groups
+    @property
+    def target(self) -> Target: ...
+
+    def groups(self) -> Array:
+        """The number of the work-group of each wave, -1 where it has none."""
+
+
+class MachineMemory:
+    """All memory of a machine."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
         self.stores: dict[int, Extents] = {}
         """The bytes of each address space that has some, by its number."""
+
+    @property
+    def target(self) -> Target:
+        return self._owner.target
 
     # --- What is there --------------------------------------------------------------------------------------------
 
@@ -135,7 +146,7 @@ class MachineMemory:
         """The instances of an address space that waves (an int or an array) mean; -1 where there is none."""
         import numpy as np
 
-        groups = self._groups()
+        groups = self._owner.groups()
         if isinstance(waves, int):
             if not 0 <= waves < len(groups):
                 return -1
@@ -148,7 +159,7 @@ class MachineMemory:
         return np.where(exists, found, -1)
 
     def _no_instance(self, space: AddressSpace, wave: int) -> str:
-        if not 0 <= wave < len(self._groups()):
+        if not 0 <= wave < len(self._owner.groups()):
             return f"there is no wave {wave}"
         return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
 
@@ -224,6 +235,57 @@ class MachineMemory:
             store.write(key, data[position : position + length])
             position += length
 
+    def available(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
+        """How many bytes from an address on are there."""
+        alias = self._own(space).alias
+        limit = 1 << space.address_bits
+        if isinstance(alias, GenericView):
+            if alias.apertures is None:
+                return 0
+            number, inner = locate(address, alias.apertures)
+            meant: Any = self.target.space(number)
+            return self.available(meant, inner, wave, lane)
+        if isinstance(alias, LaneView):
+            return self._available_to_lane(space, address, wave, lane)
+        try:
+            key = self._key(space, address, 0, wave)
+        except DwarfGpuError:
+            return 0
+        missing = self._stored(space.number).missing(key, limit - address)
+        return limit - address if missing is None else missing - key
+
+    def _available_to_lane(
+        self, space: AddressSpace, address: int, wave: int | None, lane: int | None
+    ) -> int:
+        """How many bytes from an address on a lane has: dword by dword, many of them at once."""
+        import numpy as np
+
+        count, size, step = 0, DWORD - address % DWORD, 1
+        while True:
+            starts = np.arange(step, dtype=np.uint64) * np.uint64(size) + np.uint64(address + count)
+            found = self.known(space, starts, size, wave, lane, step)
+            whole = int(found.argmin()) if not found.all() else step
+            count += whole * size
+            if whole < step:
+                for part in range(size - 1, 0, -1):
+                    if self.known(space, address + count, part, wave, lane, 1).all():
+                        return count + part
+                return count
+            size, step = DWORD, min(step * 4, 1 << 14)
+
+    def known(
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
+    ) -> Array:
+        """Flags of the slots all of whose bytes are there."""
+        import numpy as np
+
+        covered = np.zeros(count, dtype=np.int64)
+        for place in self._places(space, addresses, size, waves, lanes, count) if size else []:
+            has = self._stored(place.space).known(place.keys, place.size) & place.inside
+            covered[place.slots] += has * place.size
+        whole: Any = covered == size
+        return whole  # type: ignore[no-any-return]
+
     # --- Many accesses --------------------------------------------------------------------------------------------
 
     def gather(
@@ -258,13 +320,8 @@ class MachineMemory:
         import numpy as np
 
         size = rows.shape[1]
-        places = self._places(space, addresses, size, waves, lanes, count) if size else []
-        covered = np.zeros(count, dtype=np.int64)
-        for place in places:
-            known = self._stored(place.space).known(place.keys, place.size) & place.inside
-            covered[place.slots] += known * place.size
-        whole: Array = covered == size
-        for place in places:
+        whole = self.known(space, addresses, size, waves, lanes, count)
+        for place in self._places(space, addresses, size, waves, lanes, count) if size else []:
             chosen = whole[place.slots]
             data = rows[place.slots, place.first : place.first + place.size]
             self._stored(place.space).scatter(place.keys[chosen], np.ascontiguousarray(data[chosen]))

@@ -6,9 +6,7 @@ never changed: what is written to a snapshot stays in memory.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
 from dwarfgpu.backends.snapshot_json import chunks, read_machine
 from dwarfgpu.errors import MalformedFile, UsageError
-from dwarfgpu.json_node import Node, NotACase, unique_object
+from dwarfgpu.json_node import Node, NotACase, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +38,29 @@ class Snapshot(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, folder: Path) -> None:
-        Machine.__init__(self, target)
+    def __init__(self, target: Target, folder: Path, reader: FolderReader | None = None) -> None:
+        self._describe(target)
         self.folder = folder
-        """What relative paths of code objects start from."""
+        self._reader = reader
+        """Who maps the arrays, as long as nobody has needed them."""
+        if reader is None:
+            self._begin()
+
+    def __getattr__(self, name: str) -> Any:
+        """Map the arrays when the first of them is asked for: until then nothing has to wait for numpy."""
+        reader = self.__dict__.get("_reader")
+        if reader is None:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        before = dict(self.__dict__)
+        self._reader = None
+        try:
+            self._begin()
+            reader.fill(self)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return getattr(self, name)
 
 
 # --- Loading ------------------------------------------------------------------------------------------------------
@@ -93,36 +110,26 @@ def _text(path: Path) -> str:
 
 
 def _parse(text: str, name: str) -> object:
-    def no_constant(word: str) -> None:
-        message = f"{word} is not JSON"
-        raise ValueError(message)
-
     try:
-        return json.loads(text, object_pairs_hook=unique_object, parse_constant=no_constant)
+        return parse(text)
     except NotACase as error:
         raise _bad(name, error.message) from None
-    except (ValueError, RecursionError) as error:
-        raise _bad(name, f"it is not JSON: {error}") from None
 
 
 def _checked(
     document: object, folder: Path | None, name: str, *, force: bool, base: Path | None = None
 ) -> Snapshot:
     """The machine of a document: in the folder form if ``folder`` is given."""
-    root = folder or base or Path()
+    reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
-        return Snapshot(target, root)
+        return Snapshot(target, folder or base or Path(), reader)
 
     node = Node(document)
     if not is_snapshot(document):
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
-        machine: Any = (
-            read_machine(node, make) if folder is None else FolderReader(folder).machine(node, make)
-        )
-    except NotACase as error:
-        raise _bad(name, error.message, error.hint) from None
+        machine: Any = read_machine(node, make) if reader is None else reader.open(node, make)
     except MalformedFile as error:
         raise _bad(name, error.message, error.hint) from None
     except RecursionError:
@@ -207,6 +214,8 @@ def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.memory import INSTANCED
-from dwarfgpu.backends.npy import map_array, write_array
+from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
-from dwarfgpu.errors import UsageError
+from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.bits import Array
     from dwarfgpu.json_node import Node
-    from dwarfgpu.targets.target import Register, Target
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
 
     Json = dict[str, Any]
 
@@ -34,90 +33,137 @@ COLUMNS = ("dispatch", "work_group", "wave_in_group")
 
 
 class FolderReader:
-    """Reads one folder: every array is checked against what the manifest says before it is used."""
+    """Reads one folder. All is checked when it is opened; the arrays are mapped when somebody needs them (`fill`).
+
+    Checking needs no numpy, whose import takes much longer than everything else.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.columns: dict[str, ArrayFile] = {}
+        self.registers: list[tuple[list[Register], ArrayFile, ArrayFile | None]] = []
+        self.memory: list[tuple[AddressSpace, ArrayFile, ArrayFile]] = []
 
-    def machine(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
-        """The machine of a manifest."""
+    def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
+        """The machine of a manifest, without its arrays."""
         fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
         machine = make(read_target(fields))
         read_head(fields, machine)
         self._waves(fields["waves"], machine)
+        seen: set[int] = set()
         for item in fields["registers"].items() if "registers" in fields else ():
-            self._registers(item, machine)
+            self._registers(item, machine, seen)
+        spaces: set[int] = set()
         for item in fields["memory"].items() if "memory" in fields else ():
-            self._memory(item, machine)
+            self._memory(item, machine, spaces)
         return machine
 
-    def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> Array:
+    def fill(self, machine: Machine) -> None:
+        """Map the arrays of a machine that was opened."""
+        import numpy as np
+
+        count = machine.wave_count
+        for name, column in self.columns.items():
+            setattr(machine, name, column.map())
+        for registers, data, known in self.registers:
+            units = data.map().reshape(count, len(registers), unit_count(registers[0]))
+            machine.add_file(RegisterFile(registers, units, None if known is None else known.map()))
+        for space, extents, data in self.memory:
+            rows = extents.map()
+            owners = rows[:, 0] if rows.shape[1] == 3 else np.zeros(len(rows), dtype=np.uint64)
+            addresses, sizes = np.ascontiguousarray(rows[:, -2]), rows[:, -1].astype(np.int64)
+            machine.memory.map_all(space, owners.astype(np.int64), addresses, sizes, data.map())
+
+    def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> ArrayFile:
         name = node.string()
         if not name or "/" in name or "\\" in name or "\0" in name or name.startswith("."):
             raise node.fail(f"{name[:80]!r} is not the name of a file in the folder")
-        return map_array(self.folder / name, kinds, shape, node.path)
+        return open_array(self.folder / name, kinds, shape, node.path)
 
     def _waves(self, node: Node, machine: Machine) -> None:
         fields = node.fields(("count", "id"), COLUMNS)
         count = fields["count"].unsigned(32)
-        try:
-            ids = self._array(fields["id"], ("<U",), (count,)).tolist()
-        except ValueError:  # numbers that are no characters
-            raise fields["id"].fail("the names are not text") from None
-        if len(set(ids)) != count:
+        machine.ids = self._array(fields["id"], ("<U",), (count,)).texts()
+        if len(set(machine.ids)) != count:
             raise fields["id"].fail("two waves have one name")
-        columns: dict[str, Any] = dict.fromkeys(COLUMNS, NONE)
         for name in COLUMNS:
             if name in fields:
                 shape = (count, 3) if name == "work_group" else (count,)
                 column = self._array(fields[name], ("<i8",), shape)
                 limit = len(machine.dispatches) if name == "dispatch" else 1 << 32
-                if column.size and not NONE <= int(column.min()) <= int(column.max()) < limit:
+                numbers = column.numbers()
+                if numbers and not NONE <= min(numbers) <= max(numbers) < limit:
                     raise fields[name].fail(f"a number is not in the range from {NONE} to {limit - 1}")
-                columns[name] = column
-        machine.add_waves(count, ids=ids, **columns)
+                self.columns[name] = column
 
-    def _registers(self, node: Node, machine: Machine) -> None:
+    def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
         fields = node.fields(("names", "data"), ("known",))
         registers = _registers_named(fields["names"], machine)
-        first = registers[0]
-        units = unit_count(first)
-        kind = unit_type(first, machine.target.byte_order)
-        count = machine.wave_count
-        shape: tuple[int, ...] = (count, len(registers)) if units == 1 else (count, len(registers), units)
-        data = self._array(fields["data"], (kind,), shape)
-        known = self._array(fields["known"], ("|b1",), shape[:2]) if "known" in fields else None
-        try:
-            machine.add_file(RegisterFile(registers, data.reshape(count, len(registers), units), known))
-        except UsageError as error:
-            raise fields["names"].fail(error.message) from None
+        for register in registers:
+            if register.number in seen:
+                raise fields["names"].fail(f"register {register.name} is given twice")
+            seen.add(register.number)
+        units = unit_count(registers[0])
+        kind = unit_type(registers[0], machine.target.byte_order)
+        shape: tuple[int, ...] = (machine.wave_count, len(registers))
+        data = self._array(fields["data"], (kind,), shape if units == 1 else (*shape, units))
+        known = self._array(fields["known"], ("|b1",), shape) if "known" in fields else None
+        self.registers.append((registers, data, known))
 
-    def _memory(self, node: Node, machine: Machine) -> None:
-        import numpy as np
-
+    def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
         fields = node.fields(("space", "extents", "data"))
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
             names = ", ".join(one.name for one in machine.target.spaces() if one.alias is None)
-            raise fields["space"].fail(
-                f"{machine.target.name} keeps no bytes in such an address space", hint=f"it has {names}"
-            )
+            message = f"{machine.target.name} keeps no bytes in such an address space"
+            raise fields["space"].fail(message, hint=f"it has {names}")
+        if space.number in spaces:
+            raise fields["space"].fail(f"{space.name} memory is given twice")
+        spaces.add(space.number)
         width = 3 if space.scope in INSTANCED else 2
         extents = self._array(fields["extents"], ("<u8",), (None, width))
-        sizes = extents[:, width - 1]
-        if (sizes.size and int(sizes.max()) > 1 << 62) or int(
-            sizes.sum(dtype=object) if sizes.size else 0
-        ) > 1 << 62:
-            raise fields["extents"].fail("the sizes are more than any memory has")
-        data = self._array(fields["data"], ("|u1",), (int(sizes.sum()),))
-        owners = extents[:, 0] if width == 3 else np.zeros(len(extents), dtype=np.uint64)
-        if owners.size and int(owners.max()) >= machine.wave_count and width == 3:
-            raise fields["extents"].fail(f"there is no wave {int(owners.max())}")
-        try:
-            addresses = np.ascontiguousarray(extents[:, width - 2])
-            machine.memory.map_all(space, owners.astype(np.int64), addresses, sizes.astype(np.int64), data)
-        except UsageError as error:
-            raise node.fail(error.message) from None
+        size = self._check_extents(fields["extents"], space, extents.numbers(), machine)
+        data = self._array(fields["data"], ("|u1",), (size,))
+        self.memory.append((space, extents, data))
+
+    def _check_extents(
+        self, node: Node, space: AddressSpace, numbers: Sequence[int], machine: Machine
+    ) -> int:
+        """Refuse extents that are not in memory, or overlap; the bytes of all of them."""
+        width = 3 if space.scope in INSTANCED else 2
+        addresses, sizes = numbers[width - 2 :: width], numbers[width - 1 :: width]
+        owners: Sequence[int] = numbers[::width] if width == 3 else [0] * len(sizes)
+        if width == 3 and owners and max(owners) >= machine.wave_count:
+            raise node.fail(f"there is no wave {max(owners)}")
+        if space.scope == Scope.WORKGROUP:
+            groups = self._groups(machine.wave_count)
+            owners = [groups[owner] for owner in owners]
+            if NONE in owners:
+                raise node.fail(f"{space.name} memory is given of a wave that is in no work-group")
+        limit = 1 << space.address_bits
+        last = (0, 0)
+        for owner, address, size in sorted(zip(owners, addresses, sizes, strict=True)):
+            if address + size > limit:
+                why = f"{size} bytes at {space.name}#{address:#x} reach past the end of the address space"
+                raise node.fail(why)
+            if size and (owner, address) < last:
+                raise node.fail(f"the byte at {space.name}#{address:#x} is given twice")
+            last = max(last, (owner, address + size))
+        return sum(sizes)
+
+    def _groups(self, count: int) -> list[int]:
+        """For each wave the first of its work-group, -1 without one, as `Machine.groups` has it."""
+        if "work_group" not in self.columns:
+            return [NONE] * count
+        places = self.columns["work_group"].numbers()
+        dispatches: Sequence[int] = (
+            self.columns["dispatch"].numbers() if "dispatch" in self.columns else [NONE] * count
+        )
+        first: dict[tuple[int, ...], int] = {}
+        found = []
+        for index, key in enumerate(zip(dispatches, places[::3], places[1::3], places[2::3], strict=True)):
+            found.append(NONE if NONE in key[1:] else first.setdefault(key, index))
+        return found
 
 
 def _registers_named(node: Node, machine: Machine) -> list[Register]:

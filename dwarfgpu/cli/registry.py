@@ -49,6 +49,8 @@ MODULES = {
     "lists": "files",
     "state": "launch",
     "hsa": "launch",
+    "address": "machines",
+    "snapshot": "machines",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -64,6 +66,8 @@ SUMMARIES = {
     "lists": "read location lists from a file of cases",
     "state": "explain the registers of a wave at its first instruction",
     "hsa": "show a queue, signal, packet or kernel descriptor in memory",
+    "address": "show one address in every address space that reaches it",
+    "snapshot": "convert, check or summarise a snapshot",
 }
 
 

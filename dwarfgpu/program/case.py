@@ -54,6 +54,8 @@ class Case:
     read: Read | None = None
     write: bytes | None = None
     stack: bool = False
+    wave: str | None = None
+    """What the wave is called, in a machine that has several."""
     problem: DwarfGpuError | None = None
     """Why nothing can be evaluated: an expression that is none, or an ill-formed type."""
 
