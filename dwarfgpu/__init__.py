@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "program.cases": ("answer_case", "parse_case", "run_case"),
+    "program.launch": ("launch", "machine_for"),
 }
 _RENAMED = {"dialect": ("dialects", "get"), "target": ("targets.resolve", "resolve")}
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
@@ -90,7 +92,9 @@ __all__ = [
     "decode",
     "dialect",
     "evaluate",
+    "launch",
     "lines",
+    "machine_for",
     "parse",
     "parse_case",
     "run_case",

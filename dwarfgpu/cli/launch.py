@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import opened_file
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import NO_ANSWER, OK
+from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,11 +100,15 @@ def _value(text: str) -> Any:
 
 
 def _hsa(session: Session, options: Any) -> int:
-    from dwarfgpu.program import structures
+    from dwarfgpu.program import question, structures
     from dwarfgpu.render import state as render
 
     address = _number(options.address.removeprefix("global#"), "ADDR")
-    found = structures.read_from_snapshot(options.state, options.kind, address, force=options.force)
+    machine: Any = question.open_state(options.state, read_input, force=options.force)
+    if isinstance(machine, dict):
+        message = f"{options.state} is a described state"
+        raise UsageError(message, hint="`dwarfgpu hsa` needs a snapshot: a state with a schema")
+    found = structures.read_object(machine, machine.target, options.kind, address)
     if session.wants_json:
         session.print_json(render.object_json(found))
     else:
@@ -129,7 +133,9 @@ COMMANDS = {
                 help="queue, signal, packet, kernel-code or kernel-descriptor",
             ),
             argument("address", metavar="ADDR", help="a global address, such as 0x7f0000024000"),
-            argument("--state", metavar="SNAPSHOT", required=True, help="a .json file or a .dgs folder"),
+            argument(
+                "--state", metavar="FILE", required=True, help="a snapshot: a .json file or a .dgs folder"
+            ),
             argument(
                 "--force", action="store_true", help="accept code objects that are not those of the snapshot"
             ),

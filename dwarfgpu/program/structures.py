@@ -66,14 +66,6 @@ class ObjectInMemory:
     violations: tuple[str, ...]
 
 
-def read_from_snapshot(path: str, kind: str, address: int, *, force: bool = False) -> ObjectInMemory:
-    """Read a structure from the memory of a snapshot; ``force`` as `snapshot.load` takes it."""
-    from dwarfgpu.backends import snapshot
-
-    machine = snapshot.load(path, force=force)
-    return read_object(machine, machine.target, kind, address)
-
-
 def read_object(backend: Backend, target: Target, kind: str, address: int) -> ObjectInMemory:
     """Read a structure of one of `KINDS` from global memory."""
     if target.space_named("global") is None or not target.name.startswith("amdgcn"):

@@ -297,5 +297,5 @@ M0_LDS = Rule(
     " GFX7-GFX8",
     _no_words,
 )  # fmt: skip
-VCC = Rule("VCC", "", 2, NOBODY, STATE, "not mentioned", _no_words)
-STATUS = Rule("STATUS", "", 1, NOBODY, STATE, "not mentioned; bit 0 is SCC", _no_words)
+VCC = Rule("VCC", "", 2, NOBODY, STATE, "the documents do not mention it", _no_words)
+STATUS = Rule("STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words)
