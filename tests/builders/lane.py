@@ -21,7 +21,7 @@ SIZES = {
     "dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "b96": 12, "dwordx3": 12, "dwordx4": 16, "b128": 16,
     "short": 2, "b16": 2, "short_d16_hi": 2, "d16_hi_b16": 2, "u16": 2,
 }  # fmt: skip
-MEMORY = re.compile(r"(s|global|flat)_(load|store)_(\w+)")
+MEMORY = re.compile(r"(s|global|flat|buffer)_(load|store)_(\w+)")
 MOVES = ("v_mov_b32_e32", "s_mov_b32", "v_dual_mov_b32")
 ANDS = ("s_and_b32", "v_and_b32_e32", "v_dual_and_b32")
 
@@ -52,7 +52,7 @@ class Lane:
         memory = MEMORY.fullmatch(name)
         if memory:
             return self._memory(memory[1], memory[2], memory[3], operands)
-        if name == "s_endpgm":
+        if name == "s_endpgm" or name.startswith("s_setreg"):
             return {}
         targets = registers(operands[0])
         sources = [self._words(each, len(targets)) for each in operands[1:]]
@@ -88,9 +88,13 @@ class Lane:
         offset = sum(int(each.partition(":")[2]) for each in rest if each.startswith("offset:"))
         plain = [*operands[:-1], last]
         if unit == "s":
-            address = self._address(plain[1]) + self._words(plain[2], 1)[0]
+            unit_size = 4 if self._dispatch.start.processor.major <= 7 else 1  # GFX6 and GFX7 count dwords
+            address = self._address(plain[1]) + self._words(plain[2], 1)[0] * unit_size
         elif unit == "flat":
-            address = self._address(plain[0])
+            address = self._address(plain[0]) + offset
+        elif unit == "buffer":  # GFX6: a V# over all memory, whose first words are the address
+            assert plain[1] == "off", plain
+            address = self._address(plain[2]) + self._words(plain[3], 1)[0] + offset
         else:
             address = (
                 self._address(plain[2]) + self._words(plain[1 if access == "load" else 0], 1)[0] + offset
@@ -101,7 +105,7 @@ class Lane:
             return {
                 name: int.from_bytes(data[at * 4 : at * 4 + 4], "little") for at, name in enumerate(names)
             }
-        words = self._words(plain[1], 1)
+        words = self._words(plain[0 if unit == "buffer" else 1], 1)
         number = sum(word << 32 * at for at, word in enumerate(words))
         if "d16_hi" in form:
             number >>= 16
@@ -109,7 +113,7 @@ class Lane:
         return {}
 
     def _address(self, operand: str) -> int:
-        low, high = self._words(operand, 2)
+        low, high, *_rest = self._words(operand, 2)
         return low | high << 32
 
     def _read(self, address: int, size: int) -> bytes:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dwarfgpu.program.codeobject import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -184,6 +187,42 @@ def write_golden(folder: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+# --- What a compiler writes -----------------------------------------------------------------------------------
+
+LAUNCH = ROOT / "fixtures/src/opencl/launch.cl"
+OPENCL = ("-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-w")
+HEADER = ("-Xclang", "-finclude-default-header")
+
+
+def compiled(
+    folder: Path, tools: Callable[..., str], options: list[str]
+) -> tuple[Path, dict[str, list[str]]]:
+    """``launch.cl`` as a code object, and the instructions of its kernels as the compiler writes them.
+
+    That works for the processors too that no disassembler knows (GFX6 and GFX7).
+    """
+    clang, linker = tools("clang-22"), tools("ld.lld-22")
+    text, object_, linked = (folder / f"launch.{suffix}" for suffix in ("s", "o", "co"))
+    subprocess.run([clang, *OPENCL, *HEADER, *options, "-S", str(LAUNCH), "-o", str(text)], check=True)
+    subprocess.run(
+        [clang, "-target", "amdgcn-amd-amdhsa", "-w", *options, "-c", str(text), "-o", str(object_)],
+        check=True,
+    )
+    subprocess.run(
+        [linker, "-shared", "--unresolved-symbols=ignore-all", str(object_), "-o", str(linked)], check=True
+    )
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.read_text().splitlines():
+        code = line.partition(";")[0].rstrip()
+        label = re.fullmatch(r"([A-Za-z_]\w*):", code)
+        if label:
+            lines = found[label[1]] = []
+        elif code.startswith("\t") and not code.startswith("\t."):
+            lines.append(" ".join(code.split()))
+    return linked, found
+
+
 # --- Whole kernels that are small ---------------------------------------------------------------------------------
 
 SMALL_KERNELS = (
@@ -200,15 +239,18 @@ SMALL = "launch-kernels.txt"
 WAITS = re.compile(r"s_waitcnt\w*|s_wait_\w+|s_nop|s_delay_alu|s_clause")
 
 
+def straight(lines: list[str], skipped: int = 0) -> list[str]:
+    """The instructions of a straight line, without what only waits."""
+    return [line for line in beginning(lines, skipped) if not WAITS.match(line)]
+
+
 def small_kernels(path: Path) -> dict[str, list[str]]:
-    """The kernels of ``launch.cl`` that are one straight line, without what only waits."""
+    """The kernels of ``launch.cl`` that are one straight line."""
     code = disassembly(path)
-    found = {}
-    for name in SMALL_KERNELS:
-        lines = code[name]
-        lines = beginning(lines, skipped_lines(lines) if "preload" in path.name else 0)
-        found[name] = [line for line in lines if not WAITS.match(line)]
-    return found
+    preloads = "preload" in path.name
+    return {
+        name: straight(code[name], skipped_lines(code[name]) if preloads else 0) for name in SMALL_KERNELS
+    }
 
 
 def small_fixtures() -> list[Path]:

@@ -14,26 +14,35 @@ import pytest
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.dispatch import initial_state
 from dwarfgpu.program.planning import plan
+from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.lane import Lane
 from tests.builders.prologue import (
     FOLDERS,
     GOLDEN,
     ROOT,
     SMALL,
+    SMALL_KERNELS,
+    beginning,
+    compiled,
     live_in,
     read_golden,
     read_small,
     registers,
+    straight,
     write_golden,
     write_small,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from dwarfgpu.program.dispatch import Dispatch
     from dwarfgpu.targets.amdgpu.initial_state import Row
     from tests.builders.prologue import Prologue
 
 OUT = 0x5000_0000_0000
+WAVE_OPTIONS = {32: "-mno-wavefrontsize64", 64: "-mwavefrontsize64"}
 GRID = (50, 12, 6)
 WORK_GROUP = (16, 4, 2)
 
@@ -153,11 +162,9 @@ def expected(kernel: str, group: tuple[int, int, int], item: tuple[int, int, int
     }[kernel]
 
 
-@pytest.mark.parametrize(
-    "file,kernel,lines", read_small(), ids=lambda each: each if isinstance(each, str) else ""
-)
-def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[str]) -> None:
-    dispatch = plan(opened(str(ROOT / "fixtures/amdgpu" / file)), kernel, GRID, WORK_GROUP, [OUT])
+def check_kernel(file: str, kernel: str, lines: list[str]) -> None:
+    """Run a kernel in some lanes of some waves, and compare what it stores."""
+    dispatch = plan(opened(file), kernel, GRID, WORK_GROUP, [OUT])
     shape = dispatch.geometry
     for number in (0, 1, shape.wave_count // 2, shape.wave_count - 1):
         place = shape.place(number)
@@ -174,6 +181,56 @@ def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[s
             data = b"".join(stored[address] for address in sorted(stored))
             words = [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
             assert (min(stored), words) == (OUT, expected(kernel, place.group, shape.item(place, lane)))
+
+
+@pytest.mark.parametrize(
+    "file,kernel,lines", read_small(), ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[str]) -> None:
+    check_kernel(str(ROOT / "fixtures/amdgpu" / file), kernel, lines)
+
+
+# --- Every processor of the compiler ------------------------------------------------------------------------------
+
+LATER = (
+    "gfx1154",
+    "gfx1170",
+    "gfx1171",
+    "gfx1172",
+    "gfx1310",
+    "gfx11-7-generic",
+    "gfx12-5-generic",
+    "gfx13-generic",
+)
+"""Processors that LLVM 22 does not know."""
+EARLIER = ("gfx940", "gfx941")
+"""Processors that LLVM 22 knows no more."""
+PROCESSORS = [
+    (each.name, size)
+    for each in processors()
+    for size in each.wave_sizes
+    if each.name not in (*LATER, *EARLIER)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor, wave_size", PROCESSORS)
+def test_every_processor_starts_as_its_compiler_expects(
+    processor: str, wave_size: int, tmp_path: Path, require_tool: Callable[..., str]
+) -> None:
+    wave = [] if len(processor_named(processor).wave_sizes) == 1 else [WAVE_OPTIONS[wave_size]]
+    # LLVM 22 stops with an internal error on GFX6 without optimization
+    for level in ("-O0", "-O2") if processor_named(processor).major > 6 else ("-O2",):
+        linked, code = compiled(tmp_path, require_tool, [f"-mcpu={processor}", *wave, level])
+        for kernel in opened(str(linked)).kernels.kernels:
+            group = kernel.metadata.reqd_workgroup_size or (64, 1, 1)
+            dispatch = plan(opened(str(linked)), kernel.name, (64, 64, 64), group)
+            assert dispatch.target.lane_count == wave_size
+            known = owners(dispatch)
+            for names, line in live_in(beginning(code[kernel.name])):
+                assert all(name in known or unread_offset(dispatch, name, line) for name in names), line
+            if level == "-O2" and kernel.name in SMALL_KERNELS:
+                check_kernel(str(linked), kernel.name, straight(code[kernel.name]))
 
 
 # --- The golden files ---------------------------------------------------------------------------------------------
