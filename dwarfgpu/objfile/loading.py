@@ -24,6 +24,8 @@ PT_DYNAMIC = 2
 SHN_UNDEF = 0
 MAX_LOADED = 1 << 28
 """Bytes that the segments of one file may take in memory."""
+MAX_SPAN = 1 << 40
+"""How far apart they may be, and the largest alignment."""
 MAX_RELOCATIONS = 1 << 20
 
 DT_PLTRELSZ, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 6, 7, 8, 23
@@ -42,8 +44,11 @@ def span(image: Image) -> tuple[int, int, int]:
     segments = _loadable(image)
     first = min(segment.address for segment in segments)
     end = max(segment.address + segment.memory_size for segment in segments)
-    alignment = max(segment.align for segment in segments)
-    return first, end - first, max(1, alignment)
+    alignment = max(1, *(segment.align for segment in segments))
+    if end - first > MAX_SPAN or alignment > MAX_SPAN or alignment & (alignment - 1):
+        message = f"segments over {end - first:#x} bytes, aligned to {alignment:#x}, are not loaded"
+        raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
+    return first, end - first, alignment
 
 
 def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu import apertures, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
-from dwarfgpu.targets.amdgpu.initial_state import item_words
+from dwarfgpu.targets.amdgpu.initial_state import item_words, problems
 from dwarfgpu.targets.amdgpu.modes import mode_fields
 from dwarfgpu.targets.amdgpu.start import DWORD, align, tmpring_size
 
@@ -91,6 +91,11 @@ class Dispatch:
     @property
     def geometry(self) -> Geometry:
         return self.start.geometry
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What the descriptor of the kernel asks for and does not get."""
+        return problems(self.start)
 
     @property
     def apertures(self) -> Apertures | None:

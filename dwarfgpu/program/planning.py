@@ -111,7 +111,10 @@ def plan(
 
 
 def _facts(file: CodeObject, name: str) -> Facts:
-    (kernel, *_more) = file.kernels_named([name])
+    kernel, *others = file.kernels_named([name])
+    if others:
+        known = ", ".join(each.name for each in (kernel, *others[:6]))
+        raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
     described = kernel.descriptor or kernel.code
     if described is None or kernel.symbol is None or kernel.entry is None:
         message = f"{file.name}: the kernel {kernel.name} has no descriptor"

@@ -38,8 +38,8 @@ def state_text(
     lines.append(f"  {style('name', 'registers')}")
     for each in registers:
         lines += _register(each, style)
-    lines += _arguments(dispatch, style)
-    return lines
+    lines += [style("error", f"  {line}") for each in dispatch.problems for line in wrapped(each, WIDTH - 2)]
+    return [*lines, *_arguments(dispatch, style)]
 
 
 def _summary(dispatch: Dispatch, place: Place) -> list[tuple[str, str]]:
@@ -150,6 +150,7 @@ def state_json(dispatch: Dispatch, place: Place, registers: tuple[RegisterState,
                 for each in dispatch.arguments
             ],
         },
+        "problems": list(dispatch.problems),
         "memory": [
             {"what": each.name, "address": f"{each.address:#x}", "size": len(each.data)}
             for each in dispatch.blocks

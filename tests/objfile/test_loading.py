@@ -160,6 +160,19 @@ def test_segments_that_overlap():
         load(open_image(elf.build()), 0)
 
 
+@pytest.mark.parametrize("address, align", [(1 << 50, 1), (0x1000, 3), (0x1000, 1 << 60)])
+def test_segments_that_are_far_apart_or_aligned_strangely(address, align):
+    elf = ElfBuilder()
+    one = elf.section(".one", bytes(32), address=0x10)
+    elf.segment(1, 0x10, one)
+    elf.segment(1, address, one)
+    data = bytearray(elf.build())
+    (headers,) = struct.unpack_from("<Q", data, 32)
+    struct.pack_into("<Q", data, headers + 48, align)  # p_align of the first
+    with pytest.raises(DwarfGpuError, match="are not loaded"):
+        span(open_image(bytes(data)))
+
+
 def test_a_truncated_file():
     path = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
     with pytest.raises(DwarfGpuError, match="is not whole in the file"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.machine import Machine
@@ -288,6 +291,28 @@ def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
                 )
 
 
+# --- Any bytes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str
+)
+@given(st.data())
+def test_any_bytes_are_launched_or_refused(path, data):
+    content = bytearray(path.read_bytes())
+    head = st.integers(0, min(2500, len(content) - 1))  # headers, notes, symbols, descriptors
+    for at in data.draw(st.lists(st.one_of(head, st.integers(0, len(content) - 1)), max_size=6)):
+        content[at] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(DwarfGpuError):
+        file = opened(bytes(content))
+        for kernel in file.kernels.kernels:
+            with contextlib.suppress(DwarfGpuError):
+                planned = plan(file, kernel.name, (70,), (64,))
+                for number in range(planned.geometry.wave_count):
+                    initial_state(planned, planned.geometry.place(number))
+                launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
+
+
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
@@ -386,6 +411,15 @@ def test_work_group_ids_must_fit_their_registers():
     with pytest.raises(UsageError, match="65537 work-groups in y do not fit"):
         plan(file, "group_x", (1, 65537), (1, 1))
     assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
+
+
+def test_a_name_that_several_kernels_have(monkeypatch):
+    file = opened(fixture("gfx90a.w64.O2"))
+    both = file.kernels_named(["group_x", "item_x"])
+    monkeypatch.setattr(file, "kernels_named", lambda _names: both)
+    with pytest.raises(UsageError) as error:
+        plan(file, "k", (1,), (1,))
+    assert error.value.hint == "name one: group_x, item_x"
 
 
 def test_a_kernel_without_a_descriptor(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.targets.amdgpu.geometry import geometry
 from dwarfgpu.targets.amdgpu.initial_rules import SYSTEM_SGPRS, USER_SGPRS
-from dwarfgpu.targets.amdgpu.initial_state import item_words, rows
+from dwarfgpu.targets.amdgpu.initial_state import item_words, problems, rows
 from dwarfgpu.targets.amdgpu.modes import mode, mode_fields
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from dwarfgpu.targets.amdgpu.start import Scratch, Start, scratch_descriptor, scratch_wave_bytes
@@ -334,7 +334,45 @@ def test_gfx12_has_no_clamp_ieee_and_exceptions_in_mode():
     assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
 
 
+# --- Descriptors that ask for what they cannot have ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "processor, asked, user, fields, expected",
+    [
+        ("gfx90a", "psb kernarg x", 6, {}, ()),
+        ("gfx1100", "kernarg x", 15, {}, ()),
+        ("gfx900", "psb kernarg", 5, {},
+         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 5: they must match",)),
+        ("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty", 17, {},
+         ("17 user SGPRs are more than the 16 that gfx900 sets",)),
+        ("gfx1100", "psb", 4, {}, ("ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER must be 0: gfx1100 does not support it",)),
+        ("gfx600", "fsi", 2, {}, ("ENABLE_SGPR_FLAT_SCRATCH_INIT must be 0: gfx600 does not support it",)),
+        ("gfx900", "x", 0, {"ENABLE_VGPR_WORKITEM_ID": 3}, ("ENABLE_VGPR_WORKITEM_ID is 3, which is undefined",)),
+        ("gfx942", "kernarg", 2, {"KERNARG_PRELOAD_SPEC_LENGTH": 4},
+         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)),
+    ],
+)  # fmt: skip
+def test_problems_of_a_descriptor(processor, asked, user, fields, expected):
+    assert problems(start(processor, asked, user=user, **fields)) == expected
+
+
+def test_registers_that_a_processor_does_not_set_are_not_set():
+    one = start("gfx1100", "psb fsi kernarg", wave=32)
+    assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
+        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
+    ]  # fmt: skip
+
+
 # --- The tables themselves ----------------------------------------------------------------------------------------
+
+
+def test_the_reader_of_descriptors_has_the_same_user_sgprs():
+    """objfile names them without knowing a target."""
+    from dwarfgpu.objfile.kernels import USER_SGPRS as READ
+
+    assert dict(READ) == SIZES
+    assert [name for name, _count in READ] == list(dict.fromkeys(rule.enable for rule in USER_SGPRS))
 
 
 def test_every_rule_cites_a_document():

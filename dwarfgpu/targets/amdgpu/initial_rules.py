@@ -65,7 +65,7 @@ def _no_words(_start: Start, _place: Place) -> Words:
 
 
 def _pair(number: Any) -> Words:
-    return number & MASK, number >> 32
+    return number & MASK, number >> 32 & MASK
 
 
 # --- The user SGPRs, set by CP ------------------------------------------------------------------------------------
@@ -90,7 +90,13 @@ USER_SGPRS: tuple[Rule, ...] = (
     Rule(
         "Private Segment Buffer", "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", 4, CP, STATE,
         "V# of the scratch memory of the queue: amd_queue_t.scratch_resource_descriptor",
-        lambda start, _: start.scratch.descriptor, is_number=False,
+        lambda start, _: start.scratch.descriptor,
+        lambda start: not start.processor.has("flat-architected"), is_number=False,
+    ),
+    Rule(
+        "Private Segment Buffer", "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", 4, NOBODY,
+        f"{PROLOG}, Private Segment Buffer", "not supported by this processor", _no_words,
+        lambda start: start.processor.has("flat-architected"),
     ),
     Rule(
         "Dispatch Ptr", "ENABLE_SGPR_DISPATCH_PTR", 2, CP, STATE,

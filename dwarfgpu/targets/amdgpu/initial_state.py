@@ -63,8 +63,36 @@ def rows(start: Start) -> tuple[Row, ...]:
     return (*_sgprs(start), *_ttmps(start), *_vgprs(start), *_others(start))
 
 
-def _enabled(rules: tuple[Rule, ...], start: Start) -> Iterator[Rule]:
-    return (rule for rule in rules if start.field(rule.enable) and rule.applies(start))
+def problems(start: Start) -> tuple[str, ...]:
+    """What a descriptor asks for and does not get."""
+    found = []
+    wanted = _user_sgprs(start)
+    count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
+    asked = sum(number for _rule, number in wanted)
+    if asked > count:
+        found.append(
+            f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match"
+        )
+    if max(asked, count) > limit:
+        number = max(asked, count)
+        found.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
+    for rule, _number in wanted:
+        if rule.by == rules.NOBODY:
+            found.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
+    if start.field(rules.ITEM_IDS) == 3:
+        found.append(f"{rules.ITEM_IDS} is 3, which is undefined")
+    return tuple(found)
+
+
+def _enabled(table: tuple[Rule, ...], start: Start) -> Iterator[Rule]:
+    return (rule for rule in table if start.field(rule.enable) and rule.applies(start))
+
+
+def _user_sgprs(start: Start) -> list[tuple[Rule, int]]:
+    """What is enabled, in its order, and how many registers it takes."""
+    wanted = [(rule, rule.count) for rule in _enabled(rules.USER_SGPRS, start)]
+    preloaded = start.field(rules.KERNARG_PRELOAD)
+    return [*wanted, (rules.preload_rule(start), preloaded)] if preloaded else wanted
 
 
 def user_sgpr_count(start: Start) -> int:
@@ -76,11 +104,7 @@ def _sgprs(start: Start) -> Iterator[Row]:
     """Dense from s0; what is enabled beyond the user SGPRs that the descriptor counts is not set."""
     end = user_sgpr_count(start)
     first = 0
-    wanted = [(rule, rule.count) for rule in _enabled(rules.USER_SGPRS, start)]
-    if start.field(rules.KERNARG_PRELOAD):
-        length = start.field(rules.KERNARG_PRELOAD)
-        wanted.append((rules.preload_rule(start), length))
-    for rule, count in wanted:
+    for rule, count in _user_sgprs(start):
         there = min(count, end - first)
         if there > 0:
             yield Row("s", first, rule, there)
