@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dwarfgpu.backends.described import DescribedMachine
+    from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.backends.snapshot import load as load_snapshot
+    from dwarfgpu.backends.snapshot import save as save_snapshot
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.errors import (
@@ -42,6 +45,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "backends.described": ("DescribedMachine",),
+    "backends.machine": ("Machine",),
     "backends.protocol": ("Backend",),
     "encoding.operands": ("Format",),
     "errors": (
@@ -62,7 +66,12 @@ _HOMES = {
     "program.cases": ("answer_case", "parse_case", "run_case"),
     "program.launch": ("launch", "machine_for"),
 }
-_RENAMED = {"dialect": ("dialects", "get"), "target": ("targets.resolve", "resolve")}
+_RENAMED = {
+    "dialect": ("dialects", "get"),
+    "load_snapshot": ("backends.snapshot", "load"),
+    "save_snapshot": ("backends.snapshot", "save"),
+    "target": ("targets.resolve", "resolve"),
+}
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
 __all__ = [
@@ -81,6 +90,7 @@ __all__ = [
     "LaneSet",
     "Limits",
     "Location",
+    "Machine",
     "MalformedFile",
     "MissingContext",
     "Rules",
@@ -94,10 +104,12 @@ __all__ = [
     "evaluate",
     "launch",
     "lines",
+    "load_snapshot",
     "machine_for",
     "parse",
     "parse_case",
     "run_case",
+    "save_snapshot",
     "target",
     "text",
     "verify",

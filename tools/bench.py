@@ -177,11 +177,11 @@ with open("/proc/self/status") as status:  # `getrusage` would count the process
 def big_snapshot() -> Path:
     """A snapshot of 10,000 waves of 64 lanes with 128 vector registers, about 370 MB with its scratch; made once."""
     import numpy as np
+    from bench_input import cache
 
     from dwarfgpu.backends import snapshot
     from dwarfgpu.backends.machine import Dispatch, Machine
     from dwarfgpu.targets.resolve import resolve
-    from tools.bench_input import cache
 
     path = cache() / "machine-1.dgs"
     if path.exists():

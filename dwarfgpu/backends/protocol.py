@@ -45,6 +45,8 @@ class Capabilities:
 class Backend:
     """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
 
+    capabilities: Capabilities
+
     def lane_owned(self, register: Register) -> bool:
         """Whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False

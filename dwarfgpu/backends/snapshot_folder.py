@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
 from dwarfgpu.backends.machine import NONE
-from dwarfgpu.backends.memory import INSTANCED
 from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
+from dwarfgpu.backends.places import INSTANCED
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
 from dwarfgpu.targets.target import Scope
 

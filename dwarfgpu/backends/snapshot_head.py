@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 SCHEMA = 1
-KEYS = ("apertures", "code_objects", "dispatches")
+KEYS = ("byte_order", "address_size", "apertures", "code_objects", "dispatches")
 """The keys of this part that may be absent."""
 
 MAX_ID_BITS = 63
@@ -28,8 +28,10 @@ def read_target(fields: dict[str, Node]) -> Target:
     schema = fields["schema"].integer()
     if schema != SCHEMA:
         raise fields["schema"].fail(f"schema {schema} is not known", hint=f"only schema {SCHEMA} is")
+    order: Any = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
+    size = fields["address_size"].unsigned() if "address_size" in fields else None
     try:
-        return resolve(fields["target"].string())
+        return resolve(fields["target"].string(), byte_order=order, address_size=size)
     except UsageError as error:
         raise fields["target"].fail(error.message, hint=error.hint) from None
 
@@ -90,6 +92,8 @@ def three(node: Node, at_least: int = 0) -> tuple[int, int, int]:
 def write_head(machine: Machine, paths: list[str]) -> Json:
     """The part of a snapshot before its waves; ``paths`` are those of the code objects."""
     head: Json = {"schema": SCHEMA, "target": machine.target_name}
+    if machine.target.name == "generic":  # the name of every other target says it
+        head["byte_order"], head["address_size"] = machine.target.byte_order, machine.target.address_size
     if machine.apertures is not None:
         bases = {"shared": machine.apertures.shared, "private": machine.apertures.private}
         head["apertures"] = {name: hex(base) for name, base in bases.items()}

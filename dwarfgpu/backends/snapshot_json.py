@@ -56,6 +56,8 @@ class _Wave:
         fields = node.fields((), WAVE_KEYS)
         self.node = node
         self.id = fields["id"].string() if "id" in fields else None
+        if self.id is not None and "\0" in self.id:  # the arrays of the other form end text there
+            raise fields["id"].fail("an id has no NUL character")
         self.dispatch = NONE
         if "dispatch" in fields:
             number = fields["dispatch"].unsigned(63)
