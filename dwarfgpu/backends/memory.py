@@ -53,14 +53,15 @@ class MachineMemory:
         """
         import numpy as np
 
-        self.map_all(space, np.array([instance]), np.array([address], dtype=np.uint64), None, _as_bytes(data))
+        self.map_all(space, np.array([instance]), np.array([address], dtype=np.uint64), None, data)
 
     def map_all(
-        self, space: AddressSpace, instances: Array, addresses: Array, sizes: Array | None, data: Array
+        self, space: AddressSpace, instances: Array, addresses: Array, sizes: Array | None, data: Any
     ) -> None:
         """Put many extents, which stand one behind the other in an array of bytes, at addresses of instances."""
         import numpy as np
 
+        data = _as_bytes(data)
         sizes = np.array([len(data)], dtype=np.int64) if sizes is None else sizes
         store = self.store(space)
         last = (1 << space.address_bits) - 1
@@ -89,7 +90,7 @@ class MachineMemory:
         count, size = rows.shape
         instances = np.arange(count, dtype=np.int64)
         addresses = np.full(count, address, dtype=np.uint64)
-        self.map_all(space, instances, addresses, np.full(count, size, dtype=np.int64), rows.reshape(-1))
+        self.map_all(space, instances, addresses, np.full(count, size, dtype=np.int64), rows)
 
     def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
         """Map zeros in global memory, above everything that is there; their address."""
@@ -162,7 +163,7 @@ class MachineMemory:
     ) -> list[tuple[int, int, int]]:
         """The (space number, address, size) of the storage of a range; a view is translated."""
         if address + size > 1 << space.address_bits:
-            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
+            raise self._unavailable(space, address, size, "they reach past the end of the address space")
         alias = self._resolver.own(space).alias
         if alias is None:
             return [(space.number, address, size)]
