@@ -139,6 +139,7 @@ def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices:
     """The words of the lanes that execute; the others are 0."""
     import numpy as np
 
+    # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
     lanes = np.arange(start.wave_size, dtype=np.int64)
     for first in range(0, len(indices), _CHUNK):
         end = min(first + _CHUNK, len(indices))

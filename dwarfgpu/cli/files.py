@@ -32,7 +32,7 @@ def opened_file(name: str, attributes: str | None = None) -> CodeObject:
     return codeobject.opened(_source(name), attributes)
 
 
-def _report(session: Session, problems: Iterable[DwarfGpuError]) -> int:
+def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
     """Show what was found broken beside the data; return the exit status for it."""
     shown = list(problems)
     statuses = [session.report(error) for error in shown[:MAX_REPORTED]]
@@ -57,7 +57,7 @@ def _ls(session: Session, options: Any) -> int:
     else:
         for line in render.contents_text(found, session.style):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 # --- info ---------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def _info(session: Session, options: Any) -> int:
     else:
         for line in render.summary_text(found, session.style, units=options.units):
             session.print(line)
-    return _report(session, found.problems)
+    return report_problems(session, found.problems)
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
@@ -110,7 +110,7 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
                 session.print(line)
         for line in render.named_text(names, session.style):
             session.print(line)
-    return _report(session, (*errors, *file.problems))
+    return report_problems(session, (*errors, *file.problems))
 
 
 # --- kernels ------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _kernels(session: Session, options: Any) -> int:
                 session.print(line)
         if not found:
             session.print("no kernels")
-    return _report(session, file.problems)
+    return report_problems(session, file.problems)
 
 
 # --- lists --------------------------------------------------------------------------------------------------------

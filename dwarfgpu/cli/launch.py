@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cli.files import opened_file
+from dwarfgpu.cli.files import opened_file, report_problems
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
 from dwarfgpu.errors import UsageError
@@ -50,7 +50,7 @@ def _state(session: Session, options: Any) -> int:
     else:
         for line in render.state_text(dispatch, place, registers, session.style):
             session.print(line)
-    return OK
+    return report_problems(session, file.problems)
 
 
 def _number(text: str, what: str) -> int:

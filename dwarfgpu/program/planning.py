@@ -215,6 +215,8 @@ def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Add
     if size > MAX_SCRATCH:
         message = f"{size} bytes of scratch memory do not fit: the grid has {shape.wave_count} waves"
         raise UsageError(message, hint=f"each needs {wave_bytes}, and all together can have {MAX_SCRATCH}")
+    # OPEN: SH_HIDDEN_PRIVATE_BASE_VIMID of GFX7-GFX8 is not visible to a kernel; here it is the base of this memory, so
+    # that the offset from it is 0.
     base = addresses.take(size, 1 << 16)
     return Scratch(base, 0, wave_bytes, scratch_descriptor(processor, base, size, shape.wave_size))
 

@@ -89,6 +89,8 @@ class Geometry:
 
     def item(self, place: Place, lane: Any) -> tuple[Any, Any, Any]:
         """The work-item ID of one lane."""
+        # OPEN: no text says how the work-items of a partial work-group are numbered; here it is within its own size,
+        # as HSA's currentworkitemflatid is.
         x, y, _z = self.size_of(place.group)
         flat = place.wave * self.wave_size + lane
         return flat % x, flat // x % y, flat // (x * y)
@@ -119,31 +121,22 @@ class Geometry:
         return Place(group, number - self._waves_before(group), number)
 
     def _waves_before(self, group: Triple) -> int:
-        """The waves of all work-groups before one, which may be one past the end."""
+        """The waves of all work-groups before one, which may be one past the end: whole planes, rows, and the rest."""
         x, y, z = group
-        groups_x, groups_y, _ = self.groups
-        return (
-            self._box((groups_x, groups_y), 0, z)
-            + (self._box((groups_x,), 0, y, z) if y else 0)
-            + (self._box((), 0, x, y, z) if x else 0)
+        all_x, all_y, _ = self.groups
+        planes = self._waves_in((0, all_x), (0, all_y), (0, z))
+        rows = self._waves_in((0, all_x), (0, y), (z, z + 1))
+        return planes + rows + self._waves_in((0, x), (y, y + 1), (z, z + 1))
+
+    def _waves_in(self, *ranges: tuple[int, int]) -> int:
+        """The waves of a box of work-groups, a first and an end in each dimension."""
+        in_x, in_y, in_z = (self._uniform(axis, first, end) for axis, (first, end) in enumerate(ranges))
+        return sum(
+            count_x * count_y * count_z * self.waves_of((x, y, z))
+            for x, count_x in in_x
+            for y, count_y in in_y
+            for z, count_z in in_z
         )
-
-    def _box(self, whole: tuple[int, ...], first: int, end: int, *fixed: int) -> int:
-        """The waves of a box of work-groups: all of the first dimensions, a range of the next, fixed in the others."""
-        axis = len(whole)
-        total = 0
-        for range_first, range_count in self._uniform(axis, first, end):
-            total += range_count * self._row(axis - 1, (range_first, *fixed))
-        return total
-
-    def _row(self, axis: int, fixed: tuple[int, ...]) -> int:
-        """The waves of all work-groups in the dimensions up to one, with the others fixed."""
-        if axis < 0:
-            x, y, z = fixed
-            waves: int = self.waves_of((x, y, z))
-            return waves
-        ranges = self._uniform(axis, 0, self.groups[axis])
-        return sum(count * self._row(axis - 1, (first, *fixed)) for first, count in ranges)
 
     def _uniform(self, axis: int, first: int, end: int) -> list[tuple[int, int]]:
         """A range of work-groups of one dimension, cut where their size changes: (first, count)."""

@@ -205,6 +205,10 @@ SYSTEM_SGPRS: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
+# OPEN: the editions of AMDGPU usage do not mention TTMP registers. These rules are what LLVM's code reads; where the ID
+# in Z is not enabled it takes the whole of TTMP7 for the one in Y.
+
+
 def _ttmp7(start: Start, place: Place) -> Words:
     y = place.group[1] * start.field("ENABLE_SGPR_WORKGROUP_ID_Y")
     z = place.group[2] * start.field("ENABLE_SGPR_WORKGROUP_ID_Z")
