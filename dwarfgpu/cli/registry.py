@@ -49,6 +49,8 @@ MODULES = {
     "dump": "dump",
     "lists": "files",
     "cfi": "frames",
+    "state": "launch",
+    "hsa": "launch",
     "address": "machines",
     "snapshot": "machines",
 }
@@ -66,6 +68,8 @@ SUMMARIES = {
     "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
+    "state": "explain the registers of a wave at its first instruction",
+    "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",
     "snapshot": "convert, check or summarise a snapshot",
 }
