@@ -356,13 +356,13 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
         unit = unit.skeleton
     if unit in file.line_tables:
         return file.line_tables[unit]
-    found = unit.root_value(STMT_LIST)
-    if found is None:
+    offset = unit.root_number(STMT_LIST)
+    if offset is None:
         return None
     part, section = unit.part(".debug_line")
     file.line_tables[unit] = table = read(
         unit.source.data(section),
-        part + int(found[1]),
+        part + offset,
         byte_order=unit.format.byte_order,
         address_size=unit.address_size,
         string_at=_strings(unit),
