@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import fuzz_drives  # noqa: E402
-from tools.fuzz_mutations import Edit, Original, parse_edit  # noqa: E402
+import fuzz_drives  # noqa: E402
+from fuzz_mutations import Edit, Original, parse_edit  # noqa: E402
 
 FOLDER = ROOT / "fixtures"
 SOURCES = ("src", "MANIFEST.toml", "README.md")
@@ -55,7 +55,7 @@ FRAMES = 16
 FORK = multiprocessing.get_context("fork")
 
 
-class TooLong(BaseException):  # noqa: N818
+class TooLong(BaseException):
     """A run has used up its time. No `except Exception` catches this."""
 
 
@@ -91,6 +91,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._originals: dict[str, Original] = {}
+        self._kinds: dict[str, list[str]] = {}
         signal.signal(signal.SIGPROF, _stop)
 
     def original(self, name: str) -> Original:
@@ -98,6 +99,14 @@ class Bench:
         if name not in self._originals:
             self._originals[name] = Original((FOLDER / name).read_bytes())
         return self._originals[name]
+
+    def kinds(self, names: list[str]) -> dict[str, list[str]]:
+        """The kinds of regions in some fixtures, each with those that have it."""
+        if not self._kinds:
+            for name in names:
+                for kind in self.original(name).regions:
+                    self._kinds.setdefault(kind, []).append(name)
+        return self._kinds
 
     def run(self, name: str, edits: list[Edit]) -> tuple[float, str, Failure | None]:
         """Try everything with a mutant: the processor time of the longest run, its name, and the first failure."""
@@ -182,10 +191,12 @@ def _work(pipe: Connection, names: list[str], seed: str) -> None:
 
 
 def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str, list[Edit]]:
-    """The mutant with a number: a file, and what is changed in it."""
+    """The mutant with a number: a file, and what is changed in it. What few files have is met as often as the rest."""
     numbers = random.Random(f"{seed}/{number}")
-    name = numbers.choice(names)
-    return name, bench.original(name).mutate(numbers)
+    kinds = bench.kinds(names)
+    kind = numbers.choice(list(kinds))
+    name = numbers.choice(kinds[kind])
+    return name, bench.original(name).mutate(kind, numbers)
 
 
 def _limit_memory() -> None:
@@ -306,10 +317,12 @@ def fuzz(names: list[str], seed: str, numbers: Iterable[int], jobs: int) -> Repo
                 continue
             if report.add(result):
                 show(minimal(result, names, seed))
-            if result.failure is not None:  # what it has left behind must not be taken for the fault of the next
-                worker.end()
-                workers[workers.index(worker)] = worker = Worker(names, seed)
-            idle.append(worker)
+            if result.failure is None:
+                idle.append(worker)
+                continue
+            worker.end()  # what it has left behind must not be taken for the fault of the next mutant
+            workers[workers.index(worker)] = new = Worker(names, seed)
+            idle.append(new)
     for worker in workers:
         worker.end()
     return report
@@ -353,13 +366,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
     parser.add_argument("--count", type=int, metavar="N", help="try so many, however long that takes")
     parser.add_argument("--seed", default="0", help="what the mutants depend on (0)")
-    parser.add_argument("--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable")
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable"
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes (1)")
-    parser.add_argument("--replay", nargs="+", metavar="NAME EDIT", help="a fixture, and edits as a finding shows them")
+    parser.add_argument(
+        "--replay", nargs="+", metavar="NAME EDIT", help="a fixture, and edits as a finding shows them"
+    )
     options = parser.parse_args(argv)
     names = chosen(options.file)
     if not names:
-        parser.error(f"no fixture is called {' or '.join(options.file)}: names are such as asm/forms.gfx90a.w64.co")
+        parser.error(
+            f"no fixture is called {' or '.join(options.file)}: names are such as asm/forms.gfx90a.w64.co"
+        )
     if options.replay:
         name, *texts = options.replay
         if name not in chosen([]):
@@ -374,7 +393,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1 if result.failure else 0
     report = fuzz(names, options.seed, numbers_until(options.count, options.seconds), options.jobs)
     if report.slowest is not None:
-        print(f"fuzz: the longest run, {report.slowest.drive}, took {report.slowest.seconds:.2f} s: {recipe(report.slowest)}")
+        seconds, drive = report.slowest.seconds, report.slowest.drive
+        print(f"fuzz: the longest run, {drive}, took {seconds:.2f} s: {recipe(report.slowest)}")
     print(f"fuzz: {report.tried} mutants of {len(names)} files, {len(report.findings)} findings")
     for key, times in report.times.most_common():
         print(f"  {times:>5} times {' in '.join(key)}")

@@ -28,7 +28,18 @@ BUNDLE = "bundle"
 """The layer of a compressed bundle: the file, or the first in its ``.hip_fatbin``."""
 HEADERS = frozenset(
     f".debug_{name}{suffix}"
-    for name in ("info", "types", "line", "loclists", "rnglists", "addr", "str_offsets", "names", "aranges", "frame")
+    for name in (
+        "info",
+        "types",
+        "line",
+        "loclists",
+        "rnglists",
+        "addr",
+        "str_offsets",
+        "names",
+        "aranges",
+        "frame",
+    )
     for suffix in ("", ".dwo")
 )
 """Sections that are rows of contributions, each with a header that begins with its length."""
@@ -67,7 +78,9 @@ def parse_edit(text: str) -> Edit:
     """The edit that a text describes; ValueError if it is none."""
     found = _EDIT.fullmatch(text)
     if found is None:
-        message = f"{text!r} is no edit: one is written as 0x10-0x14=ffffffff or .debug_info:0x10-0x14=ffffffff"
+        message = (
+            f"{text!r} is no edit: one is written as 0x10-0x14=ffffffff or .debug_info:0x10-0x14=ffffffff"
+        )
         raise ValueError(message)
     layer, start, end, new, times = found.groups()
     return Edit(layer or "", int(start, 16), int(end, 16), bytes.fromhex(new), int(times or 1))
@@ -189,14 +202,18 @@ class Original:
                 edit.apply(data)
         return bytes(data)
 
-    def mutate(self, numbers: random.Random) -> list[Edit]:
-        """Some edits: mostly one or a few, sometimes many."""
+    def mutate(self, kind: str, numbers: random.Random) -> list[Edit]:
+        """Some edits, mostly one or a few, sometimes many; the first in a region of a kind."""
         count = numbers.choice((1, 1, 1, 1, 2, 2, 3, 4, 8, 16))
-        content = {"": bytearray(self.data), **{name: bytearray(each.data) for name, each in self.layers.items()}}
+        content = {
+            "": bytearray(self.data),
+            **{name: bytearray(each.data) for name, each in self.layers.items()},
+        }
         kinds = [kind for kind in self.regions if kind != "file"] or ["file"]
         edits: list[Edit] = []
-        for _ in range(count):
-            kind = numbers.choice(kinds) if numbers.random() < 0.95 else "file"
+        for number in range(count):
+            if number:  # not far from the others, or anywhere
+                kind = numbers.choice((kind, numbers.choice(kinds)))
             region = numbers.choice(self.regions[kind])
             data = content[region.layer]
             start = min(region.start, max(0, len(data) - 1))
@@ -218,8 +235,9 @@ class Original:
         for start, end, size in self.contributions.get(edit.layer, ()):
             if start + size <= edit.start <= end:
                 length = max(0, end - start - size + growth)
-                place, size = (start, 4) if size == 4 else (start + 4, 8)
-                return [Edit(edit.layer, place, place + size, length.to_bytes(size, self.byte_order))]
+                width = 4 if size == 4 else 8  # behind the four bytes that say so
+                place = start + size - width
+                return [Edit(edit.layer, place, place + width, length.to_bytes(width, self.byte_order))]
         return []
 
 
@@ -235,7 +253,9 @@ def _put_back(data: bytearray, old: Content, new: bytes, byte_order: Any) -> Non
         offset = int.from_bytes(data[place : place + size], byte_order)
         data[offset : offset + len(packed)] = packed
         return
-    data[place : place + 2 * size] = b"".join(number.to_bytes(size, byte_order) for number in (len(data), len(packed)))
+    data[place : place + 2 * size] = b"".join(
+        number.to_bytes(size, byte_order) for number in (len(data), len(packed))
+    )
     data += packed
 
 
@@ -300,7 +320,9 @@ def _run(data: bytearray, region: Region, byte_order: Any, numbers: random.Rando
     """A run of one byte: zeros, numbers without an end, all ones, entries of one kind."""
     times = numbers.choice((2, 4, 9, 10, 11, 16, 40))
     at = _place(region, times, numbers)
-    return Edit(region.layer, at, at + times, bytes([numbers.choice((0, 0x80, 0xFF, numbers.randrange(64)))]), times)
+    return Edit(
+        region.layer, at, at + times, bytes([numbers.choice((0, 0x80, 0xFF, numbers.randrange(64)))]), times
+    )
 
 
 def _copy(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
@@ -323,7 +345,9 @@ def _repeat(data: bytearray, region: Region, byte_order: Any, numbers: random.Ra
     size = numbers.choice((1, 2, 3, 4, 8, 16, numbers.randint(1, BLOCK)))
     at = _place(region, size, numbers)
     new = bytes(data[at : at + size])
-    return Edit(region.layer, at + len(new), at + len(new), new, GROWN // max(1, len(new)) if region.layer else 1)
+    return Edit(
+        region.layer, at + len(new), at + len(new), new, GROWN // max(1, len(new)) if region.layer else 1
+    )
 
 
 def _delete(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:

@@ -9,6 +9,7 @@ from dwarfgpu.errors import MalformedFile
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.image import Image
+    from dwarfgpu.objfile.sections import Section
 
 
 class Sections(Protocol):
@@ -32,6 +33,8 @@ class Sections(Protocol):
         """
 
 
+MAX_TEXTS = 1 << 26
+"""How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
 _PIECE = 256
 """How much of a string is looked at first."""
 
@@ -45,6 +48,7 @@ class Source:
         self.byte_order: ByteOrder = sections.byte_order
         self._content: dict[str, bytes | memoryview] = {}
         self._texts: dict[str, dict[int, str]] = {}
+        self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
         """The content of a section as it comes, without a copy; empty when there is none."""
@@ -83,7 +87,12 @@ class Source:
         texts = self._texts.setdefault(section, {})
         found = texts.get(offset)
         if found is None:
-            found = texts[offset] = decode(self.string(section, offset))
+            found = decode(self.string(section, offset))
+            self._room -= len(found)
+            if self._room < 0:
+                self._texts.clear()
+                texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
+            texts[offset] = found
         return found
 
     def drop(self) -> None:
@@ -107,9 +116,13 @@ class ImageSections:
         self.address_size = image.address_size
 
     def data(self, name: str) -> bytes | memoryview | None:
+        from dwarfgpu.objfile.sections import joined
+
         found = self._image.sections_named(name)
-        parts = []
-        for section in found:
-            parts.append(section.view)
-            section.release()  # whoever asks keeps it
-        return (parts[0] if len(parts) == 1 else b"".join(parts)) if parts else None
+        return joined(self._image, name, map(_content, found)) if found else None
+
+
+def _content(section: Section) -> memoryview:
+    content = section.view
+    section.release()  # whoever asks keeps it
+    return content

@@ -203,8 +203,13 @@ def _in_dwarf(file: CodeObject, address: int) -> tuple[Unit | None, tuple[CallFr
         return unit, (), row
     position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
     function = functions[-1]
-    chain = inlined_chain([function, *scopes_at(function, address)], position)
-    return unit, tuple(_frame(frame, unit, table) for frame in chain), row
+    frames: tuple[CallFrame, ...] = ()
+    try:
+        chain = inlined_chain([function, *scopes_at(function, address)], position)
+        frames = tuple(_frame(frame, unit, table) for frame in chain)
+    except DwarfGpuError as error:
+        dwarf.note(error)
+    return unit, frames, row
 
 
 def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
@@ -349,7 +354,7 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
 
     ``of_entries`` asks for the one whose files the entries name: a split unit has its own, without rows.
     """
-    from dwarfgpu.objfile.attributes import STMT_LIST
+    from dwarfgpu.objfile.attributes import STMT_LIST, STR_OFFSETS_BASE
     from dwarfgpu.objfile.lines import line_table as read
 
     if unit.skeleton is not None and not (of_entries and unit.source.data(".debug_line.dwo")):
@@ -360,15 +365,20 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
     if offset is None:
         return None
     part, section = unit.part(".debug_line")
-    file.line_tables[unit] = table = read(
-        unit.source.data(section),
-        part + offset,
-        byte_order=unit.format.byte_order,
-        address_size=unit.address_size,
-        string_at=_strings(unit),
-        section=section,
-        zero_is_code=not file.image.is_linked,
-    )
+    # units may share a table, as type units do; what it leaves to the unit is part of the key
+    place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(STR_OFFSETS_BASE))
+    table = file.shared_line_tables.get(place)
+    if table is None:
+        table = file.shared_line_tables[place] = read(
+            unit.source.data(section),
+            part + offset,
+            byte_order=unit.format.byte_order,
+            address_size=unit.address_size,
+            string_at=_strings(unit),
+            section=section,
+            zero_is_code=not file.image.is_linked,
+        )
+    file.line_tables[unit] = table
     return table
 
 

@@ -7,10 +7,11 @@ the others.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.objfile.sections import Section, joined
 from dwarfgpu.records import record, replace
 from dwarfgpu.targets.resolve import EM_AMDGPU, resolve, resolve_elf
 
@@ -160,20 +161,25 @@ class ImageSections:
         found = self.image.sections_named(name)
         if not found:
             return None
-        parts = []
-        broken: DwarfGpuError | None = None
-        for section in found:
-            content, error = section.partial()
-            parts.append(content)
-            section.release()
-            if error is not None:
-                broken = error
-                self.problems.append(error)
-        data = b"".join(parts)
-        if broken is not None and not data:
-            self._broken[name] = broken
-            raise broken
+        errors: list[DwarfGpuError] = []
+        data = b""
+        try:
+            data = bytes(joined(self.image, name, (self._content(section, errors) for section in found)))
+        except DwarfGpuError as error:
+            errors.append(error)
+        self.problems += errors
+        if errors and not data:
+            self._broken[name] = errors[-1]
+            raise errors[-1]
         return data
+
+    @staticmethod
+    def _content(section: Section, errors: list[DwarfGpuError]) -> bytes:
+        content, error = section.partial()
+        section.release()
+        if error is not None:
+            errors.append(error)
+        return content
 
 
 # --- The file -----------------------------------------------------------------------------------------------------
@@ -188,6 +194,8 @@ class CodeObject:
         self.sections = ImageSections(image)
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
+        self.shared_line_tables: dict[Any, LineTable] = {}
+        """The same by where they stand."""
         self._attributes = attributes
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
