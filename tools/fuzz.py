@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import fuzz_drives  # noqa: E402
-from fuzz_mutations import Edit, Original, parse_edit  # noqa: E402
+from fuzz_mutations import Edit, Original, any_kind, parse_edit  # noqa: E402
 
 FOLDER = ROOT / "fixtures"
 SOURCES = ("src", "MANIFEST.toml", "README.md")
@@ -194,7 +194,7 @@ def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str,
     """The mutant with a number: a file, and what is changed in it. What few files have is met as often as the rest."""
     numbers = random.Random(f"{seed}/{number}")
     kinds = bench.kinds(names)
-    kind = numbers.choice(list(kinds))
+    kind = any_kind(kinds, numbers)
     name = numbers.choice(kinds[kind])
     return name, bench.original(name).mutate(kind, numbers)
 

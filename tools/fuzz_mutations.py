@@ -19,10 +19,12 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import offload
 from dwarfgpu.objfile.bundle import BUNDLE_SECTION, Container
 from dwarfgpu.objfile.elf import MAGIC, SHT_NOBITS
+from dwarfgpu.objfile.forms import FORMS
 from dwarfgpu.objfile.image import Image
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable
 
 BUNDLE = "bundle"
 """The layer of a compressed bundle: the file, or the first in its ``.hip_fatbin``."""
@@ -48,6 +50,10 @@ BLOCK = 256
 """How many bytes an edit copies at most: recipes stay short enough to be copied themselves."""
 GROWN = 1 << 16
 """How large a section grows when a block is repeated in it."""
+READ = re.compile(
+    r"ELF|section headers|bundle|headers in|abbreviations|\.z?debug|\.note|\.rodata|\.symtab|\.rela?\.debug"
+)
+"""Kinds of regions that a reader of debug information depends on; they are damaged more often than others."""
 NUMBERS = (0, 1, 2, 3, 4, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFEF, 0xFFFFFFF0, 0xFFFFFFFE,
            0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFE, 0xFFFFFFFFFFFFFFFF)  # fmt: skip
 
@@ -92,6 +98,8 @@ class Region(NamedTuple):
     layer: str
     start: int
     end: int
+    has_forms: bool = False
+    """Whether it declares how the data elsewhere is read."""
 
 
 class Content(NamedTuple):
@@ -127,7 +135,8 @@ class Original:
     def _add(self, kind: str, layer: str, start: int, end: int) -> None:
         size = len(self.layers[layer].data if layer else self.data)
         if start < min(end, size):
-            self.regions.setdefault(kind, []).append(Region(layer, start, min(end, size)))
+            region = Region(layer, start, min(end, size), "abbrev" in kind)
+            self.regions.setdefault(kind, []).append(region)
 
     def _add_image(self, base: int, data: bytes | memoryview) -> None:
         """The tables and sections of an ELF file at an offset of this one."""
@@ -153,6 +162,8 @@ class Original:
             self._add(section.name, section.name, 0, len(content))
             if section.name.replace(".z", ".") in HEADERS:
                 self._add_headers(section.name, content)
+            if section.name == ".debug_names":
+                self._add_name_abbreviations(section.name, content)
             if section.name == BUNDLE_SECTION and raw[:4] == offload.COMPRESSED_MAGIC:
                 self._add_bundle(memoryview(raw), row)
 
@@ -166,6 +177,17 @@ class Original:
             self._add(f"headers in {layer}", layer, start, start + HEADER_SIZE)
             self.contributions.setdefault(layer, []).append((start, start + size + length, size))
             start += size + length
+
+    def _add_name_abbreviations(self, layer: str, content: bytes) -> None:
+        """The abbreviations of name indices (DWARF 5, 6.1.1.4.7), which are few bytes that much depends on."""
+        order = "<" if self.byte_order == "little" else ">"
+        for start, _, size in self.contributions.get(layer, ()):
+            counts = struct.unpack_from(f"{order}7I", content, start + size + 4)
+            units, types, foreign, buckets, names, table, augmentation = counts
+            offset = 4 if size == 4 else 8
+            place = start + size + 32 + augmentation + (units + types + 2 * names) * offset
+            place += 8 * foreign + 4 * buckets + (4 * names if buckets else 0)
+            self._add(f"abbreviations in {layer}", layer, place, place + table)
 
     def _add_bundle(self, raw: memoryview, row: int) -> None:
         header = offload.compressed_header(raw, "", 0)
@@ -209,16 +231,17 @@ class Original:
             "": bytearray(self.data),
             **{name: bytearray(each.data) for name, each in self.layers.items()},
         }
-        kinds = [kind for kind in self.regions if kind != "file"] or ["file"]
         edits: list[Edit] = []
         for number in range(count):
             if number:  # not far from the others, or anywhere
-                kind = numbers.choice((kind, numbers.choice(kinds)))
+                kind = numbers.choice((kind, any_kind(self.regions, numbers)))
             region = numbers.choice(self.regions[kind])
             data = content[region.layer]
             start = min(region.start, max(0, len(data) - 1))
-            region = Region(region.layer, start, max(start, min(region.end, len(data))))
+            region = region._replace(start=start, end=max(start, min(region.end, len(data))))
             change = numbers.choices(_CHANGES, _WEIGHTS)[0]
+            if region.has_forms and numbers.random() < 0.5:
+                change = _form
             edit = change(data, region, self.byte_order, numbers)
             edits.append(edit)
             edit.apply(data)
@@ -239,6 +262,12 @@ class Original:
                 place = start + size - width
                 return [Edit(edit.layer, place, place + width, length.to_bytes(width, self.byte_order))]
         return []
+
+
+def any_kind(kinds: Iterable[str], numbers: random.Random) -> str:
+    """One of some kinds of regions."""
+    known = list(kinds)
+    return numbers.choices(known, [5 if READ.match(kind) else 1 for kind in known])[0]
 
 
 def _put_back(data: bytearray, old: Content, new: bytes, byte_order: Any) -> None:
@@ -303,6 +332,12 @@ def _byte(data: bytearray, region: Region, byte_order: Any, numbers: random.Rand
     at = _place(region, 1, numbers)
     new = numbers.choice((0, 1, 0x7F, 0x80, 0xFF, *range(0x30), *range(0, 256, 4)))
     return Edit(region.layer, at, at + 1, bytes([new]))
+
+
+def _form(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
+    """Another form, or what happens to have the number of one."""
+    at = _place(region, 1, numbers)
+    return Edit(region.layer, at, at + 1, bytes([numbers.choice([code for code in FORMS if code < 0x80])]))
 
 
 def _number(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
