@@ -18,55 +18,31 @@ import argparse
 import fnmatch
 import multiprocessing
 import random
-import resource
-import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-import fuzz_drives  # noqa: E402
-from fuzz_mutations import Edit, Original, any_kind, parse_edit  # noqa: E402
+from fuzz_bench import FOLDER, Bench, Failure, limit_memory  # noqa: E402
+from fuzz_files import Edit, parse_edit  # noqa: E402
+from fuzz_mutations import any_kind, mutate  # noqa: E402
 
-FOLDER = ROOT / "fixtures"
 SOURCES = ("src", "MANIFEST.toml", "README.md")
-SPLIT = (".dwo", ".dwp")
-SECONDS = 2.0
-"""The processor time that one run may take."""
-MEMORY = 1 << 30
-"""The memory that a worker may get beyond what it has after reading good files."""
 PATIENCE = 60.0
 """After so many seconds a worker is taken for one that hangs where no signal reaches it."""
-FRAMES = 16
-"""How many calls of a failure are shown."""
 FORK = multiprocessing.get_context("fork")
-
-
-class TooLong(BaseException):
-    """A run has used up its time. No `except Exception` catches this."""
-
-
-class Failure(NamedTuple):
-    """How a run ended that should have ended otherwise."""
-
-    kind: str
-    """The exception's class."""
-    place: str
-    """The run, and the innermost line of the project; findings of one kind and place are taken for the same."""
-    trace: str
 
 
 class Result(NamedTuple):
@@ -82,112 +58,22 @@ class Result(NamedTuple):
     failure: Failure | None
 
 
-# --- One mutant ---------------------------------------------------------------------------------------------------
-
-
-class Bench:
-    """A folder for mutants, and limits for what is done with them. It belongs to one process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._originals: dict[str, Original] = {}
-        self._kinds: dict[str, list[str]] = {}
-        signal.signal(signal.SIGPROF, _stop)
-
-    def original(self, name: str) -> Original:
-        """A fixture, read once."""
-        if name not in self._originals:
-            self._originals[name] = Original((FOLDER / name).read_bytes())
-        return self._originals[name]
-
-    def kinds(self, names: list[str]) -> dict[str, list[str]]:
-        """The kinds of regions in some fixtures, each with those that have it."""
-        if not self._kinds:
-            for name in names:
-                for kind in self.original(name).regions:
-                    self._kinds.setdefault(kind, []).append(name)
-        return self._kinds
-
-    def run(self, name: str, edits: list[Edit]) -> tuple[float, str, Failure | None]:
-        """Try everything with a mutant: the processor time of the longest run, its name, and the first failure."""
-        longest, slowest = 0.0, ""
-        for source in self._sources(name, self.original(name).apply(edits)):
-            for drive, ask in _runs(source):
-                started = time.process_time()
-                signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
-                try:
-                    ask()
-                    failure = None
-                except (Exception, TooLong, RecursionError) as error:  # noqa: BLE001 (all that can happen is the question)
-                    failure = _failure(drive, error)
-                finally:
-                    signal.setitimer(signal.ITIMER_PROF, 0)
-                seconds = time.process_time() - started
-                if seconds > longest:
-                    longest, slowest = seconds, drive
-                if failure is not None:
-                    return longest, slowest, failure
-        return longest, slowest, None
-
-    def _sources(self, name: str, data: bytes) -> Iterator[str | bytes]:
-        """What to open: the bytes, or, where programs and split files belong together, files in the folder."""
-        path = FOLDER / name
-        family = [each for each in sorted(path.parent.glob(f"{path.stem}.*")) if each != path]
-        if not any(each.suffix in SPLIT for each in (path, *family)):
-            yield data
-            return
-        for each in self.folder.iterdir():
-            each.unlink()
-        for each in family:
-            shutil.copyfile(each, self.folder / each.name)
-        (self.folder / path.name).write_bytes(data)
-        yield str(self.folder / path.name)
-        if path.suffix in SPLIT:
-            yield from (str(self.folder / each.name) for each in family if each.suffix not in SPLIT)
-
-
-def _runs(source: str | bytes) -> Iterator[tuple[str, Callable[[], object]]]:
-    found: list[Callable[[], Any]] = []
-    yield "ls", lambda: found.extend(fuzz_drives.images(source))
-    for opener in found:
-        for drive, ask in fuzz_drives.DRIVES.items():
-            yield drive, lambda ask=ask, opener=opener: ask(opener())  # type: ignore[misc]
-
-
-def _stop(*_: object) -> None:
-    raise TooLong(f"more than {SECONDS} s")
-
-
-def _failure(drive: str, error: BaseException) -> Failure:
-    kind = type(error).__name__
-    inside = [each for each in traceback.extract_tb(error.__traceback__) if "/dwarfgpu/" in each.filename]
-    place = drive
-    if inside:  # where exactly time and memory run out is a matter of chance
-        line = "" if isinstance(error, (TooLong, MemoryError)) else f":{inside[-1].lineno}"
-        place += f", {Path(inside[-1].filename).name}{line} {inside[-1].name}"
-    frames = traceback.extract_tb(error.__traceback__)
-    steps = [f"  {Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[2:]]
-    shown = steps if len(steps) <= FRAMES else [*steps[: FRAMES // 2], "  ...", *steps[-FRAMES // 2 :]]
-    return Failure(kind, place, "\n".join([f"{kind}: {str(error)[:200]}", *shown]))
-
-
 # --- Workers ------------------------------------------------------------------------------------------------------
 
 
-def _work(pipe: Connection, names: list[str], seed: str) -> None:
+def _work(pipe: Connection, folder: Path, names: list[str], seed: str) -> None:
     """Try the mutants whose numbers come through the pipe, or that are given as name and edits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        bench = Bench(Path(folder))
-        for name in names[:3]:  # whatever is imported late is there before the limit counts
-            bench.run(name, [])
-        _limit_memory()
-        while (task := pipe.recv()) is not None:
-            number, name, edits = task
-            if name is None:
-                name, edits = mutant(bench, names, seed, number)
-            pipe.send((number, name, edits))
-            pipe.send(Result(number, name, edits, *bench.run(name, edits)))
+    bench = Bench(folder)
+    for name in names[:3]:  # whatever is imported late is there before the limit counts
+        bench.run(name, [])
+    limit_memory()
+    while True:
+        number, name, edits = pipe.recv()
+        if name is None:
+            name, edits = mutant(bench, names, seed, number)
+        pipe.send((number, name, edits))
+        pipe.send(Result(number, name, edits, *bench.run(name, edits)))
 
 
 def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str, list[Edit]]:
@@ -196,15 +82,7 @@ def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str,
     kinds = bench.kinds(names)
     kind = any_kind(kinds, numbers)
     name = numbers.choice(kinds[kind])
-    return name, bench.original(name).mutate(kind, numbers)
-
-
-def _limit_memory() -> None:
-    """Allow so much more than the process has now, where the system tells."""
-    status = Path("/proc/self/statm")
-    if status.exists():
-        used = int(status.read_text("ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    return name, mutate(bench.original(name), kind, numbers)
 
 
 class Worker:
@@ -212,7 +90,9 @@ class Worker:
 
     def __init__(self, names: list[str], seed: str) -> None:
         self.pipe, theirs = FORK.Pipe()
-        self.process = FORK.Process(target=_work, args=(theirs, names, seed), daemon=True)
+        self.folder = tempfile.TemporaryDirectory(prefix="fuzz-")
+        arguments = (theirs, Path(self.folder.name), names, seed)
+        self.process = FORK.Process(target=_work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
         self.task: tuple[int, str, list[Edit]] | None = None
@@ -247,10 +127,11 @@ class Worker:
         return Result(*self.task, PATIENCE, kind, Failure(kind, what, ""))
 
     def end(self) -> None:
-        """Stop the process."""
+        """Stop the process, and remove its folder."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
+        self.folder.cleanup()
 
 
 def tried(names: list[str], seed: str, name: str, edits: list[Edit]) -> Result:
@@ -384,12 +265,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in chosen([]):
             parser.error(f"no fixture is called {name}")
         try:
-            result = tried([name], options.seed, name, [parse_edit(text) for text in texts])
+            edits = [parse_edit(text) for text in texts]
         except ValueError as error:
             parser.error(str(error))
+        result = tried([name], options.seed, name, edits)
         show(result)
-        print(f"fuzz: {result.failure.kind if result.failure else 'nothing found'}; the longest run, "
-              f"{result.drive}, took {result.seconds:.2f} s")  # fmt: skip
+        found = result.failure.kind if result.failure else "nothing found"
+        print(f"fuzz: {found}; the longest run, {result.drive}, took {result.seconds:.2f} s")
         return 1 if result.failure else 0
     report = fuzz(names, options.seed, numbers_until(options.count, options.seconds), options.jobs)
     if report.slowest is not None:
