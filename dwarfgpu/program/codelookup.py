@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import NotFound
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.inlining import InlinedFrame
     from dwarfgpu.objfile.lines import LineTable
     from dwarfgpu.objfile.symbols import Symbol
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.codeobject import CodeObject
+
+T = TypeVar("T")
 
 SHF_EXECINSTR = 0x4
 STT_SECTION, STT_FILE = 3, 4
@@ -297,7 +301,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
 
     unit = die.unit
     linkage = die.linkage_name if kind in ("function", "variable") else None
-    ranges = tuple(die.ranges()) if kind == "function" else ()
+    ranges = tuple(_noted(file, die.ranges) or ()) if kind == "function" else ()
     size = die.find("DW_AT_byte_size") if kind == "type" else None
     symbol = None
     if kind in ("function", "variable"):
@@ -312,11 +316,20 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
         unit.section,
         die.section_offset,
         unit.name,
-        _declared(file, die),
+        _noted(file, lambda: _declared(file, die)),
         ranges,
-        size.unsigned() if size is not None and size.value_class == "constant" else None,
+        _noted(file, size.unsigned) if size is not None and size.value_class == "constant" else None,
         symbol,
     )
+
+
+def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
+    """The answer to a question. That it is an error is noted, and hides nothing else."""
+    try:
+        return ask()
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return None
 
 
 def _declared(file: CodeObject, die: Die) -> SourceLine | None:

@@ -285,6 +285,29 @@ def test_a_broken_index_is_a_problem_and_hides_nothing():
         assert found.problems != []
 
 
+@pytest.mark.parametrize(
+    "change", [{4: b"\x09"}, {12 + 4 * 3: b"\xff" * 4}, {12 + 4 * 5: b"\xff" * 4}, {12: b"\xff" * 4}]
+)
+def test_a_broken_index_does_not_hide_the_next(change):
+    good = Names(PLAIN, {"f": [(1, [7])]})
+    broken = bytearray(good.data)
+    for place, data in change.items():
+        broken[place : place + len(data)] = data
+    sections = {".debug_names": bytes(broken) + good.data, ".debug_str": bytes(good.strings)}
+    first, second = read_tables(Source(DictSections(sections)))
+
+    assert isinstance(first, DwarfGpuError)
+    assert [entry.die_offset for entry in second.find(b"f")] == [7]
+
+
+def test_a_broken_entry_hides_no_other_name():
+    table = Names({**PLAIN, 3: (TYPE, (1, "data1"))}, {"f": [(3, [9])], "g": [(1, [7])]}).table()
+
+    with pytest.raises(MalformedFile):
+        table.find(b"f")
+    assert [entry.die_offset for entry in table.find(b"g")] == [7]
+
+
 _NAME = re.compile(r'String: 0x[0-9a-f]+ "(.*)"')
 _ENTRY = re.compile(r"Entry @ (0x[0-9a-f]+)")
 _FIELD = re.compile(r"(Tag|DW_IDX_die_offset|DW_IDX_compile_unit|DW_IDX_type_unit|DW_IDX_parent): (.*)")

@@ -6,12 +6,15 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.image import open_image
+from dwarfgpu.objfile.lists import ListContext
+from dwarfgpu.objfile.location_lists import read_location_list
 from dwarfgpu.program.codelookup import at_address, line_table, named
 from dwarfgpu.program.codeobject import list_contents, opened
 from dwarfgpu.program.filesummary import summary
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.lines import program, table
+from tests.builders.lists import loclist, rnglist, table_of_lists
 from tools import fuzz_drives
 from tools.fixtures import FOLDER
 
@@ -20,11 +23,11 @@ LINES = table(
 )
 
 
-def object_with(*units, lines=LINES):
+def object_with(*units, lines=LINES, extra=None):
     """A linked file with some units, each with its code at 0x1000."""
     builder = ElfBuilder()
     builder.section(".text", bytes(64), flags=0x6, address=0x1000)
-    for name, data in {**build(*units).sections, ".debug_line": lines}.items():
+    for name, data in {**build(*units, extra=extra).sections, ".debug_line": lines}.items():
         builder.section(name, data)
     return opened(builder.build())
 
@@ -82,6 +85,46 @@ def test_units_share_what_is_read_of_a_line_table():
     first, second = (line_table(code, each) for each in code.dwarf.units)
 
     assert first is second
+
+
+def test_a_broken_list_hides_neither_other_lists_nor_entries():
+    lists = table_of_lists(
+        loclist(("start_end", 1, 2, "50")), loclist(("start_end", 3, 4, "51"), "end_of_list")
+    )
+    ranges = table_of_lists(
+        rnglist(("start_end", 9, 8)), rnglist(("start_end", 0x1000, 0x1008), "end_of_list")
+    )
+    bases = (("loclists_base", "sec_offset", 12), ("rnglists_base", "sec_offset", 12))
+    parts = [
+        die(
+            "subprogram",
+            ("name", "string", name),
+            ("ranges", "rnglistx", index),
+            ("frame_base", "loclistx", index),
+        )
+        for name, index in (("lost", 7), ("broken", 0), ("good", 1))
+    ]
+    code = object_with(
+        unit(die("compile_unit", *bases, ("low_pc", "addr", 0), *parts)),
+        extra={".debug_loclists": lists, ".debug_rnglists": ranges},
+    )
+    (one,) = code.dwarf.units
+    lost, broken, good = one.root.children()
+
+    for each in (lost, broken):
+        with pytest.raises(DwarfGpuError):
+            each.ranges()
+    assert good.ranges() == [(0x1000, 0x1008)]
+    section, offset = good.get("DW_AT_frame_base").list_place()
+    context = ListContext(8, "little", 0)
+    assert [
+        each.start for each in read_location_list(lists, offset, section=section, context=context).entries
+    ] == [3]
+    section, offset = broken.get("DW_AT_frame_base").list_place()
+    assert read_location_list(lists, offset, section=section, context=context).entries[0].start == 1
+    assert [each.function for each in at_address(code, 0x1004).frames] == ["good"]
+    assert [(each.name, each.ranges) for each in named(code, "broken")] == [("broken", ())]
+    assert [(each.name, each.declared) for each in named(code, "lost")] == [("lost", None)]
 
 
 def test_a_broken_kernel_hides_no_other():
