@@ -42,7 +42,7 @@ SCRIPTS = {
     "bench": "measure, each figure as a ratio against a peer measured in the same run",
     "docs": "write the generated pages of docs/ (--check: only compare)",
     "fixtures": "rebuild the code objects in fixtures/",
-    "fuzz": "feed random input to the decoders and evaluators",
+    "fuzz": "damage the files in fixtures/ and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""
 
