@@ -190,7 +190,7 @@ def relations(code: CodeObject) -> None:
             with ALLOWED:
                 _ = die.name, die.linkage_name, size_of_type(die.type())
             with ALLOWED:
-                _ = [*islice(die.children(), DEEP)], [*die.ancestors()]
+                _ = [*islice(die.children(), DEEP)], [*islice(die.ancestors(), DEEP)]
             for low, _ in islice(given(die.ranges) or (), 20):
                 with ALLOWED:
                     inlined_chain(scopes_at(die, low), Position())

@@ -147,7 +147,7 @@ class AbbreviationTable:
         if found is not None:
             return found
         if self.problem is not None:
-            raise self.problem
+            raise self.problem.again()
         raise MalformedFile(
             "unknown_abbreviation",
             f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}",

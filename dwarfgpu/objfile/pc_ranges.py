@@ -49,9 +49,9 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
 
         context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
         data = unit.tables.list_data(section)
-        found = read_range_list(data, offset, section=section, context=context).spans()
+        found = read_range_list(data, offset, section=section, context=context)
         unit.tables.ranges = known = section, offset, found
-    return known[2].copy()
+    return known[2].spans()
 
 
 def limited(ranges: Iterable[T], size: int) -> Iterator[T]:

@@ -200,7 +200,7 @@ class UnitTree:
             except DwarfGpuError as error:
                 self._error = error.at(section=self._section, offset=self._unit + self._position)
         if self._error is not None and self._position < until:
-            raise self._error
+            raise self._error.again()
 
     def _read_first(self, position: int) -> int:
         """Read the unit entry, which may own nothing."""

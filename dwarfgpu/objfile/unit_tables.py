@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
+    from dwarfgpu.objfile.range_lists import RangeList
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units import Unit
 
@@ -39,8 +40,8 @@ class UnitTables:
         self.unit = unit
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
-        self.ranges: tuple[str, int, list[tuple[int, int]]] | None = None
-        """Section and offset of the range list that was read last, and its ranges."""
+        self.ranges: tuple[str, int, RangeList] | None = None
+        """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
         """Give back what has been read."""

@@ -157,7 +157,7 @@ class ImageSections:
     def data(self, name: str) -> bytes | None:
         """The content of all sections with a name, one behind the other."""
         if name in self._broken:
-            raise self._broken[name]
+            raise self._broken[name].again()
         found = self.image.sections_named(name)
         if not found:
             return None

@@ -8,7 +8,7 @@ import pytest
 
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import index as index_module
-from dwarfgpu.objfile import name_search, pc_ranges
+from dwarfgpu.objfile import name_search, pc_ranges, range_lists
 from dwarfgpu.objfile import scopes as scopes_module
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.entries import KINDS, is_static, kind_of
@@ -587,6 +587,20 @@ def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
     assert one.index.functions_at(0x1004) == []
     assert {error.kind for error in one.problems} == {"limit_exceeded"}
     assert one.units[0].root.children().__next__().ranges()[0] == (0x1000, 0x1008)
+
+
+@pytest.mark.parametrize("end", [0x1008, 0xFF0])
+def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
+    """Also where it is broken."""
+    asked = []
+    read = range_lists.read_range_list
+    monkeypatch.setattr(range_lists, "read_range_list", lambda *a, **k: asked.append(a[1]) or read(*a, **k))
+    lists = table_of_lists(rnglist(("start_end", 0x1000, end), "end_of_list"))
+    functions = [die("subprogram", ("ranges", "sec_offset", 16)) for _ in range(10)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == (10 if end > 0x1000 else 0)
+    assert asked == [16]
 
 
 def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):

@@ -334,6 +334,17 @@ def test_entries_before_an_error_are_given_but_the_list_has_no_answer():
         found.matching(1)
 
 
+def test_an_error_that_is_raised_again_holds_on_to_nothing():
+    """Python adds the calls that lead to an error to those of the time before."""
+    found = read_ranges(b"\x08")
+    lengths = set()
+    for _ in range(5):
+        with pytest.raises(MalformedFile) as error:
+            found.spans()
+        lengths.add(len(error.traceback))
+    assert len(lengths) == 1
+
+
 def test_an_entry_that_ends_before_it_begins_hides_no_other():
     data = loclist(
         ("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list"
