@@ -61,15 +61,19 @@ class Result(NamedTuple):
 # --- Workers ------------------------------------------------------------------------------------------------------
 
 
-def _work(pipe: Connection, folder: Path, names: list[str], seed: str) -> None:
+def _work(pipe: Connection, other: Connection, folder: Path, names: list[str], seed: str) -> None:
     """Try the mutants whose numbers come through the pipe, or that are given as name and edits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    other.close()
     bench = Bench(folder)
     for name in names[:3]:  # whatever is imported late is there before the limit counts
         bench.run(name, [])
     limit_memory()
     while True:
-        number, name, edits = pipe.recv()
+        try:
+            number, name, edits = pipe.recv()
+        except EOFError:  # whoever asks is no more
+            return
         if name is None:
             name, edits = mutant(bench, names, seed, number)
         pipe.send((number, name, edits))
@@ -91,7 +95,7 @@ class Worker:
     def __init__(self, names: list[str], seed: str) -> None:
         self.pipe, theirs = FORK.Pipe()
         self.folder = tempfile.TemporaryDirectory(prefix="fuzz-")
-        arguments = (theirs, Path(self.folder.name), names, seed)
+        arguments = (theirs, self.pipe, Path(self.folder.name), names, seed)
         self.process = FORK.Process(target=_work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
