@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
+    from dwarfgpu.objfile.range_lists import RangeList
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units import Unit
 
@@ -33,16 +34,18 @@ LIST_SECTIONS = {
 class UnitTables:
     """The tables of one unit."""
 
-    __slots__ = ("_addresses", "_strings", "unit")
+    __slots__ = ("_addresses", "_strings", "ranges", "unit")
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
+        self.ranges: tuple[str, int, RangeList] | None = None
+        """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
         """Give back what has been read."""
-        self._strings = self._addresses = None
+        self._strings = self._addresses = self.ranges = None
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
