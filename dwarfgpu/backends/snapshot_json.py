@@ -208,6 +208,8 @@ def _wave_of_group(
         number = fields["dispatch"].unsigned(63)
         known = {index: one.id for index, one in enumerate(machine.dispatches)}
         waves = [wave for wave in waves if known.get(int(machine.dispatch[wave])) == number]
+    else:  # those of no dispatch come first: nothing else could name them
+        waves = [wave for wave in waves if machine.dispatch[wave] == NONE] or waves
     if not waves:
         raise fields["work_group"].fail(f"no wave is in the work-group {list(place)}")
     if len({int(machine.dispatch[wave]) for wave in waves}) > 1:

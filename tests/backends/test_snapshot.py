@@ -6,6 +6,8 @@ import hashlib
 import json
 import random
 import shutil
+import tempfile
+from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -174,8 +176,7 @@ def test_byte_order_and_address_size_are_those_of_the_generic_target():
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_machine_that_is_saved_and_loaded_is_the_same(tmp_path, machine, forms):
     expected = contents(machine)
-    place = tmp_path / str(random.random())
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(dir=tmp_path))
     for number, form in enumerate(forms):
         path = place / f"{number}.{form}"
         snapshot.save(machine, path)
