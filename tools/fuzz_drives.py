@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.frames import Fde
 from dwarfgpu.objfile.lines import LineTable, line_tables
 from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
 from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.names import read_tables
 from dwarfgpu.objfile.range_lists import raw_range_list, read_range_list
 from dwarfgpu.program import codelookup, codeobject, expressions, filesummary
+from dwarfgpu.program.dump import sections as dump_sections
+from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit, tag_number
+from dwarfgpu.render import entries as render_entries
 from dwarfgpu.render import files as render_files
+from dwarfgpu.render import frames as render_frames
 from dwarfgpu.render import kernels as render_kernels
+from dwarfgpu.render import parts as render_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,8 +41,8 @@ if TYPE_CHECKING:
 
 EMBEDDED = 4
 """How many of the images in a file are looked into."""
-ADDRESSES, NAMES, DEEP = 12, 12, 400
-"""How many addresses and names are looked up, and of how many entries all is asked."""
+ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 500
+"""How many addresses and names are looked up, of how many entries all is asked, and how many parts are dumped."""
 
 
 ALLOWED = contextlib.suppress(DwarfGpuError)
@@ -102,6 +109,40 @@ def kernels(code: CodeObject) -> None:
         for fields in (False, True):
             render_kernels.kernel_text(kernel, fields=fields)
         json.dumps(render_kernels.kernel_json(kernel))
+
+
+def dumped(code: CodeObject) -> None:
+    """``dump --section all``, of every section the beginning."""
+    for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
+        if isinstance(item, ShownUnit):
+            render_entries.unit_text(item)
+            json.dumps(render_entries.unit_json(item))
+        else:
+            render_entries.entry_text(item)
+            json.dumps(render_entries.entry_json(item))
+    dump = dump_sections.SectionDump(code)
+    for name in given(dump_sections.find_sections, code, ["all"]) or []:
+        if name in dump_sections.FRAMES or dump_sections.base_name(name) in dump_sections.ENTRIES:
+            continue
+        for part in islice(each(dump.parts(name)), DUMPED):
+            deque(islice(render_parts.part_text(part), DUMPED), maxlen=0)
+    for tag in ("subprogram", "formal_parameter"):
+        tags = Selection(tags=frozenset((tag_number(tag),)), depth=1)
+        deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
+
+
+def frames(code: CodeObject) -> None:
+    """``cfi``: every entry with its rows, and what holds at some addresses."""
+    found = code.frames
+    for entry in islice(found.entries(), DUMPED):
+        if isinstance(entry, DwarfGpuError):
+            continue
+        listed = found.listed(entry)
+        render_frames.listed_text(listed, found)
+        json.dumps(render_frames.listed_json(listed, found))
+        if isinstance(entry, Fde):
+            given(found.row_at, entry.low)
+    deque(found.problems, maxlen=0)
 
 
 def by_address(code: CodeObject) -> None:
@@ -314,6 +355,8 @@ def tables(code: CodeObject) -> None:
 DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "info": info,
     "kernels": kernels,
+    "dump": dumped,
+    "frames": frames,
     "sections": sections,
     "entries": entries,
     "relations": relations,
