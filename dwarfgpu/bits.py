@@ -384,3 +384,9 @@ def ranks(bounds: Sequence[int], numbers: Array) -> Array:
     from bisect import bisect_right
 
     return np.array([bisect_right(bounds, number) for number in numbers.tolist()])
+
+
+def positions_in(known: Array, values: Bits) -> Positions:
+    """Where values stand in an ascending array that has all of them."""
+    found: Any = known.searchsorted(values)
+    return int(found) if isinstance(values, int) else found

@@ -54,6 +54,23 @@ class LaneSet:
         lane = np.tile(np.arange(lane_count, dtype=np.uint64), wave_count)
         return LaneSet(wave_count * lane_count, wave if wave_count > 1 else 0, lane if lane_count > 1 else 0)
 
+    @staticmethod
+    def product(waves: Bits, lanes: Bits) -> LaneSet:
+        """Some lanes of some waves, wave by wave: arrays, or one of either."""
+        if isinstance(waves, int) and isinstance(lanes, int):
+            return LaneSet(1, waves, lanes)
+        import numpy as np
+
+        wave, lane = (np.atleast_1d(np.asarray(each, dtype=np.uint64)) for each in (waves, lanes))
+        count = len(wave) * len(lane)
+        if count == 1:
+            return LaneSet(1, int(wave[0]), int(lane[0]))
+        return LaneSet(
+            count,
+            int(wave[0]) if len(wave) == 1 else np.repeat(wave, len(lane)),
+            int(lane[0]) if len(lane) == 1 else np.tile(lane, len(wave)),
+        )
+
     def select(self, positions: Positions) -> LaneSet:
         """The set that holds some of the slots."""
         count = 1 if type(positions) is int else len(positions)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.lines import LineTable, line_tables
 from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
 from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import bits as b
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.flat import flattened
-from dwarfgpu.cfi.thread import NoInformation, no_information
+from dwarfgpu.cfi.thread import NoInformation, Parted, no_information
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.binding import bound
@@ -21,6 +21,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.targets.target import Scope, Unspecified
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Activation:
         if self.callee is not None:
             return self.callee.entry_register(number, lanes)
         thread = self.thread
-        found = locations.at(Register(thread.known_register(number), thread.wave))
+        wave = thread.wave if lanes.wave is None else lanes.wave
+        found = locations.at(Register(thread.known_register(number), wave))
         return bound(found, thread.backend, lanes) if thread.backend.capabilities.lane_owned else found
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
@@ -105,6 +107,7 @@ class Activation:
             known = self._found(key)
         if isinstance(known, tuple):
             location, is_open = known
+            location = self.thread.of_slots(location, lanes)
             return bound(location, self.thread.backend, lanes) if is_open else location
         if isinstance(known, MissingContext) and known.kind == "lane" and lanes.lane is not None:
             return self._find(key, lanes)  # every lane has its own
@@ -140,6 +143,8 @@ class Activation:
             known = location, is_open(location, self.thread.backend)
         except DwarfGpuError as error:
             known = error
+        except (Diverge, LaneFault):
+            raise Parted from None
         self._known[key] = known
         return known
 

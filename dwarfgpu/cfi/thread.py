@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from dwarfgpu import bits as b
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import EvaluationError, IllFormed
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.rows import Row
     from dwarfgpu.cfi.rules import Block, RegisterOffset
+    from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Register as TargetRegister
     from dwarfgpu.targets.target import Target
@@ -49,6 +52,10 @@ class NoInformation(EvaluationError):
         EvaluationError.__init__(self, kind, message, spec="A.6.4.1", hint=hint)
 
 
+class Parted(Exception):
+    """Waves that are unwound together differ in more than data: each must be asked by itself."""
+
+
 class Code(Protocol):
     """What unwinding asks of whoever knows the code that is loaded."""
 
@@ -65,7 +72,7 @@ class Thread:
         rules: Rules,
         backend: Backend,
         code: Code,
-        wave: int = 0,
+        wave: Bits = 0,
         *,
         register: Callable[[int], TargetRegister | None] | None = None,
     ) -> None:
@@ -74,9 +81,10 @@ class Thread:
         self.backend = backend
         self.code = code
         self.wave = wave
-        self.lanes = LaneSet(1, wave, None)
+        """The index of the wave. Of several at one place, which are unwound together, an ascending array."""
+        self.lanes = LaneSet(1 if isinstance(wave, int) else len(wave), wave, None)
         """The thread without a lane: what rules are evaluated for."""
-        self.accessor = Accessor(backend, target.byte_order)
+        self.accessor = Accessor(backend, target.byte_order, self.lanes.count)
         self.nesting = 0
         self._find_register = register or target.register
         self._registers: dict[int, TargetRegister | None] = {}
@@ -96,6 +104,12 @@ class Thread:
             message = f"{self.target.name} has no register with the DWARF number {number}"
             raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
         return register
+
+    def of_slots(self, location: Location, lanes: LaneSet) -> Location:
+        """A location that has one element for each wave of the thread, for slots of these waves."""
+        if isinstance(self.wave, int) or lanes is self.lanes or lanes.wave is None:
+            return location
+        return location.select(b.positions_in(self.wave, lanes.wave))
 
     def default_rule(self, number: int) -> str:
         """What holds for a register without a rule, one of `Unspecified`."""

@@ -9,7 +9,6 @@ from dwarfgpu.cfi.flat import stretches_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.program.codelookup import CallFrame, calls_at
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cfi.unwind import End
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.program.codelookup import CallFrame
     from dwarfgpu.program.stack import Frame
     from dwarfgpu.program.stopped import Stopped
     from dwarfgpu.targets.target import Register as TargetRegister
@@ -151,13 +150,12 @@ def _where(location: Location | None) -> Any:
 
 
 class _Writer:
-    """Makes the frames of threads, and finds out once what is at an address."""
+    """Makes the frames of threads."""
 
     def __init__(self, stopped: Stopped, lane: int | None, *, registers: bool) -> None:
         self.stopped = stopped
         self.lane = lane
         self.registers = registers
-        self._calls: dict[tuple[LoadedCode | None, int], tuple[CallFrame, ...]] = {}
 
     def backtrace(self, wave: int) -> Backtrace:
         stack = self.stopped.stack(wave)
@@ -166,7 +164,7 @@ class _Writer:
         explicit: set[int] = set()
         """The registers that the rules of inner frames are about."""
         for frame in stack:
-            calls = self._calls_of(frame)
+            calls = self.stopped.loaded.calls_at(frame.place)
             mask = frame.active_lanes()
             if self.lane is not None and mask is not None and not mask >> self.lane & 1:
                 skipped += 1
@@ -177,17 +175,6 @@ class _Writer:
         end = stack.end
         self.stopped.forget(wave)
         return Backtrace((), tuple(shown), skipped, end)
-
-    def _calls_of(self, frame: Frame) -> tuple[CallFrame, ...]:
-        key = frame.code, frame.place
-        found = self._calls.get(key)
-        if found is None:
-            code = frame.code
-            found = (CallFrame(None, None, None, inlined=False, offset=None),)
-            if code is not None:
-                found = calls_at(code.file, code.in_file(frame.place))
-            self._calls[key] = found
-        return found
 
     def _shown(
         self,

@@ -10,6 +10,7 @@ from dwarfgpu.cfi.unwind import OUTSIDE_CODE
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.objfile.elf import PT_LOAD
+from dwarfgpu.program.codelookup import CallFrame, calls_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,10 +120,22 @@ class Loaded:
     def __init__(self, codes: Iterable[LoadedCode]) -> None:
         self.codes = tuple(codes)
         self._information: dict[int, Information | DwarfGpuError] = {}
+        self._calls: dict[int, tuple[CallFrame, ...]] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
         """The file whose code holds an address."""
         return next((code for code in self.codes if code.holds(pc)), None)
+
+    def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
+        """The calls at an address, the innermost first, found once; a call of nothing in code that is not known."""
+        found = self._calls.get(pc)
+        if found is None:
+            code = self.at(pc)
+            found = (CallFrame(None, None, None, inlined=False, offset=None),)
+            if code is not None:
+                found = calls_at(code.file, code.in_file(pc))
+            self._calls[pc] = found
+        return found
 
     def information_at(self, pc: int) -> Information:
         """The call frame information of an address, found once."""

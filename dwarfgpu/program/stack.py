@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dwarfgpu.cfi.thread import Thread
+from dwarfgpu.cfi.thread import Parted, Thread
 from dwarfgpu.cfi.unwind import MAX_FRAMES, CallStack
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
@@ -24,6 +24,7 @@ from dwarfgpu.program.units import FileUnit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.cfi.unwind import End
     from dwarfgpu.expr.context import DieReference
@@ -38,20 +39,25 @@ if TYPE_CHECKING:
 
 
 class Stack:
-    """The frames of one thread (wave) of a machine, found as somebody asks for them."""
+    """The frames of one thread (wave) of a machine, found as somebody asks for them.
+
+    Of several that stand at one place, given by an ascending array, it is the innermost frame of all of them. What
+    depends on a caller is `Parted` then: each has its own.
+    """
 
     def __init__(
         self,
         machine: Machine,
         loaded: Loaded,
-        wave: int = 0,
+        wave: Bits = 0,
         *,
         rules: Rules | None = None,
         max_frames: int = MAX_FRAMES,
     ) -> None:
-        pc = machine.program_counter(wave)
+        first = wave if isinstance(wave, int) else int(wave[0])
+        pc = machine.program_counter(first)
         if pc is None:
-            message = f"where wave {machine.ids[wave]} stands is not known: it has no program counter"
+            message = f"where wave {machine.ids[first]} stands is not known: it has no program counter"
             raise MissingContext("pc", message)
         self.machine = machine
         self.loaded = loaded
@@ -68,6 +74,8 @@ class Stack:
 
     def at(self, level: int) -> Frame | None:
         """The frame of a level, 0 for the innermost one; None when the stack ends before."""
+        if level and not isinstance(self.wave, int):
+            raise Parted
         while level >= len(self._frames):
             activation = self._calls.at(len(self._frames))
             if activation is None:
