@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.simt import LanePc, Simt
-from dwarfgpu.program.wave_places import place_of
+from dwarfgpu.program.wave_places import place_of, waves_of
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -85,20 +85,18 @@ class LaneFinder:
     """Finds where lanes of waves stand."""
 
     def __init__(self, stopped: Stopped) -> None:
-        if stopped.machine.target.execution_mask is None:
-            message = f"threads of {stopped.machine.target.name} have no lanes"
-            raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
         self.stopped = stopped
+        self.machine = waves_of(stopped)
 
     def lanes(self, wave: int, number: int = 0) -> Lanes:
         """The lanes of a wave, seen from a frame."""
         stack = self.stopped.stack(wave)
-        frame, depth, first = self._frame_numbered(stack, number, self.stopped.machine.ids[wave])
+        frame, depth, first = self._frame_numbered(stack, number, self.machine.ids[wave])
         chain = self.stopped.loaded.calls_at(frame.place)
         inner = len(chain) - 1 == depth
         simt = Simt(frame, depth)
         problems: list[DwarfGpuError] = []
-        where = place_of(self.stopped.machine, wave)
+        where = place_of(self.machine, wave)
         problems += where.problems
         count = simt.lane_count
         mask = None
@@ -117,13 +115,13 @@ class LaneFinder:
         for lane in range(count):
             item = where.item(lane)
             state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
-            if state != ACTIVE and where.used is not None and lane >= where.used:
+            if where.used is not None and lane >= where.used:
                 lanes.append(Lane(lane, UNUSED))
                 continue
             at = places[lane]
             lanes.append(Lane(lane, state, item, at.pc, at.frame, at.call, at.error))
         return Lanes(
-            stack.machine.ids[wave],
+            self.machine.ids[wave],
             where,
             number,
             frame.pc,

@@ -17,7 +17,7 @@ from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.simt import Simt
 from dwarfgpu.program.stack import Stack
-from dwarfgpu.program.wave_places import WavePlace, place_of
+from dwarfgpu.program.wave_places import WavePlace, place_of, waves_of
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -108,18 +108,18 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
     """Waves with where they stand and which lanes are active, equal ones together, or each by itself."""
     rows: dict[Any, list[int]] = {}
     about: dict[Any, tuple[WaveGroup, int, int | None, DwarfGpuError | None]] = {}
-    owners = getattr(stopped.machine, "dispatch", None)
+    machine = waves_of(stopped)
     for group in wave_groups(stopped, waves):
         for numbers, count, mask, error in _masks(stopped, group):
             for wave in numbers:
-                owner = None if owners is None else int(owners[wave])
+                owner = int(machine.dispatch[wave])
                 key = group.pc, owner, mask, str(error), wave if each else None
                 rows.setdefault(key, []).append(wave)
                 about.setdefault(key, (group, count, mask, error))
     result = []
     for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
         group, count, mask, error = about[key]
-        places = tuple(place_of(stopped.machine, wave) for wave in members)
+        places = tuple(place_of(machine, wave) for wave in members)
         problem = next((place.problems[0] for place in places if place.problems), None)
         call = None if group.pc is None else stopped.loaded.calls_at(group.pc)[0]
         names = tuple(stopped.machine.ids[wave] for wave in members)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.geometry import Geometry, Place, geometry
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Dispatch
+    from dwarfgpu.program.stopped import Stopped
 
 Triple = tuple[int, int, int]
 
@@ -35,7 +37,16 @@ class WavePlace:
         return x, y, z
 
 
-def place_of(machine: Any, wave: int) -> WavePlace:
+def waves_of(stopped: Stopped) -> Machine:
+    """The machine of a state, whose threads must be waves."""
+    machine: Any = stopped.machine
+    if not isinstance(machine, Machine):
+        message = f"threads of {machine.target.name} have no lanes"
+        raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
+    return machine
+
+
+def place_of(machine: Machine, wave: int) -> WavePlace:
     """The place of one wave of a machine."""
     index = int(machine.dispatch[wave])
     dispatch = machine.dispatches[index] if index >= 0 else None

@@ -1,0 +1,267 @@
+"""Lanes and waves as tables and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.program.lane_places import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.wave_places import group_text
+from dwarfgpu.render.backtrace import lanes_text
+from dwarfgpu.render.files import source_text
+from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.codelookup import CallFrame
+    from dwarfgpu.program.lane_places import Lane, Lanes
+    from dwarfgpu.program.wave_groups import WaveRow
+    from dwarfgpu.program.wave_places import WavePlace
+    from dwarfgpu.render.layout import Style
+
+    Json = dict[str, Any]
+
+LETTERS = {ACTIVE: "A", INACTIVE: "I", UNUSED: "U", UNKNOWN: "?"}
+"""The states as rocgdb shows them."""
+MAX_LANES_SHOWN = 17
+"""A list of lanes that is longer stands on a line of its own."""
+
+
+# --- Lanes --------------------------------------------------------------------------------------------------------
+
+
+def folded(lanes: Iterable[Lane], how: str = "neighbours") -> list[list[Lane]]:
+    """Lanes in the same state at the same place as one: ``neighbours``, ``places`` (all that are equal) or ``none``."""
+    groups: list[list[Lane]] = []
+    by_place: dict[Any, list[Lane]] = {}
+    for lane in lanes:
+        if how == "places":
+            if lane.place not in by_place:
+                groups.append(by_place.setdefault(lane.place, []))
+            by_place[lane.place].append(lane)
+            continue
+        last = groups[-1][-1] if groups else None
+        if how == "neighbours" and last and last.place == lane.place and last.number + 1 == lane.number:
+            groups[-1].append(lane)
+        else:
+            groups.append([lane])
+    return groups
+
+
+def lanes_table(
+    found: Lanes, lanes: Sequence[Lane], how: str = "neighbours", style: Style = plain_style
+) -> Iterator[str]:
+    """The lanes of a wave, some of which may have been chosen, in 80 columns."""
+    yield style("kind", f"wave {shown(found.wave)}") + _dispatch(found.where)
+    yield from wrapped(f"frame {found.frame}: {_where(found.call)}, pc {found.pc:#x}")
+    yield from wrapped(_counts(found))
+    rows = [_cells(found, group) for group in folded(lanes, how)]
+    if rows:
+        yield ""
+        yield from _table(("lanes", "", "work-items", "pc", "function"), rows, style)
+
+
+def _counts(found: Lanes) -> str:
+    text = f"{found.lane_count} lanes"
+    for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN):
+        count = sum(lane.state == state for lane in found.lanes)
+        if count:
+            text += f", {count} {state}"
+    if found.iterations != 1:
+        text += f"; {found.iterations} iterations at once"
+    if not found.by_attribute:
+        text += "; no DW_AT_LLVM_lane_pc: all lanes stand where the wave does"
+    return text
+
+
+def _cells(found: Lanes, group: list[Lane]) -> tuple[str, ...]:
+    """The cells of lanes in one state at one place."""
+    first = group[0]
+    where = ""
+    if first.call is not None:
+        where = _where(first.call)
+        if first.frame is not None and first.frame != found.frame:
+            where = f"#{first.frame} {where}"
+    elif first.error is not None:
+        where = "not known"
+    elif first.state != UNUSED:
+        where = "never active"
+    pc = "" if first.pc is None else f"{first.pc:#x}"
+    numbers = _numbers([lane.number for lane in group])
+    return numbers, LETTERS[first.state], _items(group), pc, where
+
+
+def _items(group: list[Lane]) -> str:
+    items = [lane.work_item for lane in group if lane.work_item is not None]
+    if not items:
+        return ""
+    texts = [f"[{','.join(map(str, item))}]" for item in items]
+    if len(texts) == 1:
+        return texts[0]
+    one_by_one = [lane.number for lane in group] == [*range(group[0].number, group[-1].number + 1)]
+    return f"{texts[0]}{'-' if one_by_one else '..'}{texts[-1]}"
+
+
+def _numbers(numbers: list[int]) -> str:
+    """Numbers as a list with ranges: ``0-31,40``."""
+    return lanes_text(sum(1 << number for number in numbers)).split(" ", 1)[1]
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) -> Iterator[str]:
+    """Rows in columns. A first cell that is long stands above its row, a last cell that does not fit below it."""
+    short = [row if len(row[0]) <= MAX_LANES_SHOWN else ("", *row[1:]) for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(heads, *short, strict=True)]
+    used = [i for i, width in enumerate(widths) if i == 0 or width]
+
+    def line(cells: tuple[str, ...]) -> str:
+        return "  ".join([cells[i].ljust(widths[i]) for i in used[:-1]] + [cells[used[-1]]]).rstrip()
+
+    yield style("dim", line(heads))
+    for whole, row in zip(rows, short, strict=True):
+        if whole[0] != row[0]:
+            yield from wrapped(whole[0].replace(",", ", "))
+        text = line(row)
+        if len(text) > WIDTH and row[-1]:
+            yield line((*row[:-1], ""))
+            yield from (f"    {each}" for each in wrapped(row[-1], WIDTH - 4))
+        else:
+            yield text
+
+
+def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:
+    """A wave and some of its lanes."""
+    return {
+        **lanes_head(found),
+        "lanes": [lane_json(lane) for lane in lanes],
+        "problems": [problem_json(error) for error in found.problems],
+    }
+
+
+def lanes_head(found: Lanes) -> Json:
+    """What is said of all lanes of a wave."""
+    return {
+        "wave": found.wave,
+        **_place_json(found.where),
+        "frame": found.frame,
+        "pc": found.pc,
+        **_call_json(found.call),
+        "lane_count": found.lane_count,
+        "active": None if found.mask is None else f"{found.mask:#x}",
+        "iterations": found.iterations,
+        "places": "lane_pc" if found.by_attribute else "wave",
+    }
+
+
+def lane_json(lane: Lane) -> Json:
+    """One lane."""
+    document: Json = {
+        "lane": lane.number,
+        "state": lane.state,
+        "work_item": None if lane.work_item is None else list(lane.work_item),
+        "pc": lane.pc,
+        "frame": lane.frame,
+        **_call_json(lane.call),
+    }
+    if lane.error is not None:
+        document["error"] = problem_json(lane.error)
+    return document
+
+
+# --- Waves --------------------------------------------------------------------------------------------------------
+
+
+def waves_table(rows: Sequence[WaveRow], style: Style = plain_style) -> Iterator[str]:
+    """Waves in 80 columns, by dispatch."""
+    by_dispatch: dict[str, list[WaveRow]] = {}
+    for row in rows:
+        by_dispatch.setdefault(_dispatch_line(row.places[0]), []).append(row)
+    first = True
+    for line, some in by_dispatch.items():
+        if not first:
+            yield ""
+        first = False
+        yield from (style("kind", each) for each in wrapped(line))
+        yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, some)], style)
+
+
+def _wave_cells(row: WaveRow) -> tuple[str, ...]:
+    name = shown(row.waves[0]) + (f" (+{len(row.waves) - 1})" if len(row.waves) > 1 else "")
+    groups = [place.work_group for place in row.places]
+    group = "" if groups[0] is None else group_text(groups[0])
+    if group and groups[-1] is not None and groups[-1] != groups[0]:
+        group += f"..{group_text(groups[-1])}"
+    active = "?" if row.mask is None else f"{row.mask.bit_count()}/{row.lane_count}"
+    return name, group, active, "?" if row.pc is None else f"{row.pc:#x}", _where(row.call)
+
+
+def wave_json(row: WaveRow) -> Json:
+    """One row."""
+    document: Json = {
+        "waves": list(row.waves),
+        **_place_json(row.places[0], several=len(row.places) > 1),
+        "pc": row.pc,
+        **_call_json(row.call),
+        "lane_count": row.lane_count,
+        "active": None if row.mask is None else f"{row.mask:#x}",
+    }
+    if len(row.places) > 1:
+        document["work_groups"] = [
+            None if each.work_group is None else list(each.work_group) for each in row.places
+        ]
+    if row.error is not None:
+        document["error"] = problem_json(row.error)
+    return document
+
+
+# --- Both ---------------------------------------------------------------------------------------------------------
+
+
+def _dispatch(place: WavePlace) -> str:
+    text = ""
+    if place.dispatch is not None:
+        kernel = f" {shown(place.dispatch.kernel)}" if place.dispatch.kernel else ""
+        text += f" of dispatch {place.dispatch.id}{kernel}"
+    if place.work_group is not None:
+        text += f", work-group {group_text(place.work_group)}"
+    if place.wave_in_group is not None:
+        text += f", wave {place.wave_in_group} of it"
+    return text
+
+
+def _dispatch_line(place: WavePlace) -> str:
+    one = place.dispatch
+    if one is None:
+        return "no dispatch"
+    text = f"dispatch {one.id}" + (f" {one.kernel}" if one.kernel else "")
+    if one.grid:
+        text += f", grid {'x'.join(map(str, one.grid))}"
+    if one.work_group:
+        text += f", work-groups of {'x'.join(map(str, one.work_group))}"
+    return text
+
+
+def _where(call: CallFrame | None) -> str:
+    if call is None:
+        return "??"
+    name = shown(call.function or "??")
+    return name if call.source is None else f"{name} at {source_text(call.source)}"
+
+
+def _place_json(place: WavePlace, *, several: bool = False) -> Json:
+    one = place.dispatch
+    document: Json = {
+        "dispatch": None if one is None else one.id,
+        "kernel": None if one is None else one.kernel,
+    }
+    if not several:
+        document["work_group"] = None if place.work_group is None else list(place.work_group)
+        document["wave_in_group"] = place.wave_in_group
+    return document
+
+
+def _call_json(call: CallFrame | None) -> Json:
+    return {
+        "function": None if call is None else call.function,
+        "source": None if call is None or call.source is None else plain(call.source),
+        "inlined": False if call is None else call.inlined,
+    }
