@@ -11,6 +11,8 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.objfile.elf import PT_LOAD
 from dwarfgpu.program.codelookup import CallFrame, calls_at
+from dwarfgpu.program.repair_rules import Site
+from dwarfgpu.program.repairs import OFF, repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
     from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.repairs import Policy
 
 PF_X = 1
 """A segment that can be executed (gABI, "Program Header")."""
@@ -28,7 +33,9 @@ PF_X = 1
 class LoadedCode:
     """One file of code in a running program. ``bias`` is what is added to the addresses in the file."""
 
-    def __init__(self, file: CodeObject, bias: int = 0, *, dialect: str | None = None) -> None:
+    def __init__(
+        self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF
+    ) -> None:
         if not file.image.is_linked:
             message = f"{file.name} is not linked, so it cannot have been loaded"
             raise UsageError(message, hint="link it, or name the file that was linked from it")
@@ -48,7 +55,10 @@ class LoadedCode:
             for section in file.image.sections
             if section.is_allocated
         )
+        self.repair = repair
+        """Which repairs the expressions of attributes go through."""
         self._expressions: dict[tuple[str, int, Format], Expression] = {}
+        self._repaired: dict[tuple[str, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
 
     def __repr__(self) -> str:
@@ -112,6 +122,26 @@ class LoadedCode:
                 data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in
             )
         return found
+
+    def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
+        """The expression of an attribute as its producer means it, where the policy allows that."""
+        if self.repair is OFF or not self.file.is_amdgpu:
+            return expression
+        name = attribute.name
+        found = self._repaired.get((name, expression))
+        if found is None:
+            found = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
+        return found
+
+    def _repair(self, expression: Expression, name: str, unit: Unit) -> Expression:
+        def address(index: int) -> int | None:
+            try:
+                return unit.tables.address(index)
+            except DwarfGpuError:
+                return None
+
+        site = Site(name, unit.producer, self.file.target.target, address)
+        return repaired(expression, site, self.repair)[0]
 
 
 class Loaded:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import CodeObject, opened
 from dwarfgpu.program.loaded import Loaded, LoadedCode
+from dwarfgpu.program.repairs import OFF
 from dwarfgpu.program.stack import Stack
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine as WaveMachine
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.program.repairs import Policy
     from dwarfgpu.targets.target import Register, Target
 
     class Threads(Protocol):
@@ -78,10 +80,11 @@ def open_stopped(
     *,
     force: bool = False,
     dialect: str | None = None,
+    repair: Policy = OFF,
 ) -> Stopped:
     """A state with its program: a code object and a snapshot, or a host program and a core file of it.
 
-    ``read`` gives the text of a file.
+    ``read`` gives the text of a file; ``repair`` says which idioms of compilers are read as they are meant.
     """
     if _is_elf(state):
         from dwarfgpu.program.cores import open_core
@@ -93,7 +96,7 @@ def open_stopped(
     if isinstance(machine, dict):
         message = f"{state} is a described state"
         raise UsageError(message, hint="frames need a snapshot, which has a schema, or a core file")
-    loaded, problems = load_code(machine, file, dialect=dialect)
+    loaded, problems = load_code(machine, file, dialect=dialect, repair=repair)
     return Stopped(machine, loaded, problems, name=state)
 
 
@@ -109,20 +112,21 @@ def _is_elf(path: str) -> bool:
 
 
 def load_code(
-    machine: WaveMachine, file: CodeObject, *, dialect: str | None = None
+    machine: WaveMachine, file: CodeObject, *, dialect: str | None = None, repair: Policy = OFF
 ) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
     """The code objects of a snapshot, where they are loaded; the file that the user names is one of them."""
     problems: list[DwarfGpuError] = []
     if not machine.code_objects:
-        return Loaded([LoadedCode(file, dialect=dialect)]), ()
+        return Loaded([LoadedCode(file, dialect=dialect, repair=repair)]), ()
     chosen = _entry_of(machine, file)
-    codes = [LoadedCode(file, machine.code_objects[chosen].load_address or 0, dialect=dialect)]
+    address = machine.code_objects[chosen].load_address or 0
+    codes = [LoadedCode(file, address, dialect=dialect, repair=repair)]
     for index, entry in enumerate(machine.code_objects):
         if index == chosen:
             continue
         try:
             other = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
-            codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect))
+            codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
         except DwarfGpuError as error:  # only the frames in it are not known
             problems.append(error)
     return Loaded(codes), tuple(problems)

@@ -107,7 +107,7 @@ class FileUnit:
         owner = attribute.die.unit
         if attribute.value_class != "loclist":
             block = attribute.block()
-            return self.code.expression(block.data, owner.format, block.section, block.offset)
+            return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
             message = "a location list is valid at program locations, and there is none"
             raise MissingContext("pc", message)
@@ -115,9 +115,14 @@ class FileUnit:
         context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
         found = read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
         return tuple(
-            self.code.expression(entry.expression, owner.format, section, entry.expression_offset)
+            self.decoded(attribute, entry.expression, section, entry.expression_offset)
             for entry in found.matching(self.code.in_file(self.pc))
         )
+
+    def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
+        """An expression of an attribute, with the repairs that the code is loaded with."""
+        expression = self.code.expression(data, attribute.die.unit.format, section, offset)
+        return self.code.repaired(expression, attribute)
 
 
 # --- Base types and constants ---------------------------------------------------------------------------------------
