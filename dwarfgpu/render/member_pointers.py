@@ -28,6 +28,8 @@ def text(writer: Writer, value: Object, type: MemberPointer, *, is_top: bool) ->
         return "<optimized out>"
     bits = int(reading.bits)
     letter = writer.look.letter
+    if letter == "a":
+        return writer.address(Address(None, bits & ((1 << 64) - 1)), symbol=False)
     if letter is not None and letter not in "sr":
         return formatted(bits, 8 * size, letter, is_signed=True, layout=None)
     if isinstance(resolved(type.target), Function):

@@ -13,6 +13,7 @@ from dwarfgpu.program.types.model import (
     Function,
     MemberPointer,
     Pointer,
+    Qualified,
     String,
     Struct,
     Unspecified,
@@ -91,21 +92,28 @@ class Writer:
         plain = letter in (None, "s", "r")
         if isinstance(inner, Pointer) and (plain or inner.is_reference):
             text = self.text(value, 0, is_top=True)
-            if text.startswith("<") or (not inner.is_reference and self._is_text(inner.target)):
+            if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
                 return text
             return f"({self._type(value.type)}) {text}"
         if isinstance(inner, MemberPointer) and plain:
             return member_pointers.text(self, value, inner, is_top=True)
+        if letter is not None and letter in _WHOLE and value.parts() is not None:
+            reading = value.read()  # a complex number by itself is one number to these, one in a structure is two
+            if not reading.undefined:
+                return formatted(int(reading.bits), value.bits(), letter, is_signed=False, layout=None)
         return self.text(value, 0)
 
     def _type(self, type: Type) -> str:
         return type_text(type, is_cplus=self.is_cplus)
 
-    def _is_text(self, type: Type) -> bool:
-        """Whether a pointer to a type is a string, which is shown without saying its type."""
-        prefix = character_prefix(type)
-        name = getattr(stripped(type), "name", "")
-        return prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
+    @staticmethod
+    def _is_string(type: Type, pointer: Pointer) -> bool:
+        """Whether a pointer is a string, which is shown without saying its type; one with a name of its own is none."""
+        while isinstance(type, Qualified):
+            type = type.target
+        prefix = character_prefix(pointer.target)
+        name = getattr(stripped(pointer.target), "name", "")
+        return type is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
 
     def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
         """A value inside another one, or by itself."""
@@ -164,7 +172,7 @@ class Writer:
                 width = size * 8
             if letter == "a":
                 return self._as_address(pattern, width, scalar)
-            if letter == "z" and scalar.layout is not None:
+            if scalar.layout is not None:
                 width = scalar.storage_bits
             return formatted(pattern, width, letter, is_signed=scalar.is_signed, layout=scalar.layout)
         number = signed(pattern, width) if scalar.is_signed else pattern
@@ -196,9 +204,6 @@ class Writer:
         real, imaginary, scalar = parts
         if real.undefined or imaginary.undefined:
             return OPTIMIZED_OUT
-        letter = self.look.letter
-        if letter is not None and letter in _WHOLE:
-            return formatted(int(value.read().bits), value.bits(), letter, is_signed=False, layout=None)
         shown = [self.number(int(each.bits), scalar, value.type) for each in (real, imaginary)]
         return f"{shown[0]} + {shown[1]}i"
 
@@ -227,6 +232,10 @@ class Writer:
         return text
 
     def _pointer(self, value: Object, type: Pointer, depth: int, *, is_top: bool) -> str:
+        implied = value.implied()
+        if implied is not None:
+            shown = f": {self.member(implied, depth)}" if type.is_reference and is_top else ""
+            return f"<synthetic pointer>{shown}"
         reading = value.pattern()
         if reading.undefined:
             return OPTIMIZED_OUT
@@ -246,7 +255,7 @@ class Writer:
         prefix = character_prefix(type.target)
         if prefix is None:
             return self.address(address, symbol=True)
-        text = self.address(address, symbol=not self._is_text(type.target))
+        text = self.address(address, symbol=True)
         if not reading.bits:
             return text
         return f"{text} {self._pointed_text(value, type, prefix)}"
@@ -296,12 +305,10 @@ class Writer:
         found = value.array()
         if found.state is not None:
             return f"<{found.state}>"
-        if found.is_open:  # a flexible array member is shown as what it decays to
+        if found.is_open or not found.length:  # a flexible array member is shown as what it decays to
             address = value.address
-            return "{...}" if address is None else self.address(address, symbol=True)
-        if not found.length:
-            return "{}"
-        if self.look.letter in (None, "s", "r") and not found.is_vector:
+            return "{}" if address is None else self.address(address, symbol=True)
+        if self.look.letter in (("s", "r") if found.is_vector else (None, "s", "r")):
             text = self._character_array(found)
             if text is not None:
                 return text
@@ -331,7 +338,7 @@ class Writer:
         while index < found.length and self.left > 0:
             run = self._run(found, index)
             before = self.left
-            text = self.member(found.at(index), depth + 1)
+            text = self._element(found, index, depth)
             counted = before == self.left
             if run > self.look.repeats:
                 yield f"{separator}{text} <repeats {run} times>"
@@ -346,6 +353,18 @@ class Writer:
         del limit
         if index < found.length:
             yield "..."
+
+    def _element(self, found: Elements, index: int, depth: int) -> str:
+        """One element; a character of a vector is a number."""
+        element = found.at(index)
+        if found.is_vector and self.look.letter is None:
+            scalar = element.scalar
+            if scalar is not None and scalar.kind == "character" and not scalar.prefix:
+                try:
+                    return str(element.number())
+                except DwarfGpuError as error:
+                    return _problem(error)
+        return self.member(element, depth + 1)
 
     def _run(self, found: Elements, index: int) -> int:
         """How many elements from one on are stored alike."""

@@ -225,10 +225,21 @@ class Object:
 
     def dereferenced(self) -> Object:
         """What a pointer or reference leads to."""
+        implied = self.implied()
+        if implied is not None:
+            return implied
         address = self.pointer()
         inner = resolved(self.type)
         assert isinstance(inner, Pointer)  # noqa: S101 (`pointer` has checked it)
         return Object(inner.target, self.place.storage.at(address))
+
+    def implied(self) -> Object | None:
+        """What a pointer leads to that is nowhere itself (A.2.5.4.4.5 (3)); None for any other."""
+        inner = resolved(self.type)
+        if not isinstance(inner, Pointer):
+            return None
+        place = self.place.storage.implied(self.place.bit_offset, self.bits())
+        return None if place is None else Object(inner.target, place)
 
     def target(self) -> Object:
         """What an object is about: what a reference leads to, else the object itself."""

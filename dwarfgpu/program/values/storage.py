@@ -61,6 +61,9 @@ class Storage(Protocol):
     def at(self, address: Address) -> Place:
         """The place an address leads to: what a pointer with this value points to."""
 
+    def implied(self, bit_offset: int, bit_size: int) -> Place | None:
+        """What an implicit pointer that stands there leads to (A.2.5.4.4.5 (3)); None where none does."""
+
     def address_of(self, bit_offset: int) -> Address | None:
         """The address of a position; None where the storage is no memory."""
 
@@ -103,6 +106,9 @@ class Bytes:
 
     def at(self, address: Address) -> Place:
         raise cannot_access(address)
+
+    def implied(self, bit_offset: int, bit_size: int) -> Place | None:
+        return None
 
     def address_of(self, bit_offset: int) -> Address | None:
         return None
