@@ -64,7 +64,9 @@ class UnitContext:
 
     def die(self, reference: DieReference) -> ContextDie:
         unit = self.unit
-        found = unit.die_at(reference.offset) if reference.base == "unit" else unit.dwarf.die_at(reference.offset)
+        found = (
+            unit.die_at(reference.offset) if reference.base == "unit" else unit.dwarf.die_at(reference.offset)
+        )
         owner = self if found.unit is unit else UnitContext(found.unit, self.dialect, self.bias)
         location = found.find_number(at.LOCATION)
         constant = found.find_number(at.CONST_VALUE)
@@ -98,9 +100,13 @@ def base_type_of(die: Die) -> BaseType:
     bits = die.number(_BIT_SIZE)
     name = None if encoding is None else _NAMES.get(encoding.unsigned())
     if name is None:
-        error: DwarfGpuError = IllFormed("bad_type", "a base type has an encoding that is not known", spec="A.2.5.2")
+        error: DwarfGpuError = IllFormed(
+            "bad_type", "a base type has an encoding that is not known", spec="A.2.5.2"
+        )
         raise die.unit.error(error, die.offset)
-    bit_size = 8 * size.unsigned() if bits is None and size is not None else 0 if bits is None else bits.unsigned()
+    bit_size = (
+        8 * size.unsigned() if bits is None and size is not None else 0 if bits is None else bits.unsigned()
+    )
     if name == "float" and bit_size == 16 and "bf" in (die.name or "").lower():
         name = "bfloat16"
     vector = die.get("DW_AT_LLVM_vector_size")
@@ -108,5 +114,3 @@ def base_type_of(die: Die) -> BaseType:
     order = None if endianity is None else _ORDERS.get(endianity.unsigned())
     count = None if vector is None else vector.unsigned()
     return BaseType(name, bit_size, vector_size=count, byte_order=order)  # type: ignore[arg-type]
-
-

@@ -46,7 +46,9 @@ class _Unit:
         self.is_incomplete = is_incomplete
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Unit) and other.text == self.text and other.is_incomplete == self.is_incomplete
+        return (
+            isinstance(other, _Unit) and other.text == self.text and other.is_incomplete == self.is_incomplete
+        )
 
     def __hash__(self) -> int:
         return hash(self.text)

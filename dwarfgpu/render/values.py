@@ -98,7 +98,9 @@ class Writer:
         if isinstance(inner, MemberPointer) and plain:
             return member_pointers.text(self, value, inner, is_top=True)
         if letter is not None and letter in _WHOLE and value.parts() is not None:
-            reading = value.read()  # a complex number by itself is one number to these, one in a structure is two
+            reading = (
+                value.read()
+            )  # a complex number by itself is one number to these, one in a structure is two
             if not reading.undefined:
                 return formatted(int(reading.bits), value.bits(), letter, is_signed=False, layout=None)
         return self.text(value, 0)
@@ -190,7 +192,9 @@ class Writer:
             return f"{number} {characters.character(pattern, prefix, size)}"
         if scalar.kind == "pointer":
             space = inner.address_space if isinstance(inner, Base) else None
-            return "0" if isinstance(inner, Unspecified) else self.address(Address(space, pattern), symbol=True)
+            return (
+                "0" if isinstance(inner, Unspecified) else self.address(Address(space, pattern), symbol=True)
+            )
         return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
 
     def _as_address(self, pattern: int, width: int, scalar: Scalar) -> str:
@@ -274,9 +278,7 @@ class Writer:
                     raise EvaluationError("undefined_read", "the characters are optimized out")
                 code = int(reading.bits)
                 if not code:
-                    return characters.string(
-                        codes, size, prefix, limit=limit, threshold=self.look.repeats
-                    )
+                    return characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
                 codes.append(code)
             del order
         except DwarfGpuError as error:
@@ -326,9 +328,7 @@ class Writer:
         codes = characters.codes_of(int(reading.bits), found.length, size, found.place.storage.byte_order)
         if not codes[-1]:
             codes.pop()
-        return characters.string(
-            codes, size, prefix, limit=self.look.elements, threshold=self.look.repeats
-        )
+        return characters.string(codes, size, prefix, limit=self.look.elements, threshold=self.look.repeats)
 
     def _elements(self, found: Elements, depth: int) -> Iterator[str]:
         """The elements, with long runs of equal ones folded; a run counts as so many elements as are not folded."""

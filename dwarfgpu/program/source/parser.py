@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
-    "@": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11,
+    "<<": 8, ">>": 8, "@": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, ".*": 12, "->*": 12,
 }  # fmt: skip
-"""How tightly binary operators bind. ``@`` stands where GDB has it, between comparisons and shifts."""
+"""How tightly binary operators bind. ``@`` stands where GDB has it, between shifts and sums."""
 ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>="))
 UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
 MAX_DEPTH = 100
@@ -173,6 +173,8 @@ class Parser:
             right = self._binary(power + 1)
             if token.text == "@":
                 left = Repeat(left, right, token.position)
+            elif power == 12:
+                left = MemberPointerAccess(left, right, token.text == "->*", token.position)
             else:
                 left = Binary(token.text, left, right, token.position)
 
@@ -265,10 +267,6 @@ class Parser:
             elif token.text in (".", "->"):
                 self.advance()
                 found = Member(found, self._member_name(), token.text == "->", token.position)
-            elif token.text in (".*", "->*"):
-                self.advance()
-                pointer = self._unary()
-                found = MemberPointerAccess(found, pointer, token.text == "->*", token.position)
             elif token.text == "(":
                 found = Call(found, self._arguments(), token.position)
             elif token.text in ("++", "--"):

@@ -263,9 +263,7 @@ class FunctionType:
     position: int
 
 
-TypeNode: TypeAlias = (
-    "NamedType | QualifiedType | PointerType | MemberPointerType | ArrayType | FunctionType"
-)
+TypeNode: TypeAlias = "NamedType | QualifiedType | PointerType | MemberPointerType | ArrayType | FunctionType"
 Node: TypeAlias = (
     "Name | RegisterName | Integer | Float | Character | String | Boolean | Null | Member | MemberPointerAccess | Index"
     " | Unary | Binary | Conditional | Assignment | Cast | SizeOf | Repeat | At | InSpace | Call"

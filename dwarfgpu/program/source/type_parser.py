@@ -140,7 +140,14 @@ class TypeParser:
         is_complex = "_Complex" in rest
         if is_complex:
             rest.remove("_Complex")
-        wrong = len(rest) > 1 or longs > 2 or shorts > 1 or (longs and shorts) or len(signs) > 1 or words.count("int") > 1
+        wrong = (
+            len(rest) > 1
+            or longs > 2
+            or shorts > 1
+            or (longs and shorts)
+            or len(signs) > 1
+            or words.count("int") > 1
+        )
         base = rest[0] if rest else ""
         if base and (shorts or "int" in words or (longs and not (base == "double" and longs == 1))):
             wrong = True

@@ -42,7 +42,9 @@ def bound_of(found: Attribute) -> Bound:
     if kind == "loclist":
         return Dynamic(found.name, unit, locations=found.list_place())
     error = MalformedFile(
-        "bad_class", f"{found.name} is neither a number nor computed ({found.form_name})", spec="DWARF 5, 2.19"
+        "bad_class",
+        f"{found.name} is neither a number nor computed ({found.form_name})",
+        spec="DWARF 5, 2.19",
     )
     raise unit.error(error, found.die.offset)
 

@@ -258,9 +258,7 @@ class Types:
         )
 
     def _subrange(self, die: Die) -> Type:
-        return Subrange(
-            qualified_name(die), self.lazy(die), dimension(die), _number(die, at.BYTE_SIZE), die
-        )
+        return Subrange(qualified_name(die), self.lazy(die), dimension(die), _number(die, at.BYTE_SIZE), die)
 
     def _unspecified(self, die: Die) -> Type:
         return Unspecified(die.name or "(unspecified)", die)

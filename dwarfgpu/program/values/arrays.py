@@ -52,7 +52,9 @@ class Elements:
 
         place = self.place.moved(position * self.stride)
         if place.bit_offset < 0:
-            raise UsageError(f"the element {shown(position + self.lower)} is in front of the storage", kind="bad_index")
+            raise UsageError(
+                f"the element {shown(position + self.lower)} is in front of the storage", kind="bad_index"
+            )
         return Object(self.element, place, container=self.owner.container)
 
 

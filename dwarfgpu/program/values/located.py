@@ -58,7 +58,11 @@ class Surroundings:
 
     def memory(self, address: Address) -> Place:
         """The memory at an address."""
-        space = self.context.target.default_space if address.space is None else self.context.target.space(address.space)
+        space = (
+            self.context.target.default_space
+            if address.space is None
+            else self.context.target.space(address.space)
+        )
         if space is None:
             message = f"{address.space} is not an address space of {self.context.target.name}"
             raise IllFormed("bad_address_space", message, spec="A.5.3")
@@ -156,8 +160,10 @@ class Located:
         if not isinstance(result, Value) or not isinstance(result.bits, int):
             message = f"{found.attribute} gives no single number"
             raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
-        return int(result.displacement()) if not result.type.is_generic else b.signed(
-            result.bits, result.type.bit_size
+        return (
+            int(result.displacement())
+            if not result.type.is_generic
+            else b.signed(result.bits, result.type.bit_size)
         )
 
     def _evaluated(self, found: Dynamic, place: Place, value: Any, kind: str) -> Location:

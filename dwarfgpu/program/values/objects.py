@@ -93,7 +93,9 @@ class Object:
     def _scalar(self) -> Scalar:
         found = self.scalar
         if found is None:
-            raise UsageError(f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar")
+            raise UsageError(
+                f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar"
+            )
         return found
 
     # --- Structures -----------------------------------------------------------------------------------------------
@@ -183,7 +185,9 @@ class Object:
         if isinstance(inner, Array):
             return arrays.elements(self, inner)
         if isinstance(inner, Base) and inner.vector_size is not None:
-            return arrays.Elements(self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8)
+            return arrays.Elements(
+                self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8
+            )
         message = f"the type {safe_text(self.type)} has no elements"
         raise UsageError(message, kind="no_elements")
 
@@ -205,9 +209,7 @@ class Object:
             return None
         size = scalar.storage_bits
         readings = [self.place.moved(shift).read(size) for shift in (0, size)]
-        real, imaginary = (
-            Reading(scalar.pattern(each.bits, order), each.undefined) for each in readings
-        )
+        real, imaginary = (Reading(scalar.pattern(each.bits, order), each.undefined) for each in readings)
         return real, imaginary, scalar
 
     # --- Pointers -------------------------------------------------------------------------------------------------
@@ -250,7 +252,9 @@ class Object:
         """The member that a pointer to a member leads to in this object (A.5.14)."""
         inner = resolved(pointer.type)
         if not isinstance(inner, MemberPointer):
-            raise UsageError(f"the type {safe_text(pointer.type)} is no pointer to a member", kind="not_a_pointer")
+            raise UsageError(
+                f"the type {safe_text(pointer.type)} is no pointer to a member", kind="not_a_pointer"
+            )
         value = pointer.number()
         if inner.use_location is not None:
             pattern = pointer.pattern().bits
@@ -303,7 +307,9 @@ def of_pattern(type: Type, pattern: Bits, byte_order: Any = "little") -> Object:
     """A scalar that is nowhere."""
     scalar = scalar_of(type, byte_order)
     if scalar is None or not isinstance(pattern, int):
-        raise UsageError(f"a value of the type {safe_text(type)} cannot be made of a number", kind="not_a_scalar")
+        raise UsageError(
+            f"a value of the type {safe_text(type)} cannot be made of a number", kind="not_a_scalar"
+        )
     data = scalar.stored(pattern, byte_order).to_bytes(scalar.storage_bits // 8, byte_order)
     return constant(type, data, byte_order)
 
