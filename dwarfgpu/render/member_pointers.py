@@ -1,4 +1,4 @@
-"""Pointers to members as text: ``&zoo::Dog::legs``, ``&virtual zoo::Dog::speak() const`` (the C++ ABI of Itanium, 2.3)."""
+"""Pointers to members as text: ``&zoo::Dog::legs``, ``&virtual zoo::Dog::speak() const`` (Itanium C++ ABI, 2.3)."""
 
 from __future__ import annotations
 

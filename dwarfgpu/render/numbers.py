@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.formats import Number
 
 FORMATS = "xduotzfcasr"
-"""The letters: hexadecimal, signed, unsigned, octal, binary, padded hexadecimal, float, character, address, string, raw."""
+"""Hexadecimal, signed, unsigned, octal, binary, padded hexadecimal, float, character, address, string, raw."""
 _LAYOUTS = {32: SINGLE, 64: DOUBLE, 128: X87}
 """The formats that ``/f`` reads integers of some size in, as the C types of x86-64 are."""
 

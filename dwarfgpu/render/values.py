@@ -59,7 +59,10 @@ class Look:
     """The name of an address space, for those that are not the default one."""
 
 
-def value_text(value: Object, look: Look = Look()) -> str:
+PLAIN = Look()
+
+
+def value_text(value: Object, look: Look = PLAIN) -> str:
     """A value by itself: a pointer says what it points to, a reference also what is there."""
     return Writer(look, is_cplus=speaks_cplus(value.type)).top(value)
 
@@ -109,13 +112,13 @@ class Writer:
         return type_text(type, is_cplus=self.is_cplus)
 
     @staticmethod
-    def _is_string(type: Type, pointer: Pointer) -> bool:
+    def _is_string(kind: Type, pointer: Pointer) -> bool:
         """Whether a pointer is a string, which is shown without saying its type; one with a name of its own is none."""
-        while isinstance(type, Qualified):
-            type = type.target
+        while isinstance(kind, Qualified):
+            kind = kind.target
         prefix = character_prefix(pointer.target)
         name = getattr(stripped(pointer.target), "name", "")
-        return type is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
+        return kind is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
 
     def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
         """A value inside another one, or by itself."""

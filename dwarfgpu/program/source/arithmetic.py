@@ -1,4 +1,4 @@
-"""C's operators on values: which type the result has, and its pattern (C23, 6.3 and 6.5; what GDB does where it differs).
+"""C's operators on values: which type the result has, and its pattern (C23, 6.3 and 6.5).
 
 All of it works on patterns that are the same in every slot and on those that are not. The rules:
 
@@ -69,16 +69,16 @@ class Arithmetic:
             return self._integer(node)
         if isinstance(node, Float):
             names = {"f": "float", "l": "long double", "f16": "_Float16", "bf16": "__bf16"}
-            type = self.model.base(names.get(node.suffix, "double"))
-            layout = scalar_or_error(type).layout
+            kind = self.model.base(names.get(node.suffix, "double"))
+            layout = scalar_or_error(kind).layout
             assert layout is not None  # noqa: S101 (they are all floating point)
-            return Operand(type, layout.encode(Fraction(node.numerator, node.denominator)))
+            return Operand(kind, layout.encode(Fraction(node.numerator, node.denominator)))
         if isinstance(node, Character):
             name = {"": "char", "L": "wchar_t", "u": "char16_t", "U": "char32_t", "u8": "char8_t"}[
                 node.prefix
             ]
-            type = self.model.base(name)
-            return Operand(type, node.value & ((1 << 8 * byte_size(type)) - 1))
+            kind = self.model.base(name)
+            return Operand(kind, node.value & ((1 << 8 * byte_size(kind)) - 1))
         if isinstance(node, Boolean):
             return Operand(self.model.base("_Bool"), int(node.value))
         return Operand(self.model.pointer_to(VOID), 0)
@@ -95,10 +95,10 @@ class Arithmetic:
         elif node.is_decimal:
             order = [name for name in order if not name.startswith("unsigned")] + ["unsigned long"]
         for name in order:
-            type = self.model.base(name)
-            scalar = scalar_or_error(type)
+            kind = self.model.base(name)
+            scalar = scalar_or_error(kind)
             if node.value >> (scalar.bits - scalar.is_signed) == 0:
-                return Operand(type, node.value)
+                return Operand(kind, node.value)
         raise UsageError("a number is larger than any type", kind="too_large")
 
     def size(self, type: Type) -> Operand:
@@ -172,12 +172,12 @@ class Arithmetic:
             return of_flags(_not(is_true(operand)), self.model.truth)
         if is_pointer(operand.type) or (operator == "~" and not is_integral(operand.type)):
             raise _no_operator(operator, operand)
-        type = self.promoted(operand.type)
-        operand = converted(operand, type)
+        kind = self.promoted(operand.type)
+        operand = converted(operand, kind)
         if operator == "-":
-            return Operand(type, computing(type).neg(operand.bits))
+            return Operand(kind, computing(kind).neg(operand.bits))
         if operator == "~":
-            return Operand(type, b.invert(operand.bits, (1 << operand.scalar.bits) - 1))
+            return Operand(kind, b.invert(operand.bits, (1 << operand.scalar.bits) - 1))
         return operand
 
     def binary(self, operator: str, left: Operand, right: Operand) -> Operand:
@@ -194,16 +194,16 @@ class Arithmetic:
             raise _no_operators(operator, left, right)
         if operator in ("<<", ">>"):
             return self._shift(operator, left, right)
-        type = self.common(left.type, right.type)
-        if operator in _INTEGER_ONLY and is_float(type):
+        kind = self.common(left.type, right.type)
+        if operator in _INTEGER_ONLY and is_float(kind):
             raise _no_operators(operator, left, right)
-        left, right = converted(left, type), converted(right, type)
+        left, right = converted(left, kind), converted(right, kind)
         if operator in COMPARISONS:
-            return of_flags(_compared(operator, type, left, right), self.model.truth)
+            return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator in ("&", "|", "^"):
-            return Operand(type, _bitwise(operator, left.bits, right.bits))
-        found_bits = getattr(computing(type), _NAMES[operator])(left.bits, right.bits)
-        return Operand(type, found_bits)
+            return Operand(kind, _bitwise(operator, left.bits, right.bits))
+        found_bits = getattr(computing(kind), _NAMES[operator])(left.bits, right.bits)
+        return Operand(kind, found_bits)
 
     def logical(self, operator: str, left: Operand, right: Operand) -> Operand:
         """``&&`` and ``||``, when both operands have been evaluated."""
@@ -215,11 +215,11 @@ class Arithmetic:
     def conditional(self, condition: Flags, yes: Operand, no: Operand) -> Operand:
         """``c ? yes : no``, when both have been evaluated: the value of one, in the type of both."""
         if is_pointer(yes.type) or is_pointer(no.type):
-            type = yes.type if is_pointer(yes.type) else no.type
+            kind = yes.type if is_pointer(yes.type) else no.type
         else:
-            type = self.common(yes.type, no.type)
-        yes, no = converted(yes, type), converted(no, type)
-        return Operand(type, b.choose(condition, yes.bits, no.bits))
+            kind = self.common(yes.type, no.type)
+        yes, no = converted(yes, kind), converted(no, kind)
+        return Operand(kind, b.choose(condition, yes.bits, no.bits))
 
     def cast(self, operand: Operand, type: Type) -> Operand:
         """``(type) operand``."""
@@ -227,7 +227,7 @@ class Arithmetic:
         return converted(operand, type) if found is None else found
 
     def assigned(self, operand: Operand, type: Type) -> Operand:
-        """The value as it is stored in an object of a type. A pointer stays in its address space, or becomes generic."""
+        """The value as an object of a type holds it. A pointer stays in its address space, or becomes generic."""
         source, target = resolved(operand.type), resolved(type)
         if isinstance(source, Pointer) and isinstance(target, Pointer):
             _check_spaces(source, target)
@@ -236,25 +236,25 @@ class Arithmetic:
     def _shift(self, operator: str, left: Operand, right: Operand) -> Operand:
         if not (is_integral(left.type) and is_integral(right.type)):
             raise _no_operators(operator, left, right)
-        type = self.promoted(left.type)
-        left = converted(left, type)
+        kind = self.promoted(left.type)
+        left = converted(left, kind)
         scalar = left.scalar
         count = converted(right, self.model.base("long")).bits  # a negative count is a very large one here
         if operator == "<<":
-            return Operand(type, b.shl(left.bits, count, scalar.bits))
+            return Operand(kind, b.shl(left.bits, count, scalar.bits))
         shifted = b.sar if scalar.is_signed else b.shr
-        return Operand(type, shifted(left.bits, count, scalar.bits))
+        return Operand(kind, shifted(left.bits, count, scalar.bits))
 
     # --- Pointers -------------------------------------------------------------------------------------------------
 
     def _with_pointers(self, operator: str, left: Operand, right: Operand) -> Operand:
         first, second = is_pointer(left.type), is_pointer(right.type)
-        if operator in COMPARISONS and (first and second or is_integral((right if first else left).type)):
+        if operator in COMPARISONS and ((first and second) or is_integral((right if first else left).type)):
             if first and second:
                 _check_same_space(left.type, right.type)
-            type = left.type if first else right.type
-            left, right = converted(left, type), converted(right, type)
-            return of_flags(_compared(operator, type, left, right), self.model.truth)
+            kind = left.type if first else right.type
+            left, right = converted(left, kind), converted(right, kind)
+            return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator == "-" and first and second:
             return self._difference(left, right)
         if operator == "+" and second and not first:
@@ -281,12 +281,12 @@ class Arithmetic:
             )
             raise UsageError(message, kind="type_mismatch")
         width = left.scalar.bits
-        type = self.model.difference_type
+        kind = self.model.difference_type
         bytes_between = Operand(
             self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
         )
-        found = converted(bytes_between, type)
-        return Operand(type, computing(type).div(found.bits, size))  # type: ignore[union-attr]
+        found = converted(bytes_between, kind)
+        return Operand(kind, computing(kind).div(found.bits, size))
 
     def decayed(self, type: Type, space: int | None = None) -> Type:
         """The type of an array or a function as an operand: a pointer (6.3.2.1)."""
@@ -356,7 +356,7 @@ GENERIC = 1
 def _check_spaces(source: Pointer, target: Pointer) -> None:
     """A pointer converts by itself to the generic address space only (ROCgdb has the same rule)."""
     first, second = source.address_space, target.address_space
-    if first == second or second == GENERIC or not (first or second):
+    if second in (first, GENERIC) or not (first or second):
         return
     message = f"a pointer into address space {first or 0} is no pointer into address space {second or 0}"
     raise UsageError(message, kind="address_space_mismatch", hint="a cast converts the number alone")

@@ -98,12 +98,12 @@ def _complex(type: Type, real: Operand, imaginary: Operand) -> Operand:
 
 def _on_complex(computer: Arithmetic, operator: str, left: Operand, right: Operand) -> Operand:
     kinds = [each for each in (left.type, right.type) if _is_complex(each)]
-    type = max(kinds, key=byte_size)
-    part = computer.model.base(_PARTS[byte_size(type)])
+    kind = max(kinds, key=byte_size)
+    part = computer.model.base(_PARTS[byte_size(kind)])
     for each in (left, right):  # complex float and double are computed as complex double
         if not _is_complex(each.type) and is_float(each.type) and byte_size(each.type) > byte_size(part):
             part = computer.model.base(_PARTS[2 * byte_size(each.type)])
-            type = computer.model.base(f"complex {part.name}")
+            kind = computer.model.base(f"complex {part.name}")
     (a, c), (e, f) = (
         (computer.cast(x, part), computer.cast(y, part))
         for x, y in (_parts(computer, left), _parts(computer, right))
@@ -112,17 +112,17 @@ def _on_complex(computer: Arithmetic, operator: str, left: Operand, right: Opera
         same = computer.logical("&&", computer.binary("==", a, e), computer.binary("==", c, f))
         return same if operator == "==" else computer.unary("!", same)
     if operator in ("+", "-"):
-        return _complex(type, computer.binary(operator, a, e), computer.binary(operator, c, f))
+        return _complex(kind, computer.binary(operator, a, e), computer.binary(operator, c, f))
     product = computer.binary
     if operator == "*":
         real = product("-", product("*", a, e), product("*", c, f))
-        return _complex(type, real, product("+", product("*", a, f), product("*", c, e)))
+        return _complex(kind, real, product("+", product("*", a, f), product("*", c, e)))
     if operator == "/":
         size = product("+", product("*", e, e), product("*", f, f))
         real = product("/", product("+", product("*", a, e), product("*", c, f)), size)
         imaginary = product("/", product("-", product("*", c, e), product("*", a, f)), size)
-        return _complex(type, real, imaginary)
-    raise _refused(operator, type)
+        return _complex(kind, real, imaginary)
+    raise _refused(operator, kind)
 
 
 # --- Vectors ------------------------------------------------------------------------------------------------------
@@ -161,12 +161,12 @@ def _packed(computer: Arithmetic, element: Type, count: int, found: list[Operand
     width = 8 * byte_size(element)
     total = width * count
     if computer.model.byte_order == "big":
-        found = found[::-1]
+        found.reverse()
     bits: Any = 0
     for place, each in enumerate(found):
         bits = bits | b.shl(b.resized(each.bits, total), place * width, total)
-    type = Array(Lazy.known(element), (Dimension(0, count=count),), is_vector=True)
-    return Operand(type, bits)
+    kind = Array(Lazy.known(element), (Dimension(0, count=count),), is_vector=True)
+    return Operand(kind, bits)
 
 
 def _on_vectors(computer: Arithmetic, operator: str, left: Operand, right: Operand) -> Operand:

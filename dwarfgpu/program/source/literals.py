@@ -30,7 +30,7 @@ def integer(token: Token, text: str) -> Integer:
         raise ExpressionError(text, token.position, f"{_cut(token.text)} is not a number")
     digits = match[1]
     if digits[:2].lower() == "0b":
-        value = int(digits[2:], 2)
+        value = int(digits, 2)
     elif digits[:2].lower() == "0x":
         value = int(digits, 16)
     elif digits[0] == "0" and len(digits) > 1:

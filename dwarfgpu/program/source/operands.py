@@ -12,6 +12,7 @@ from dwarfgpu.program.types.model import Base, Enumeration, Pointer
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.exact_floats import ExactFloats
 from dwarfgpu.program.values.formats import DOUBLE, Layout, as_float
+from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.records import record
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
 
     Computing: TypeAlias = Integers | Floats | ExactFloats
 
@@ -38,6 +40,23 @@ class Operand:
     def number(self) -> Any:
         """The number that it is."""
         return self.scalar.number(self.bits)
+
+
+def loaded(found: Object) -> Operand:
+    """The value of an object as an operand; a bit-field has the type that it was declared with.
+
+    OPEN: C has a narrow bit-field become int, whatever its type is (6.3.1.1); GDB computes in its type, and so it is
+    here.
+    """
+    reading = found.read() if found.scalar is None else found.pattern()
+    if type(reading.undefined) is not int or reading.undefined:
+        raise optimized_out()
+    bits = reading.bits
+    if found.bit_size is not None:
+        narrow, wide = found.scalar, scalar_or_error(found.type)
+        if narrow is not None and narrow.is_signed:
+            bits = b.of_signed(b.signed(bits, narrow.bits), wide.bits)
+    return Operand(found.type, bits)
 
 
 def scalar_or_error(type: Type) -> Scalar:
@@ -60,10 +79,12 @@ def computing(type: Type) -> Computing:
 
 
 def is_float(type: Type) -> bool:
+    """Whether a type is one of floating point."""
     return scalar_or_error(type).layout is not None
 
 
 def is_pointer(type: Type) -> bool:
+    """Whether a type is a pointer or a reference."""
     return isinstance(resolved(type), Pointer)
 
 

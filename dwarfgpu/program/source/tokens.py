@@ -25,9 +25,9 @@ SIGNS = (
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
 _REGISTER = re.compile(r"\$[\w.]*")
-_HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")
-_FLOAT = re.compile(
-    r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*|\d[\d']*[eE][+-]?\d+[A-Za-z0-9_]*"
+_HEX_FLOAT = re.compile(
+    r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*"
+    r"|\d[\d']*[eE][+-]?\d+[A-Za-z0-9_]*"
 )
 _INTEGER = re.compile(r"0[xX][0-9a-fA-F']+\w*|0[bB][01']+\w*|\d[\w']*")
 _QUOTE = re.compile(r"(u8|[LuU])?(['\"])")

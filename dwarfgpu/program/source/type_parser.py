@@ -1,4 +1,4 @@
-"""Types in source expressions: ``unsigned long``, ``struct S *``, ``int (*)[3]``, ``const ns::T<int> &``, ``int @local *``."""
+"""Types in source expressions: ``unsigned long``, ``struct S *``, ``int (*)[3]``, ``const T<int> &``, ``int @local *``."""
 
 from __future__ import annotations
 

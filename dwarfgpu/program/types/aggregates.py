@@ -218,16 +218,16 @@ def _method(types: Types, die: Die) -> Method:
     )
 
 
-def _object_qualifiers(type: Type) -> tuple[str, ...]:
+def _object_qualifiers(kind: Type) -> tuple[str, ...]:
     """The qualifiers of what ``this`` points to: those of the method."""
-    while isinstance(type, Qualified):
-        type = type.target
-    found = []
-    if isinstance(type, Pointer):
-        type = type.target
-        while isinstance(type, Qualified) and len(found) < 4:
-            found.append(type.word)
-            type = type.target
+    while isinstance(kind, Qualified):
+        kind = kind.target
+    found: list[str] = []
+    if isinstance(kind, Pointer):
+        kind = kind.target
+        while isinstance(kind, Qualified) and len(found) < 4:
+            found.append(kind.word)
+            kind = kind.target
     return tuple(found)
 
 

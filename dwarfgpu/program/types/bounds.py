@@ -1,4 +1,4 @@
-"""The bounds and counts of subranges, and other properties that are a number, an expression or an entry (2.19, 5.13)."""
+"""The bounds and counts of subranges, and other properties that may be computed (DWARF 5, 2.19 and 5.13)."""
 
 from __future__ import annotations
 

@@ -100,7 +100,8 @@ class _Writer:
         body = self.body
         if self.type.kind == "union":
             return False
-        every = [self._access_of(each) for each in (*body.members, *body.statics, *body.methods)]
+        parts: list[Member | StaticMember | Method] = [*body.members, *body.statics, *body.methods]
+        every = [self._access_of(each) for each in parts]
         return any(each != self.default for each in every)
 
     def _access_of(self, member: Member | StaticMember | Method) -> str:

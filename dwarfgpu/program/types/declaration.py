@@ -47,20 +47,20 @@ def type_text(type: Type, declarator: str = "", *, is_cplus: bool | None = None)
     return Declarer(is_cplus=known).text(type, declarator, -1, 0)
 
 
-def speaks_cplus(type: Type) -> bool:
+def speaks_cplus(kind: Type) -> bool:
     """Whether a type is named as in C++: without ``struct``, and ``(void)`` for no parameters."""
     from dwarfgpu.program.types.naming import is_cplus
 
     for _ in range(MAX_DEPTH):
-        die = getattr(type, "die", None)
+        die = getattr(kind, "die", None)
         if die is not None:
             return is_cplus(die.unit)
-        if isinstance(type, (Pointer, Qualified, Typedef)):
-            type = type.target
-        elif isinstance(type, Array):
-            type = type.element
-        elif isinstance(type, Function):
-            type = type.result
+        if isinstance(kind, (Pointer, Qualified, Typedef)):
+            kind = kind.target
+        elif isinstance(kind, Array):
+            kind = kind.element
+        elif isinstance(kind, Function):
+            kind = kind.result
         else:
             break
     return False
@@ -85,16 +85,16 @@ class Declarer:
         space = " " if declarator or is_compound else ""
         return f"{base}{space}{prefix}{declarator}{suffix}"
 
-    def unwrapped(self, type: Type, show: int) -> tuple[set[str], Type]:
+    def unwrapped(self, kind: Type, show: int) -> tuple[set[str], Type]:
         """The qualifiers of a type and what they qualify; names are seen through where the type is opened."""
         words: set[str] = set()
-        start = type
+        start = kind
         for _ in range(MAX_DEPTH):
-            if isinstance(type, Qualified):
-                words.add(type.word)
-            elif not isinstance(type, Typedef) or show <= 0:
-                return words, type
-            type = type.target
+            if isinstance(kind, Qualified):
+                words.add(kind.word)
+            elif not isinstance(kind, Typedef) or show <= 0:
+                return words, kind
+            kind = kind.target
         raise cycle(start)
 
     # --- The three parts of a declaration -------------------------------------------------------------------------

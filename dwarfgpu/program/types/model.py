@@ -166,7 +166,7 @@ class MemberPointer:
 
 @record
 class Qualified:
-    """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic; or none that C has, as packed."""
+    """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic. Others have no word in C."""
 
     word: str
     to: Lazy[Type]

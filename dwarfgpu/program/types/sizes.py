@@ -34,23 +34,23 @@ MAX_BYTES = 1 << 62
 """No object is larger; a size beyond it is a mistake of the file."""
 
 
-def stripped(type: Type) -> Type:
+def stripped(kind: Type) -> Type:
     """The type without the names and qualifiers in front of it."""
-    start = type
+    start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(type, (Typedef, Qualified)):
-            return type
-        type = type.target
+        if not isinstance(kind, (Typedef, Qualified)):
+            return kind
+        kind = kind.target
     raise cycle(start)
 
 
-def resolved(type: Type) -> Type:
+def resolved(kind: Type) -> Type:
     """The type that is stored: that behind names and qualifiers, and of a subrange the type it is a part of."""
-    start = type
+    start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(type, (Typedef, Qualified, Subrange)):
-            return type
-        type = type.target
+        if not isinstance(kind, (Typedef, Qualified, Subrange)):
+            return kind
+        kind = kind.target
     raise cycle(start)
 
 

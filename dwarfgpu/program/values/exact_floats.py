@@ -65,7 +65,8 @@ def pairwise(function: Callable[[int, int], int], left: Bits, right: Bits, width
     """A function of two patterns in every slot."""
     if isinstance(left, int) and isinstance(right, int):
         return function(left, right)
-    count = len(right) if isinstance(left, int) else len(left)
+    both: Any = (left, right)
+    count = max(1 if isinstance(each, int) else len(each) for each in both)
     pairs = ((int(b.select(left, slot)), int(b.select(right, slot))) for slot in range(count))
     return b.array([function(*pair) for pair in pairs], width)
 

@@ -1,7 +1,7 @@
 """Binary floating point of any layout, exactly: x87, binary128, half, bfloat16, and the 8-bit formats.
 
-`expr.floats` computes in double precision what DWARF expressions compute. Values of a program come in more formats than
-that, and are shown with all their digits, so here a number is a `fractions.Fraction`, or a float that is infinite or not
+`expr.floats` computes in double precision what DWARF expressions compute. Values of a program come in more formats,
+and are shown with all their digits, so here a number is a `fractions.Fraction`, or a float that is infinite or not
 a number.
 """
 

@@ -147,13 +147,14 @@ class Object:
 
     def member(self, name: str) -> Object:
         """The member with a name, also in a base or in a member without a name."""
-        found = self._find(name, 0)
+        found = self.found(name)
         if found is None:
             message = f"there is no member named {name}"
             raise UsageError(message, kind="no_member", hint=_members_hint(self))
         return found
 
-    def _find(self, name: str, depth: int) -> Object | None:
+    def found(self, name: str, depth: int = 0) -> Object | None:
+        """The same; None if there is none."""
         inner = self.inner
         if depth > MAX_NESTING or not isinstance(inner, Struct):
             return None
@@ -168,11 +169,11 @@ class Object:
                 return found
         for member in self.members():
             if member.name is None:
-                found = self.field(member)._find(name, depth + 1)
+                found = self.field(member).found(name, depth + 1)
                 if found is not None:
                     return found
         for base in inner.body.bases:
-            found = self.base(base)._find(name, depth + 1)
+            found = self.base(base).found(name, depth + 1)
             if found is not None:
                 return found
         return None

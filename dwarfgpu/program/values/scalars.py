@@ -164,7 +164,7 @@ def _enumeration_sign(type: Enumeration) -> bool:
     return any(each.value < 0 for each in type.enumerators)
 
 
-def character_prefix(type: Type, depth: int = 0) -> str | None:
+def character_prefix(kind: Type, depth: int = 0) -> str | None:
     """What stands before a text of some type: ``L`` for wchar_t; None for a type that is no character.
 
     A typedef of C's tells it by its name.
@@ -172,13 +172,13 @@ def character_prefix(type: Type, depth: int = 0) -> str | None:
     from dwarfgpu.program.types.model import Qualified, Typedef
 
     for _ in range(16):
-        name = getattr(type, "name", None)
-        if name in _CHARACTERS and isinstance(type, (Typedef, Base)):
+        name = getattr(kind, "name", None)
+        if name in _CHARACTERS and isinstance(kind, (Typedef, Base)):
             return "" if name == "char8_t" else _CHARACTERS[name]
-        if not isinstance(type, (Typedef, Qualified)):
+        if not isinstance(kind, (Typedef, Qualified)):
             break
-        type = type.target
-    return _prefix(type) if isinstance(type, Base) else None
+        kind = kind.target
+    return _prefix(kind) if isinstance(kind, Base) else None
 
 
 def complex_parts(type: Base, byte_order: ByteOrder) -> Scalar | None:
