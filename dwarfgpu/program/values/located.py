@@ -48,9 +48,11 @@ class Surroundings:
     bias: int = 0
     variable: Callable[[Die], Location | None] | None = None
     """Where a variable is that depends on a frame; what is static is found without."""
+    units: Callable[[Unit], Any] | None = None
+    """How units are asked, where somebody knows more of them than dialect and bias."""
 
-    def unit(self, unit: Unit) -> UnitContext:
-        return UnitContext(unit, self.dialect, self.bias)
+    def unit(self, unit: Unit) -> Any:
+        return UnitContext(unit, self.dialect, self.bias) if self.units is None else self.units(unit)
 
     def located(self, location: Location) -> Place:
         """The place that a location denotes."""
