@@ -24,20 +24,23 @@ from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
 from dwarfgpu.records import record
-from dwarfgpu.render import characters, member_pointers
+from dwarfgpu.render import characters, elements, member_pointers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
 
 OPTIMIZED_OUT = "<optimized out>"
 _WHOLE = frozenset("xduotz")
 """The formats that show the bits of an object, whatever its type."""
+
+
+MAX_PARTS = 20_000
+"""How many members and elements one value is shown with: a small file can describe very many."""
 
 
 @record
@@ -73,8 +76,8 @@ class Writer:
     def __init__(self, look: Look, *, is_cplus: bool) -> None:
         self.look = look
         self.is_cplus = is_cplus
-        self.left = look.elements
-        """How many elements may still be shown, those of all arrays counted."""
+        self.left = MAX_PARTS
+        """How many members and elements may still be shown, those of all structures and arrays counted."""
         self.shown_bases: list[Any] = []
         """The virtual bases that have been written: each is shown once."""
         self.shown_statics: list[Any] = []
@@ -87,7 +90,7 @@ class Writer:
         try:
             return self._top(value)
         except DwarfGpuError as error:
-            return _problem(error)
+            return problem(error)
 
     def _top(self, value: Object) -> str:
         inner = resolved(value.type)
@@ -101,9 +104,8 @@ class Writer:
         if isinstance(inner, MemberPointer) and plain:
             return member_pointers.text(self, value, inner, is_top=True)
         if letter is not None and letter in _WHOLE and value.parts() is not None:
-            reading = (
-                value.read()
-            )  # a complex number by itself is one number to these, one in a structure is two
+            # a complex number by itself is one number to these letters, one in a structure is two
+            reading = value.read()
             if not reading.undefined:
                 return formatted(int(reading.bits), value.bits(), letter, is_signed=False, layout=None)
         return self.text(value, 0)
@@ -148,7 +150,7 @@ class Writer:
         try:
             return self.text(value, depth)
         except DwarfGpuError as error:
-            return _problem(error)
+            return problem(error)
 
     # --- Scalars --------------------------------------------------------------------------------------------------
 
@@ -227,10 +229,9 @@ class Writer:
     def address(self, address: Address, *, symbol: bool) -> str:
         """``0x1000 <main+4>``, ``local#0x20``."""
         space = None
-        if address.space and self.look.space_name is not None:
-            space = self.look.space_name(address.space)
-        elif address.space:
-            space = f"aspace{address.space}"
+        if address.space:
+            name = None if self.look.space_name is None else self.look.space_name(address.space)
+            space = f"aspace{address.space}" if name is None else name
         text = f"{'' if space is None else f'{space}#'}{address.value:#x}"
         if symbol and self.look.symbol is not None:
             found = self.look.symbol(address)
@@ -265,16 +266,16 @@ class Writer:
         text = self.address(address, symbol=True)
         if not reading.bits:
             return text
-        return f"{text} {self._pointed_text(value, type, prefix)}"
+        return f"{text} {self.pointed_text(value, type)}"
 
-    def _pointed_text(self, value: Object, type: Pointer, prefix: str) -> str:
+    def pointed_text(self, value: Object, type: Pointer) -> str:
         """The string that a pointer leads to, as far as it can be read and the limit allows."""
+        prefix = character_prefix(type.target) or ""
         size = known_size(type.target) or 1
         codes: list[int] = []
         limit = self.look.elements
         try:
             place = value.dereferenced().place
-            order = place.storage.byte_order
             while len(codes) <= limit:
                 reading = place.moved(8 * size * len(codes)).read(8 * size)
                 if reading.undefined:
@@ -283,7 +284,6 @@ class Writer:
                 if not code:
                     return characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
                 codes.append(code)
-            del order
         except DwarfGpuError as error:
             if not codes:
                 return f"<error: {_first_line(error)}>"
@@ -301,9 +301,8 @@ class Writer:
         if reading.undefined:
             return OPTIMIZED_OUT
         codes = characters.codes_of(int(reading.bits), count, 1, place.storage.byte_order)
-        limit = self.look.elements
         return characters.string(
-            codes, 1, "", limit=limit, threshold=self.look.repeats, is_cut=length > count
+            codes, 1, "", limit=self.look.elements, threshold=self.look.repeats, is_cut=length > count
         )
 
     def _array(self, value: Object, depth: int) -> str:
@@ -314,84 +313,10 @@ class Writer:
             address = value.address
             return "{}" if address is None else self.address(address, symbol=True)
         if self.look.letter in (("s", "r") if found.is_vector else (None, "s", "r")):
-            text = self._character_array(found)
+            text = elements.characters_of(self.look, found)
             if text is not None:
                 return text
-        return f"{{{''.join(self._elements(found, depth))}}}"
-
-    def _character_array(self, found: Elements) -> str | None:
-        """An array of characters is a string; one of which a part has no value is not."""
-        prefix = character_prefix(found.element)
-        size = known_size(found.element)
-        if prefix is None or size is None or found.stride != 8 * size or found.length * size > MAX_READ:
-            return None
-        reading = found.place.read(found.length * found.stride)
-        if reading.undefined:
-            return None
-        codes = characters.codes_of(int(reading.bits), found.length, size, found.place.storage.byte_order)
-        if not codes[-1]:
-            codes.pop()
-        return characters.string(codes, size, prefix, limit=self.look.elements, threshold=self.look.repeats)
-
-    def _elements(self, found: Elements, depth: int) -> Iterator[str]:
-        """The elements, with long runs of equal ones folded; a run counts as so many elements as are not folded."""
-        index = 0
-        separator = ""
-        limit = self.left
-        while index < found.length and self.left > 0:
-            run = self._run(found, index)
-            before = self.left
-            text = self._element(found, index, depth)
-            counted = before == self.left
-            if run > self.look.repeats:
-                yield f"{separator}{text} <repeats {run} times>"
-                index += run
-                self.left = (self.left if not counted else before) - (self.look.repeats if counted else 0)
-            else:
-                yield f"{separator}{text}"
-                index += 1
-                if counted:
-                    self.left -= 1
-            separator = ", "
-        del limit
-        if index < found.length:
-            yield "..."
-
-    def _element(self, found: Elements, index: int, depth: int) -> str:
-        """One element; a character of a vector is a number."""
-        element = found.at(index)
-        if found.is_vector and self.look.letter is None:
-            scalar = element.scalar
-            if scalar is not None and scalar.kind == "character" and not scalar.prefix:
-                try:
-                    return str(element.number())
-                except DwarfGpuError as error:
-                    return _problem(error)
-        return self.member(element, depth + 1)
-
-    def _run(self, found: Elements, index: int) -> int:
-        """How many elements from one on are stored alike."""
-        size = abs(found.stride)
-        if not 0 < size <= 8 * MAX_READ or found.stride < 0:
-            return 1
-        first: Reading | None = None
-        end = index
-        block = max(1, min(256, 8 * MAX_READ // size))
-        while end < found.length:
-            count = min(block, found.length - end)
-            try:
-                readings = list(_split(found, end, count, size))
-            except DwarfGpuError:
-                return max(1, end - index)
-            for reading in readings:
-                if first is None:
-                    first = reading
-                elif reading != first:
-                    return end - index
-                end += 1
-            if end - index > 1 << 20:
-                break
-        return end - index
+        return f"{{{elements.text(self, found, depth)}}}"
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
@@ -400,10 +325,14 @@ class Writer:
         if size is not None and 0 < size <= MAX_READ and self._is_gone(value):
             return OPTIMIZED_OUT
         body = type.body
-        parts = [self._base(value, base, depth) for base in body.bases]
+        parts = [self._base(value, base, depth) for base in body.bases if self.left > 0]
         parts = [part for part in parts if part]
         fields = []
         for entry in body.order:
+            self.left -= 1
+            if self.left < 0:
+                fields.append("...")
+                break
             if isinstance(entry, int):
                 fields.append(self._field(value, body.members[entry], depth))
             elif self.look.static_members:
@@ -412,7 +341,7 @@ class Writer:
             try:
                 fields.extend(self._field(value, each, depth) for each in value.variant_members(part))
             except DwarfGpuError as error:
-                fields.append(_problem(error))
+                fields.append(problem(error))
         if not fields:
             fields = ["<No data fields>"]
         return f"{{{', '.join([*parts, *fields])}}}"
@@ -431,11 +360,11 @@ class Writer:
             if key in self.shown_bases:
                 return ""
             self.shown_bases.append(key)
-        name = self._type(base.type)
+        name = getattr(stripped(base.type), "name", None) or self._type(base.type)
         try:
             text = self.text(value.base(base), depth + 1)
         except DwarfGpuError as error:
-            text = "<invalid address>" if base.is_virtual else _problem(error)
+            text = "<invalid address>" if base.is_virtual else problem(error)
         return f"<{name}> = {text}"
 
     def _field(self, value: Object, member: Any, depth: int) -> str:
@@ -449,7 +378,7 @@ class Writer:
             else:
                 text = self.text(value.field(member), depth + 1)
         except DwarfGpuError as error:
-            text = _problem(error)
+            text = problem(error)
         return text if name is None else f"{name} = {text}"
 
     def _static(self, value: Object, name: str, depth: int) -> str:
@@ -464,22 +393,10 @@ class Writer:
             found = value.static(member)
             text = OPTIMIZED_OUT if found is None else self.text(found, depth + 1)
         except DwarfGpuError as error:
-            text = _problem(error)
+            text = problem(error)
         finally:
             self.shown_statics.remove(member.die)
         return f"static {name} = {text}"
-
-
-def _split(found: Elements, index: int, count: int, size: int) -> Iterator[Reading]:
-    """The stored bits of some elements, read at once."""
-    place = found.place.moved(index * found.stride)
-    reading = place.read(count * size)
-    bits, undefined = int(reading.bits), int(reading.undefined)
-    mask = (1 << size) - 1
-    little = place.storage.byte_order == "little"
-    for number in range(count):
-        shift = size * (number if little else count - 1 - number)
-        yield Reading(bits >> shift & mask, undefined >> shift & mask)
 
 
 def _enumeration(number: int, type: Enumeration) -> str:
@@ -500,7 +417,8 @@ def _enumeration(number: int, type: Enumeration) -> str:
     return f"({' | '.join(shown)})" if shown else "0"
 
 
-def _problem(error: DwarfGpuError) -> str:
+def problem(error: DwarfGpuError) -> str:
+    """What stands in the place of a value that cannot be read, or has none."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
     return f"<error: {_first_line(error)}>"

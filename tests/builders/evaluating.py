@@ -14,8 +14,9 @@ from dwarfgpu.program.source.data_model import DataModel
 from dwarfgpu.program.source.operands import Operand, converted, is_true, loaded
 from dwarfgpu.program.source.parser import parse
 from dwarfgpu.program.source.type_builder import TypeBuilder
-from dwarfgpu.program.types.model import Array, Enumeration, Function, Pointer, Struct
-from dwarfgpu.program.types.naming import canonical, is_cplus
+from dwarfgpu.program.types.finding import find_type
+from dwarfgpu.program.types.model import Array, Function, Pointer
+from dwarfgpu.program.types.naming import is_cplus
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
@@ -31,21 +32,7 @@ class Evaluator:
         self.builder = TypeBuilder(self.compute.model, self.lookup)
 
     def lookup(self, name: str, keyword: str) -> Any:
-        for entry in self.index.find(f"::{name}"):
-            if entry.kind == "type":
-                found = self.program.types.of(entry.die)
-                if (
-                    isinstance(found, (Struct, Enumeration))
-                    and not keyword
-                    and not self.compute.model.is_cplus
-                ):
-                    continue
-                return found
-        for unit in self.program.file.dwarf.compile_units():
-            for die in unit.root.children():
-                if die.tag == 0x24 and canonical(die.name or "") == name:
-                    return self.program.types.of(die)
-        return None
+        return find_type(self.program.file.dwarf, self.program.types, name, keyword)
 
     def is_type(self, name: str) -> bool:
         return self.lookup(name, "") is not None

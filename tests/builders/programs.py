@@ -11,6 +11,7 @@ from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.objfile.scopes import is_local, qualified_name
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.located import Surroundings, variable_place
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+VARIABLE = 0x34
 SECTIONS = (".rodata", ".data", ".data.rel.ro", ".bss", ".text")
 _NUMBERED = re.compile(r"^\$\d+ = ", re.MULTILINE)
 
@@ -84,22 +86,13 @@ class Program:
         return dict(zip(commands, answers, strict=True))
 
     def variables(self) -> dict[str, Any]:
-        """The entries of all variables of namespace scope with a location, by the names gdb knows them by."""
-        found = {}
-        for unit in self.file.dwarf.compile_units():
-            for die in unit.root.children():
-                self._collect(die, "", found)
-        return found
-
-    def _collect(self, die: Any, scope: str, found: dict[str, Any]) -> None:
-        if die.tag == 0x39 and die.name is not None:
-            for child in die.children():
-                self._collect(child, f"{scope}{die.name}::", found)
-        elif die.tag == 0x34 and die.name and "DW_AT_location" in die:
-            entry = next(iter(each for each in die.origins() if each.number(0x03) is not None))
-            own = die.name if die.number(0x47) is None else f"{_scope_of(die)}{die.name}"
-            del entry
-            found.setdefault(scope + own, die)
+        """The entries of all variables outside functions that have a location, by the names gdb knows them by."""
+        return {
+            qualified_name(die) or "": die
+            for unit in self.file.dwarf.compile_units()
+            for die in unit.dies()
+            if die.tag == VARIABLE and die.name and "DW_AT_location" in die and not is_local(die)
+        }
 
     def object(self, die: Any) -> Object:
         place = variable_place(self.around, die)
@@ -114,7 +107,7 @@ class Program:
         if found is None or (not found.size and found.type in ("OBJECT", "NOTYPE")):
             return None
         name = found.name
-        if demangled:
+        if demangled or name.startswith("_ZTV"):  # gdb shows the table of virtual functions in one way only
             if name not in self.names:
                 done = subprocess.run([self.demangler, name], capture_output=True, text=True, check=True)
                 self.names[name] = done.stdout.strip()
@@ -128,8 +121,3 @@ class Program:
             value, Look(letter=letter, symbol=lambda each: self.symbol_text(each, demangled=letter != "a"))
         )
 
-
-def _scope_of(die: Any) -> str:
-    from dwarfgpu.objfile.scopes import scopes_of
-
-    return "".join(f"{name}::" for name, _ in scopes_of(die))

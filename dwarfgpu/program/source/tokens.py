@@ -25,7 +25,8 @@ SIGNS = (
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
 _REGISTER = re.compile(r"\$[\w.]*")
-_HEX_FLOAT = re.compile(
+_HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")
+_FLOAT = re.compile(
     r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*"
     r"|\d[\d']*[eE][+-]?\d+[A-Za-z0-9_]*"
 )
@@ -35,9 +36,10 @@ _QUOTE = re.compile(r"(u8|[LuU])?(['\"])")
 
 @record
 class Token:
-    """One word. ``kind`` is ``name``, ``register``, ``integer``, ``float``, ``character``, ``string``, ``sign``, ``end``."""
+    """One word."""
 
     kind: str
+    """``name``, ``register``, ``integer``, ``float``, ``character``, ``string``, ``sign`` or ``end``."""
     text: str
     position: int
     value: str = ""

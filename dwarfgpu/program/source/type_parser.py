@@ -1,4 +1,4 @@
-"""Types in source expressions: ``unsigned long``, ``struct S *``, ``int (*)[3]``, ``const T<int> &``, ``int @local *``."""
+"""Types in source expressions: ``unsigned long``, ``struct S *``, ``int (*)[3]``, ``int @local *``."""
 
 from __future__ import annotations
 

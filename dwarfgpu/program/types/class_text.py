@@ -33,6 +33,7 @@ class _Writer:
         self.declarer = declarer.__class__(
             is_cplus=declarer.is_cplus, local={**declarer.local, **self._local_names(declarer)}
         )
+        self.declarer.left = declarer.left
         self.outer = declarer
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
 
 ORDER = ("const", "volatile", "restrict", "_Atomic")
+MAX_TYPES = 5000
+"""How many types one declaration names: a function may have its own type as that of each parameter."""
 MAX_TEXT_DEPTH = 24
 """How deep declarators are nested before ``...`` stands for the rest."""
 
@@ -72,9 +74,14 @@ class Declarer:
     def __init__(self, *, is_cplus: bool, local: dict[str, str] | None = None) -> None:
         self.is_cplus = is_cplus
         self.local = local or {}
+        self.left = [MAX_TYPES]
+        """How many types may still be written; shared with those who write a part."""
 
     def text(self, type: Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
         """A type with a declarator."""
+        self.left[0] -= 1
+        if self.left[0] < 0:
+            return "..."
         _, inner = self.unwrapped(type, show)
         base = self.base(type, show, level, depth)
         prefix = self.prefix(type, show, False, bool(declarator), depth)

@@ -44,3 +44,20 @@ def is_cplus(unit: Unit) -> bool:
     if language is None:
         return unit.root_number(_LANGUAGE_NAME) in _CPLUS_NAMES
     return language in _CPLUS
+
+
+_LONGER = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+}
+"""How GCC names the types that have several names."""
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """How producers write a canonical name: as it is, or as GCC does."""
+    longer = _RUN.sub(lambda match: _LONGER.get(match[0], match[0]), name)
+    return (name,) if longer == name else (name, longer)

@@ -19,7 +19,7 @@ from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
-from dwarfgpu.expr.types import unsigned
+from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.program.unit_context import UnitContext
@@ -154,8 +154,8 @@ class Located:
         return self.around.located(self._evaluated(found, place, value, "location"))
 
     def number(self, found: Dynamic, place: Place, *stack: int) -> int:
-        generic = unsigned(8 * found.unit.address_size)
-        entries = tuple(Value(generic, each) for each in stack)
+        index = generic(self.around.context.target.address_size)
+        entries = tuple(Value(index, each & index.mask) for each in stack)
         result = self.around.evaluated(
             found, object=_location(place), initial_stack=entries, result_kind="value"
         )
@@ -176,7 +176,7 @@ class Located:
                 # The text has the value of the pointer first and the location of the object second (A.5.14), so that
                 # the location is on top; an expression that adds the two needs them the other way round for
                 # DW_OP_LLVM_offset, so producers that use it write for the reverse order.
-                number = Value(unsigned(8 * found.unit.address_size), value)
+                number = Value(generic(self.around.context.target.address_size), value)
                 stack = (location, number) if _is_offset(self.around, found) else (number, location)
             result = self.around.evaluated(found, object=None, initial_stack=stack, result_kind=kind)
         else:
