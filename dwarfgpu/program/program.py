@@ -78,7 +78,8 @@ class Program:
         if isinstance(machine, str):
             stopped = open_stopped(self.file, machine, _read, force=force, dialect=self.dialect)
         elif hasattr(machine, "code_objects"):
-            loaded, problems = load_code(machine, self.file, dialect=self.dialect)
+            waves: Any = machine
+            loaded, problems = load_code(waves, self.file, dialect=self.dialect)
             stopped = Stopped(machine, loaded, problems)
         else:
             stopped = Stopped(machine, Loaded([LoadedCode(self.file, dialect=self.dialect)]))

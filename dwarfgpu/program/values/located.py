@@ -132,7 +132,14 @@ class Located:
     def _pointed(self, pointer: ImplicitPointer) -> Location:
         from dwarfgpu.expr.convert import pointed_to
 
-        return pointed_to(_evaluation(self.around.context), pointer)
+        try:
+            return pointed_to(_evaluation(self.around.context), pointer)
+        except EvaluationError as error:
+            if error.kind != "implicit_pointer_misuse":
+                raise
+            return (
+                locations.UNDEFINED
+            )  # the object has neither a location nor a constant value: nothing is left of it
 
     def address_of(self, bit_offset: int) -> Address | None:
         place = self.location.single

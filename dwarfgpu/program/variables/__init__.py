@@ -1,1 +1,1 @@
-"""Variables and expressions in the frames of waves: what they are in every lane, where they live, and why they are not."""
+"""Variables and expressions in the frames of waves: their value in every lane, where it is, and why there is none."""

@@ -129,7 +129,9 @@ class Evaluator:
         if isinstance(inner, Function) or (isinstance(inner, Array) and not inner.is_vector):
             address = found.address
             if address is None:
-                raise UsageError(f"the {_noun(inner)} is in no memory, so it has no address", kind="no_address")
+                raise UsageError(
+                    f"the {_noun(inner)} is in no memory, so it has no address", kind="no_address"
+                )
             return Operand(self.compute.decayed(found.type, address.space), address.value)
         return loaded(found)
 
@@ -224,7 +226,7 @@ class Evaluator:
     def _member(self, node: s.Member) -> Object:
         found = self.object(node.operand).target()
         if node.is_arrow or isinstance(resolved(found.type), Pointer):
-            found = self._pointed(self._loaded(found))
+            found = self._followed(found)
         *owners, name = node.name
         for each in owners:
             found = _base_named(found, each)
@@ -232,7 +234,7 @@ class Evaluator:
 
     def _member_pointer_access(self, node: s.MemberPointerAccess) -> Object:
         found = self.object(node.operand).target()
-        found = self._pointed(self._loaded(found)) if node.is_arrow else found
+        found = self._followed(found) if node.is_arrow else found
         return found.through(self.object(node.pointer).target())
 
     def _index(self, node: s.Index) -> Object:
@@ -242,6 +244,8 @@ class Evaluator:
             found = found.target()
             if not isinstance(resolved(found.type), Pointer):
                 return self._element(found, index)
+            if found.implied() is not None:
+                return found.element(int(replace(index, bits=uniform(index.bits)).number()))
         elif is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, found))
         return self._pointed(self.compute.binary("+", self._loaded(found), index))
@@ -260,8 +264,16 @@ class Evaluator:
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
         uniform(index.bits)
-        number = replace(index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])).number()
+        number = replace(
+            index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])
+        ).number()
         return found.element(int(number))
+
+    def _followed(self, found: Object) -> Object:
+        """What an object leads to: an implicit pointer has no number, and leads somewhere all the same."""
+        if isinstance(resolved(found.type), Pointer):
+            return found.dereferenced()
+        return self._pointed(self._loaded(found))
 
     def _pointed(self, pointer: Operand) -> Object:
         inner = resolved(pointer.type)
@@ -278,11 +290,8 @@ class Evaluator:
             if isinstance(found, Object):
                 found = found.target()
                 inner = resolved(found.type)
-                if isinstance(inner, Function):
-                    return found
-                if isinstance(inner, Pointer):
-                    return found.dereferenced()
-            return self._pointed(self._loaded(found))
+                return found if isinstance(inner, Function) else self._followed(found)
+            return self._pointed(found)
         if node.operator == "&":
             return self._address(node)
         return self.compute.unary(node.operator, self.operand(node.operand))
@@ -355,7 +364,9 @@ class Evaluator:
             return self._at_entry(node)
         found = self.value(node.operand)
         if isinstance(found, Operand):
-            raise self.error(node, "a computed value has nothing behind it", hint="write *p@8", kind="no_address")
+            raise self.error(
+                node, "a computed value has nothing behind it", hint="write *p@8", kind="no_address"
+            )
         found = found.target()
         count = self.operand(node.count)
         number = replace(count, bits=uniform(count.bits)).number()
@@ -435,10 +446,11 @@ def _has_member(type: Type, name: str, depth: int = 0) -> bool:
     if not isinstance(inner, Struct) or depth > 16:
         return False
     body = inner.body
-    if any(each.name == name for each in (*body.members, *body.statics)):
+    if name in [each.name for each in body.members] + [each.name for each in body.statics]:
         return True
-    unnamed = (each.type for each in body.members if each.name is None)
-    return any(_has_member(each, name, depth + 1) for each in (*unnamed, *(base.type for base in body.bases)))
+    inside = [each.type for each in body.members if each.name is None]
+    inside += [base.type for base in body.bases]
+    return any(_has_member(each, name, depth + 1) for each in inside)
 
 
 def _base_named(found: Object, name: str) -> Object:

@@ -43,7 +43,11 @@ class Source:
             return f"{size} of {self.register}{lane}{bit}"
         if self.kind == "memory":
             return f"{size} at {self.space}#{self.address:#x}{bit}"
-        words = {"constant": "of a constant", "pointer": "of an implicit pointer", "undefined": "without a value"}
+        words = {
+            "constant": "of a constant",
+            "pointer": "of an implicit pointer",
+            "undefined": "without a value",
+        }
         return f"{size} {words[self.kind]}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.located import Located
@@ -44,7 +44,7 @@ class Quantity:
         """The value as an object: with members, elements and what it points to. `Unavailable` where there is none."""
         try:
             return self.find(self.frame.lane(lane))
-        except Unavailable:
+        except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error) from error
@@ -57,7 +57,7 @@ class Quantity:
         """
         try:
             return python_value(self.find(self.frame.lane(lane)))
-        except Unavailable:
+        except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error, lane) from error
@@ -80,6 +80,8 @@ class Quantity:
                 python_value(found)
             elif size and found.is_undefined():
                 return self._explained(reason_of(_undefined()), lane)
+        except UsageError:
+            raise
         except DwarfGpuError as error:
             return self._unavailable(error, lane).reason
         return None

@@ -27,6 +27,8 @@ UNDEFINED = "undefined"
 """Some of its bits have no value."""
 INACTIVE = "inactive"
 """The lane does not execute the code where the wave stands."""
+NOT_PASSED = "entry_unknown"
+"""It is what a parameter was at the call, which the caller does not tell."""
 NO_MEMORY = "memory_unavailable"
 NO_REGISTER = "register_unavailable"
 MISSING = "missing_context"
@@ -34,7 +36,7 @@ MISSING = "missing_context"
 FAILED = "error"
 
 _ABSENT = frozenset((NO_LOCATION_HERE, OPTIMIZED_OUT))
-_UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE))
+_UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
 
 @record
@@ -65,10 +67,14 @@ class Unavailable(EvaluationError):
 
     def __init__(self, reason: Reason) -> None:
         error = reason.error
-        EvaluationError.__init__(self, reason.kind, reason.message, spec=None if error is None else error.spec)
+        EvaluationError.__init__(
+            self, reason.kind, reason.message, spec=None if error is None else error.spec
+        )
         self.reason = reason
         if error is not None:
-            self.where, self.hint = error.where, error.hint
+            self.hint = error.hint
+            if reason.message == error.message:
+                self.where = error.where
 
 
 def unavailable(kind: str, message: str, **details: Any) -> Unavailable:
@@ -82,6 +88,11 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return error.reason
     if error.kind in (NO_MEMORY, NO_REGISTER):
         return Reason(error.kind, error.message, error=error)
+    if error.where.operation in ("DW_OP_entry_value", "DW_OP_GNU_entry_value"):
+        what = (
+            "it is computed from what a parameter was at the call, which neither call site nor registers tell"
+        )
+        return Reason(NOT_PASSED, what, error=error)
     if error.kind == "undefined_read":
         return Reason(UNDEFINED, "some of its bits have no value", error=error)
     if isinstance(error, MissingContext):
@@ -98,9 +109,9 @@ def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
     before = max((each for each in known if each[1] <= place), key=lambda each: each[1], default=None)
     after = next((each for each in known if each[0] > place), None)
     near = [
-        f"the nearest {where} {low:#x} to {high:#x}"
-        for where, (low, high) in (("below is", before), ("above is", after))  # type: ignore[misc]
-        if (before if where == "below is" else after) is not None
+        f"the nearest {where} {each[0]:#x} to {each[1]:#x}"
+        for where, each in (("below is", before), ("above is", after))
+        if each is not None
     ]
     text = f"it has no location at {place:#x}: {', '.join(near)}" if near else "its location list is empty"
     return unavailable(NO_LOCATION_HERE, text, before=before, after=after)

@@ -26,7 +26,9 @@ def named(evaluator: Evaluator, name: str) -> Any:
     model = evaluator.compute.model
     if name in _LANE and frame.has_lanes:
         if lanes.lane is None:
-            raise UsageError("$lane needs a lane", hint="choose lanes, on the command line with --lane", kind="no_lane")
+            raise UsageError(
+                "$lane needs a lane", hint="choose lanes, on the command line with --lane", kind="no_lane"
+            )
         return Operand(model.base("int"), lanes.lane)
     if name in _WAVE and frame.physical is not None:
         return Operand(model.base("int"), frame.physical.stack.wave)

@@ -40,7 +40,7 @@ def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
     """The functions at an address, innermost first; ``function`` is the one whose code it is."""
     found: list[FunctionScope] = []
     blocks: list[Die] = []
-    inner: list[Die] = [die for die in scopes_at(function, address)]  # type: ignore[misc]
+    inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
     for die in reversed([function, *inner]):
         blocks.append(die)
         if die.tag in (INLINED, SUBPROGRAM):
@@ -62,10 +62,8 @@ def declared_in(scope: Die) -> list[Die]:
     if origin is None:
         return found
     try:
-        abstract = origin.reference()
-        seen = {origin for die in found for origin in die.origins()}
-        seen |= _origins_below(scope)
-        missing = [die for die in _entries(abstract, 0, seen) if die not in seen]
+        copied = _copied(scope)
+        missing = [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
     except DwarfGpuError as error:
         scope.unit.dwarf.note(error)
         return found
@@ -83,12 +81,19 @@ def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[D
             yield from _entries(die, depth + 1, seen)
 
 
-def _origins_below(scope: Die) -> set[Die]:
-    """The abstract blocks of which a scope has copies: what they declare belongs to those."""
+def _copied(scope: Die) -> set[Die]:
+    """The abstract entries that have a copy somewhere in a scope, be it in a block within it."""
     found: set[Die] = set()
-    for die in scope.children():
-        if die.tag in _BLOCKS or die.tag == INLINED:
-            found.update(die.origins())
+    waiting = [scope.children()]
+    while waiting:
+        for die in waiting[-1]:
+            if die.tag in DECLARED or die.tag in _BLOCKS:
+                found.update(die.origins())
+            if die.tag in _BLOCKS and len(waiting) < MAX_BLOCKS:
+                waiting.append(die.children())
+                break
+        else:
+            waiting.pop()
     return found
 
 

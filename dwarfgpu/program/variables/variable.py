@@ -177,8 +177,8 @@ class Variable(Quantity):
         name = qualified_name(die)
         if name is None:
             return die
-        for entry in die.unit.dwarf.index.find(f"::{name}", ("variable",)):
-            if any(each == die for each in entry.die.origins()) or entry.die.number(at.LOCATION) is not None:
+        for entry in die.unit.dwarf.index.find(f"::{name}"):
+            if entry.kind == "variable" and _defines(entry.die, die):
                 return entry.die
         return die
 
@@ -225,6 +225,11 @@ def kind_of(die: Die) -> str:
     if die.tag == scopes.PARAMETER:
         return PARAMETER
     return CONSTANT if die.tag == scopes.CONSTANT else LOCAL
+
+
+def _defines(die: Die, declaration: Die) -> bool:
+    """Whether an entry defines what another one with the same name declares."""
+    return die.number(at.LOCATION) is not None or any(each == declaration for each in die.origins())
 
 
 def _tuple(found: Any) -> tuple[Expression, ...]:
