@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.lines import LineTable, line_tables
 from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
 from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = 4
 """How many of the images in a file are looked into."""
-ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 500
+ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 200
 """How many addresses and names are looked up, of how many entries all is asked, and how many parts are dumped."""
 
 
@@ -112,7 +112,7 @@ def kernels(code: CodeObject) -> None:
 
 
 def dumped(code: CodeObject) -> None:
-    """``dump --section all``, of every section the beginning."""
+    """``dump``, the beginning, and with a selection."""
     for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
         if isinstance(item, ShownUnit):
             render_entries.unit_text(item)
@@ -120,15 +120,19 @@ def dumped(code: CodeObject) -> None:
         else:
             render_entries.entry_text(item)
             json.dumps(render_entries.entry_json(item))
+    for tag in ("subprogram", "formal_parameter"):
+        tags = Selection(tags=frozenset((tag_number(tag),)), depth=1)
+        deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
+
+
+def dumped_sections(code: CodeObject) -> None:
+    """``dump --section``, of every section the beginning."""
     dump = dump_sections.SectionDump(code)
     for name in given(dump_sections.find_sections, code, ["all"]) or []:
         if name in dump_sections.FRAMES or dump_sections.base_name(name) in dump_sections.ENTRIES:
             continue
         for part in islice(each(dump.parts(name)), DUMPED):
             deque(islice(render_parts.part_text(part), DUMPED), maxlen=0)
-    for tag in ("subprogram", "formal_parameter"):
-        tags = Selection(tags=frozenset((tag_number(tag),)), depth=1)
-        deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
 
 
 def frames(code: CodeObject) -> None:
@@ -356,6 +360,7 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "info": info,
     "kernels": kernels,
     "dump": dumped,
+    "dump --section": dumped_sections,
     "frames": frames,
     "sections": sections,
     "entries": entries,
