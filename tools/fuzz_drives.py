@@ -112,7 +112,7 @@ def kernels(code: CodeObject) -> None:
 
 
 def dumped(code: CodeObject) -> None:
-    """``dump``, the beginning, and with a selection."""
+    """``dump``, the beginning."""
     for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
         if isinstance(item, ShownUnit):
             render_entries.unit_text(item)
@@ -120,9 +120,12 @@ def dumped(code: CodeObject) -> None:
         else:
             render_entries.entry_text(item)
             json.dumps(render_entries.entry_json(item))
-    for tag in ("subprogram", "formal_parameter"):
-        tags = Selection(tags=frozenset((tag_number(tag),)), depth=1)
-        deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
+
+
+def dumped_tags(code: CodeObject) -> None:
+    """``dump --tag``."""
+    tags = Selection(tags=frozenset((tag_number("formal_parameter"),)), depth=1)
+    deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
 
 
 def dumped_sections(code: CodeObject) -> None:
@@ -361,6 +364,7 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "kernels": kernels,
     "dump": dumped,
     "dump --section": dumped_sections,
+    "dump --tag": dumped_tags,
     "frames": frames,
     "sections": sections,
     "entries": entries,
