@@ -234,7 +234,8 @@ def _list(attribute: Attribute) -> None:
         found = read_location_list(data, offset, section=section, context=context)
         for entry in found.entries[:20]:
             given(found.matching, entry.start)
-            _expression(unit, entry.expression)
+            if len(entry.expression) < DEEP:  # lists may overlap, and each would have a long one
+                _expression(unit, entry.expression)
     else:
         raw_range_list(data, offset, section=section, context=context)
         read_range_list(data, offset, section=section, context=context).spans()
