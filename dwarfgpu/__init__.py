@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.reasons import Reason, Unavailable
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"
@@ -78,6 +79,7 @@ _HOMES = {
     "program.variables.reasons": ("Reason", "Unavailable"),
     "program.variables.variable": ("Variable",),
     "program.variables.wave": ("Wave",),
+    "program.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
@@ -125,8 +127,10 @@ __all__ = [
     "decode",
     "dialect",
     "evaluate",
+    "launch",
     "lines",
     "load_snapshot",
+    "machine_for",
     "open",
     "parse",
     "parse_case",

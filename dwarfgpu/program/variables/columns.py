@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR = "active", "inactive", "absent", "undefined", "error"
 
+
 class Values:
     """What something is in some lanes.
 
