@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
+    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.reasons import Reason, Unavailable
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.variables.wave import Wave
     from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
@@ -64,11 +72,19 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "program.cases": ("answer_case", "parse_case", "run_case"),
+    "program.program": ("Attached", "Program"),
+    "program.variables.columns": ("Values",),
+    "program.variables.frame": ("Frame",),
+    "program.variables.quantity": ("Quantity",),
+    "program.variables.reasons": ("Reason", "Unavailable"),
+    "program.variables.variable": ("Variable",),
+    "program.variables.wave": ("Wave",),
     "program.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
     "load_snapshot": ("backends.snapshot", "load"),
+    "open": ("program.program", "open_program"),
     "save_snapshot": ("backends.snapshot", "save"),
     "target": ("targets.resolve", "resolve"),
 }
@@ -79,12 +95,14 @@ __all__ = [
     "DWARF5",
     "DWARF6",
     "Accessor",
+    "Attached",
     "Backend",
     "Context",
     "DescribedMachine",
     "DwarfGpuError",
     "EvaluationError",
     "Format",
+    "Frame",
     "IllFormed",
     "LaneResults",
     "LaneSet",
@@ -93,10 +111,17 @@ __all__ = [
     "Machine",
     "MalformedFile",
     "MissingContext",
+    "Program",
+    "Quantity",
+    "Reason",
     "Rules",
+    "Unavailable",
     "Unsupported",
     "UsageError",
     "Value",
+    "Values",
+    "Variable",
+    "Wave",
     "answer_case",
     "assemble",
     "decode",
@@ -106,6 +131,7 @@ __all__ = [
     "lines",
     "load_snapshot",
     "machine_for",
+    "open",
     "parse",
     "parse_case",
     "run_case",

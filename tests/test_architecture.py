@@ -59,7 +59,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONLY_IN: dict[str, set[str]] = {
     "elftools": {"objfile"},
     "gdb": {"backends.gdb", "gdbplugin"},
-    "numpy": {"bits", "lanes", "backends", "expr.access"},
+    "numpy": {
+        *("bits", "lanes", "backends", "expr.access"),
+        *("program.variables.columns", "program.variables.numpy_types"),
+    },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},
 }

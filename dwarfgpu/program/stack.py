@@ -61,7 +61,8 @@ class Stack:
             raise MissingContext("pc", message)
         self.machine = machine
         self.loaded = loaded
-        self.wave = wave
+        self.wave: Any = wave
+        """Its index, or an array of them."""
         self.rules = rules or PRESETS[machine.target.default_rules]
         thread = Thread(machine.target, self.rules, machine, loaded, wave, register=machine.register)
         self._calls = CallStack(thread, pc, max_frames)

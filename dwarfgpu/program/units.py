@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.objfile.values import Attribute, Block
     from dwarfgpu.program.loaded import LoadedCode
 
 BASE_TYPE = 0x24
@@ -99,6 +99,10 @@ class FileUnit:
                 raise
             message = f"no debugging information entry begins at offset {offset:#x} of the unit"
             raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
+
+    def expression(self, block: Block) -> Expression:
+        """An expression of the unit, decoded once."""
+        return self.code.expression(block.data, self.unit.format, block.section, block.offset)
 
     # --- What attributes hold -------------------------------------------------------------------------------------
 

@@ -1,0 +1,133 @@
+"""Programs: files of code, with what can be asked of them alone, and the machines that are attached to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.codeobject import CodeObject, opened
+from dwarfgpu.program.loaded import Loaded, LoadedCode
+from dwarfgpu.program.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.variables.frame import Frame, frames_at
+from dwarfgpu.program.variables.state import State
+from dwarfgpu.program.variables.wave import Wave
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.program.stopped import Machine
+    from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.targets.target import Target
+
+
+class Program:
+    """A file of code. Without a machine its globals, constants and locations are known."""
+
+    def __init__(self, file: CodeObject, *, dialect: str | None = None) -> None:
+        self.file = file
+        self.dialect = dialect
+        self._state: State | None = None
+
+    def __repr__(self) -> str:
+        return f"Program({self.file.name!r})"
+
+    @property
+    def state(self) -> State:
+        """The file by itself, at the addresses it was linked for."""
+        if self._state is None:
+            loaded = Loaded([LoadedCode(self.file, dialect=self.dialect)])
+            self._state = State(loaded, self.file.target.target)
+        return self._state
+
+    @property
+    def target(self) -> Target:
+        """What its code is for."""
+        return self.file.target.target
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken in it so far."""
+        return self.file.problems
+
+    # --- Without a machine ----------------------------------------------------------------------------------------
+
+    def at(self, address: int) -> tuple[Frame, ...]:
+        """The functions that stand at an address, innermost first: frames without a machine."""
+        return tuple(frames_at(self.state, self.state.loaded.codes[0], address))
+
+    @property
+    def outside(self) -> Frame:
+        """A frame that stands nowhere: names are those of the whole program."""
+        return Frame(self.state, self.state.loaded.codes[0], None)
+
+    def __getitem__(self, name: str) -> Quantity:
+        """A global or static variable, or another expression."""
+        return self.outside[name]
+
+    def eval(self, text: str) -> Any:
+        """Evaluate an expression that needs no machine; its value as Python has it."""
+        return self.outside.expression(text).value()
+
+    # --- With a machine -------------------------------------------------------------------------------------------
+
+    def attach(self, machine: str | Machine, *, force: bool = False) -> Attached:
+        """Attach a machine: the name of a snapshot or of a core file, or a machine of the library.
+
+        A snapshot whose code object is another one is refused unless ``force`` is said.
+        """
+        if isinstance(machine, str):
+            stopped = open_stopped(self.file, machine, _read, force=force, dialect=self.dialect)
+        elif hasattr(machine, "code_objects"):
+            waves: Any = machine
+            loaded, problems = load_code(waves, self.file, dialect=self.dialect)
+            stopped = Stopped(machine, loaded, problems)
+        else:
+            stopped = Stopped(machine, Loaded([LoadedCode(self.file, dialect=self.dialect)]))
+        return Attached(self, stopped)
+
+
+class Attached:
+    """A program with a machine: a sequence of waves (threads)."""
+
+    def __init__(self, program: Program, stopped: Stopped) -> None:
+        self.program = program
+        self.stopped = stopped
+        self.state = State(stopped.loaded, stopped.machine.target, stopped.machine)
+        self._waves: dict[int, Wave] = {}
+
+    def __len__(self) -> int:
+        return self.stopped.machine.wave_count
+
+    def __iter__(self) -> Iterator[Wave]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, wave: int | str) -> Wave:
+        """A wave by its number from 0, or by what the machine calls it."""
+        index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
+        if index is None or not 0 <= index < len(self):
+            some = ", ".join(self.stopped.machine.ids[:4]) + (", ..." if len(self) > 4 else "")
+            raise UsageError(f"there is no wave {str(wave)[:80]!r}", hint=f"there are {len(self)}: {some}")
+        found = self._waves.get(index)
+        if found is None:
+            found = self._waves[index] = Wave(self.state, self.stopped, index)
+        return found
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What is broken in the state, and what has been found broken in the files so far."""
+        return self.stopped.problems
+
+
+def open_program(path: str, *, dialect: str | None = None) -> Program:
+    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI."""
+    return Program(opened(path), dialect=dialect)
+
+
+def _read(path: str) -> str:
+    from dwarfgpu.errors import MalformedFile
+
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MalformedFile("unreadable", f"{path}: {error}") from None

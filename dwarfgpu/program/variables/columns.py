@@ -1,0 +1,175 @@
+"""Values in many lanes: one array with an element a lane, and a state for each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.types.model import Enumeration
+from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.variables.numpy_types import dtype_of, numpy_name
+from dwarfgpu.program.variables.reasons import INACTIVE, Reason, Unavailable, reason_of
+from dwarfgpu.program.variables.slots import positions_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.lanes import Group
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+
+ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR = "active", "inactive", "absent", "undefined", "error"
+
+
+class Values:
+    """What something is in some lanes.
+
+    ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
+    record for a structure, bytes (``V8``) for what numpy has no type for. An element without a value is 0; ``states``
+    says so: ``active`` and ``inactive`` lanes have a value, ``absent``, ``undefined`` and ``error`` lanes a reason.
+    """
+
+    def __init__(
+        self,
+        lanes: tuple[int | None, ...],
+        groups: list[Group[Object]],
+        active: int | None,
+        byte_order: ByteOrder,
+    ) -> None:
+        self.lanes = lanes
+        self.groups = groups
+        self.byte_order = byte_order
+        self._position = {lane: position for position, lane in enumerate(lanes)}
+        self.states: list[str] = [
+            ACTIVE if active is None or lane is None or active >> lane & 1 else INACTIVE_STATE
+            for lane in lanes
+        ]
+        self.reasons: dict[int | None, Reason] = {}
+        """Why there is no value, for the lanes without one."""
+        self._array: Any = None
+        self._fill()
+
+    @property
+    def type(self) -> Type | None:
+        """The type; None where no lane has a value."""
+        return next((each.result.type for each in self.groups if each.result is not None), None)
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The values, one a lane."""
+        return self._array  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def __iter__(self) -> Iterator[int | None]:
+        return iter(self.lanes)
+
+    def __getitem__(self, lane: int | None) -> Any:
+        """The value in a lane as Python has it; the error with its reason where there is none."""
+        position = self._position.get(lane)
+        if position is None:
+            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+        if lane in self.reasons:
+            raise Unavailable(self.reasons[lane])
+        found = self._array[position]
+        return found.item() if found.dtype.names is None and found.dtype.kind != "V" else found
+
+    # --- Filling --------------------------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        import numpy as np
+
+        count = len(self.lanes)
+        for group in self.groups:
+            if group.result is None:
+                for index, position in enumerate(positions_in(group, count)):
+                    error = group.outcome(index)
+                    assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+                    self._refuse(position, reason_of(error))
+                continue
+            try:
+                self._put(group, group.result)
+            except DwarfGpuError as error:
+                for position in positions_in(group, count):
+                    self._refuse(position, reason_of(error))
+        if self._array is None:
+            self._array = np.zeros(count, dtype=np.uint8)
+
+    def _refuse(self, position: int, reason: Reason) -> None:
+        self.reasons[self.lanes[position]] = reason
+        self.states[position] = reason.state
+
+    def _put(self, group: Group[Object], found: Object) -> None:
+        """Read the value of a group, and keep it in the array."""
+        import numpy as np
+
+        found = found.target()
+        scalar = found.scalar
+        if scalar is None:
+            kind = dtype_of(found.type, self.byte_order)
+            size = byte_size(found.type)
+            reading = found.read()
+            numbers: Any = None
+        else:
+            kind = np.dtype(numpy_name(scalar))
+            size = 0
+            reading = found.pattern()
+            numbers = scalar.number(reading.bits)
+        if self._array is None:
+            self._array = np.zeros(len(self.lanes), dtype=kind)
+        where = slice(None) if group.positions is None else group.positions
+        if scalar is None:
+            numbers = _records(reading.bits, size, self.byte_order, kind)
+        self._array[where] = numbers
+        undefined = reading.undefined
+        if type(undefined) is int and not undefined:
+            return
+        reason = reason_of(optimized_out())
+        for index, position in enumerate(positions_in(group, len(self.lanes))):
+            if b.select(undefined, index):
+                self._refuse(position, reason)
+                self._array[position] = np.zeros((), dtype=self._array.dtype)
+
+
+def _records(bits: Any, size: int, byte_order: ByteOrder, kind: Any) -> Any:
+    """Patterns of many bits as records; the same one for all, or an array."""
+    import numpy as np
+
+    if isinstance(bits, int):
+        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=kind)[0] if size else np.zeros((), kind)
+    if bits.dtype != object:  # up to 64 bits: the bytes of the numbers
+        order = "<" if byte_order == "little" else ">"
+        raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, 8)
+        raw = raw[:, :size] if byte_order == "little" else raw[:, 8 - size :]
+        return np.ascontiguousarray(raw).view(kind).reshape(-1)
+    data = b"".join([int(each).to_bytes(size, byte_order) for each in bits.tolist()])
+    return np.frombuffer(data, dtype=kind)
+
+
+# --- One value --------------------------------------------------------------------------------------------------
+
+
+def python_value(found: Object) -> Any:
+    """A value as Python has it: the number of a scalar; anything else is the object itself."""
+    found = found.target()
+    scalar = found.scalar
+    if scalar is None:
+        return found
+    reading = found.pattern()
+    if reading.undefined:
+        raise optimized_out()
+    number = scalar.number(reading.bits)
+    if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(found.type), Enumeration):
+        return bool(number)
+    return number
+
+
+def inactive(lane: int) -> Reason:
+    """The reason of a lane that does not execute the code."""
+    return Reason(INACTIVE, f"lane {lane} is not active here")

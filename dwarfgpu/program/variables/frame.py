@@ -1,0 +1,365 @@
+"""Frames as a user sees them: one for each function that stands there, those that were inlined too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.program.codelookup import CallFrame, calls_at
+from dwarfgpu.program.units import FileUnit
+from dwarfgpu.program.values.located import Surroundings
+from dwarfgpu.program.variables import scopes
+from dwarfgpu.program.variables.contents import FileFrame
+from dwarfgpu.program.variables.variable import STATIC, Variable, kind_of
+from dwarfgpu.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.expr.evaluation import Trace
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.program.stack import Frame as PhysicalFrame
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.expression import SourceExpression
+    from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.scopes import FunctionScope
+    from dwarfgpu.program.variables.state import State
+    from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.targets.target import Target
+
+
+class Frame:
+    """A function that stands at a place of the program, and the variables that can be seen there.
+
+    Without a machine it is a place alone: locations and constants are known, and what the sections of the file hold.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        code: LoadedCode | None,
+        place: int | None,
+        *,
+        number: int = 0,
+        scope: FunctionScope | None = None,
+        depth: int = 0,
+        physical: PhysicalFrame | None = None,
+        wave: Wave | None = None,
+    ) -> None:
+        self.state = state
+        self.wave = wave
+        """The wave whose frame it is; None without a machine."""
+        self.code = code
+        """The file whose code it is."""
+        self.place = place
+        """The current program location: in a caller an address in the call. None is no place at all."""
+        self.number = number
+        """0 for the innermost one; inlined functions count."""
+        self.scope = scope
+        self.physical = physical
+        """The call frame of the machine, which functions that were inlined into each other share."""
+        self.trace: Trace | None = None
+        """Is told every operation that is evaluated for a question about this frame."""
+        self._depth = depth
+        self._units: dict[tuple[Unit, int], FileUnit] = {}
+        self._contexts: dict[Any, Context] = {}
+        self._around: dict[Any, Surroundings] = {}
+        self._lanes: dict[int | None, LaneSet] = {}
+        self._all: LaneSet | None = None
+        self._variables: tuple[Variable, ...] | None = None
+        self._named: dict[str, Quantity] = {}
+        self._base: Context | None = None
+
+    def __repr__(self) -> str:
+        return f"Frame({self.number}, {self.name or '??'})"
+
+    # --- What it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target:
+        return self.state.target
+
+    @property
+    def backend(self) -> Backend:
+        return self.state.backend
+
+    @property
+    def pc(self) -> int | None:
+        """Where execution stands, or goes on when the callee returns."""
+        return self.place if self.physical is None else self.physical.pc
+
+    @property
+    def function(self) -> Die | None:
+        """The entry of the function, or of the inlined call."""
+        return None if self.scope is None else self.scope.die
+
+    @property
+    def is_inlined(self) -> bool:
+        return self.scope is not None and self.scope.is_inlined
+
+    @property
+    def name(self) -> str | None:
+        """The function's name with its scopes; of code without debugging information that of the symbol."""
+        if self.function is not None:
+            return qualified_name(self.function)
+        return self.call.function if self.place is not None else None
+
+    @property
+    def call(self) -> CallFrame:
+        """The function and the line of the source."""
+        nothing = CallFrame(None, None, None, inlined=False, offset=None)
+        if self.code is None or self.place is None:
+            return nothing
+        calls = self.state.calls_at(self.code, self.place)
+        return calls[self._depth] if self._depth < len(calls) else nothing
+
+    @property
+    def unit(self) -> Unit | None:
+        """The compilation unit of the function; without one, the first of the file."""
+        if self.function is not None:
+            return self.function.unit
+        return None
+
+    # --- Lanes ----------------------------------------------------------------------------------------------------
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether a question can be about one lane of several."""
+        return self.target.lane_count > 1
+
+    def lane(self, number: int | None) -> LaneSet:
+        """One lane, or with None no lane in particular."""
+        found = self._lanes.get(number)
+        if found is None:
+            if number is not None and not 0 <= number < self.target.lane_count:
+                message = f"{self.target.name} has {self.target.lane_count} lanes, no lane {number}"
+                raise UsageError(message, kind="no_lane")
+            wave = 0 if self.physical is None else self.physical.stack.wave
+            lane = number if self.has_lanes else None
+            found = self._lanes[number] = LaneSet(1, wave, lane)
+        return found
+
+    def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
+        """The lanes that are meant: all for None and ``all``, those that execute for ``active``."""
+        if not self.has_lanes or (self.physical is None and lanes is None):
+            return (None,)
+        every = range(self.target.lane_count)
+        if lanes is None or lanes == "all":
+            return tuple(every)
+        if isinstance(lanes, str):
+            if lanes != "active":
+                raise UsageError(f"{lanes!r} names no lanes", hint="give numbers, active, or all")
+            mask = self.active_mask
+            return tuple(each for each in every if mask is None or mask >> each & 1)
+        return tuple(dict.fromkeys(lanes))
+
+    def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
+        """Some lanes together."""
+        if len(numbers) == 1:
+            return self.lane(numbers[0])
+        count = self.target.lane_count
+        wave = 0 if self.physical is None else self.physical.stack.wave
+        if numbers == tuple(range(count)):
+            if self._all is None:
+                self._all = LaneSet.of(range(count), wave)
+            return self._all
+        known = [self.lane(each).lane for each in numbers]
+        return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
+
+    @property
+    def active_mask(self) -> int | None:
+        """The lanes that execute the function where it stands; None where that is not known."""
+        physical = self.physical
+        number = self.target.execution_mask
+        if physical is None or number is None:
+            return None
+        thread = physical.activation.thread
+        try:
+            location = physical.register(number, thread.lanes)
+            if is_undefined(location):
+                return None
+            reading = thread.accessor.read(location, thread.known_register(number).bit_size)
+        except DwarfGpuError:
+            return None
+        return None if reading.undefined else int(reading.bits)
+
+    # --- Contexts of evaluations ----------------------------------------------------------------------------------
+
+    def unit_info(self, unit: Unit, code: LoadedCode) -> FileUnit:
+        """A unit as expressions ask for it at this place."""
+        key = (unit, id(code))
+        found = self._units.get(key)
+        if found is None:
+            found = self._units[key] = FileUnit(unit, code, self.place)
+        return found
+
+    def code_of(self, unit: Unit) -> LoadedCode:
+        """The loaded file that a unit belongs to."""
+        return self.state.code_of(unit, self.code)
+
+    def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
+        """The context of an evaluation that finds a location."""
+        lane = lanes.lane
+        cached = lanes is self._all or (lanes.count == 1 and (lane is None or type(lane) is int))
+        key = (None if lanes is self._all else lane, lanes.count, unit)
+        found = self._contexts.get(key) if cached else None
+        if found is None:
+            base = self._base
+            if base is None:
+                base = self._base = self._base_context()
+            found = replace(base, lanes=lanes, unit=base.unit if unit is None else unit)
+            if cached:
+                self._contexts[key] = found
+        return found
+
+    def _base_context(self) -> Context:
+        function = self.function
+        unit = None
+        if function is not None and self.code is not None:
+            unit = self.unit_info(function.unit, self.code)
+        if self.physical is not None:
+            return replace(self.physical.context(), unit=unit, result_kind="location")
+        state = self.state
+        return Context(
+            state.target,
+            state.rules,
+            state.backend,
+            frame=FileFrame(state.target),
+            unit=unit,
+            pc=self.place,
+            result_kind="location",
+        )
+
+    def around(self, lanes: LaneSet) -> Surroundings:
+        """What values are read in."""
+        lane = lanes.lane
+        cached = lanes is self._all or (lanes.count == 1 and (lane is None or type(lane) is int))
+        key = (None if lanes is self._all else lane, lanes.count)
+        found = self._around.get(key) if cached else None
+        if found is None:
+            code = self.code or self.state.loaded.codes[0]
+            found = Surroundings(
+                replace(self.context(lanes), result_kind=None),
+                code.dialect,
+                code.bias,
+                lambda die: self._bound(die, lanes),
+                lambda unit: self.unit_info(unit, self.code_of(unit)),
+            )
+            if cached:
+                self._around[key] = found
+        return found
+
+    def _bound(self, die: Die, lanes: LaneSet) -> Location | None:
+        """Where a variable is that a type depends on, such as the bound of an array; None if it is nowhere."""
+        found = next((each for each in self.variables() if each.die == die), None)
+        if found is None:
+            found = Variable(self, die, self.code_of(die.unit), STATIC)
+        return found.place(lanes) if found.is_here() else None
+
+    # --- Variables ------------------------------------------------------------------------------------------------
+
+    @property
+    def blocks(self) -> tuple[Die, ...]:
+        """The blocks of the function that hold the place, innermost first; the function itself is the last."""
+        return () if self.scope is None else self.scope.blocks
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Parameters and local variables, those of inner blocks first, in the order of the source."""
+        if self._variables is None:
+            found: list[Variable] = []
+            seen: set[str] = set()
+            for block in self.blocks:
+                names = set()
+                for die in scopes.declared_in(block):
+                    name = die.name
+                    if name is None:
+                        continue
+                    code = self.code_of(die.unit)
+                    found.append(Variable(self, die, code, kind_of(die), is_shadowed=name in seen))
+                    names.add(name)
+                seen |= names
+            self._variables = tuple(found)
+        return self._variables
+
+    def statics(self) -> Iterator[Variable]:
+        """The variables of the unit that belong to no function."""
+        unit = self.unit
+        if unit is None:
+            return
+        yield from self.state.names.statics(self, unit)
+
+    def __getitem__(self, name: str) -> Quantity:
+        """What a name means here: a variable, or another quantity such as a member of ``this``.
+
+        Names are looked up from the inside out: blocks, function, class, namespaces, unit, program. ``fn::x``,
+        ``ns::x``, ``::x`` and ``file.c::x`` say where.
+        """
+        found = self._named.get(name)
+        if found is None:
+            variable = next((each for each in self.variables() if each.name == name), None)
+            found = self._named[name] = self.expression(name) if variable is None else variable
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            return self[name] is not None
+        except UsageError:
+            return False
+
+    # --- Expressions ----------------------------------------------------------------------------------------------
+
+    def expression(self, text: str) -> SourceExpression:
+        """An expression of the source language, read once and evaluated as often as it is asked."""
+        from dwarfgpu.program.variables.expression import SourceExpression
+
+        return SourceExpression(self, text)
+
+    def eval(self, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
+        """Evaluate an expression in some lanes. Without lanes: in all of them."""
+        chosen: Any = (lanes,) if isinstance(lanes, int) else lanes
+        return self.expression(text).values(chosen)
+
+    def assign(self, target: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> None:
+        """Write the value of an expression to where something is, in some lanes; in the active ones by default."""
+        from dwarfgpu.program.variables.expression import assign
+
+        assign(self, target, text, "active" if lanes is None and self.has_lanes else lanes)
+
+    def type(self, name: str) -> Type:
+        """The type with a name, as it is written in an expression."""
+        from dwarfgpu.program.variables.expression import type_named
+
+        return type_named(self, name)
+
+
+def frames_at(
+    state: State,
+    code: LoadedCode | None,
+    place: int,
+    number: int = 0,
+    physical: PhysicalFrame | None = None,
+    wave: Wave | None = None,
+) -> list[Frame]:
+    """The frames of the functions that stand at an address, innermost first."""
+    function = None if code is None else code.function_at(place)
+    if code is None or function is None:
+        return [Frame(state, code, place, number=number, physical=physical, wave=wave)]
+    found = state.functions_at(code, function, place)
+    return [
+        Frame(
+            state, code, place, number=number + depth, scope=scope, depth=depth, physical=physical, wave=wave
+        )
+        for depth, scope in enumerate(found)
+    ]
+
+
+__all__ = ["Frame", "calls_at", "frames_at"]

@@ -1,0 +1,118 @@
+"""Types of a program as numpy has them: numbers, records and arrays with the same layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.program.types.model import Array, Base, Struct
+from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.values.arrays import MAX_READ
+from dwarfgpu.program.values.scalars import scalar_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.scalars import Scalar
+
+MAX_ELEMENTS = 1 << 12
+"""Arrays with more elements are kept as bytes."""
+MAX_DEPTH = 16
+
+
+def numpy_name(scalar: Scalar) -> str:
+    """The numpy type that holds the numbers of a scalar."""
+    if scalar.layout is not None:
+        standard = scalar.layout.quick is not None and scalar.layout.bit_size in (16, 32, 64)
+        if standard and getattr(scalar.layout, "name", "") != "bfloat16":
+            return f"f{scalar.layout.bit_size // 8}"
+        return "f8"
+    if scalar.scale is not None:
+        return "f8"
+    if scalar.kind == "boolean" and scalar.bits == 8:
+        return "u1"
+    for size in (1, 2, 4, 8):
+        if scalar.bits <= 8 * size:
+            return f"{'i' if scalar.is_signed else 'u'}{size}"
+    return "O"
+
+
+def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
+    """The numpy type with the layout of a type of the program; plain bytes where numpy has none."""
+    import numpy as np
+
+    size = known_size(type)
+    if size is None or size > MAX_READ:
+        what = "of a size that depends on the object" if size is None else f"of {shown(size)} bytes"
+        raise UsageError(
+            f"values {what} have no array",
+            kind="no_array",
+            hint="ask for one lane, or for a part of the value",
+        )
+    inner = resolved(type)
+    opaque = np.dtype(f"V{size}")
+    if depth > MAX_DEPTH:
+        return opaque
+    if isinstance(inner, Struct):
+        return _record_type(inner, size, byte_order, depth) or opaque
+    if isinstance(inner, Array):
+        return _array_type(inner, size, byte_order, depth) or opaque
+    if isinstance(inner, Base) and inner.vector_size is not None:
+        return np.dtype((dtype_of(inner.element, byte_order, depth + 1), (inner.vector_size,)))
+    return _stored_type(type, size, byte_order) or opaque
+
+
+def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
+    """The numpy type of a scalar as it is stored; None where numpy has none."""
+    import numpy as np
+
+    scalar = scalar_of(type, byte_order)
+    if scalar is None or scalar.swapped or scalar.scale is not None or scalar.bits != 8 * size:
+        return None
+    if scalar.layout is not None and (scalar.layout.quick is None or size not in (2, 4, 8)):
+        return None
+    if size not in (1, 2, 4, 8) or scalar.kind == "bytes":
+        return None
+    name = numpy_name(scalar)
+    if int(name[1:]) != size:
+        return None
+    return np.dtype(f"{'<' if byte_order == 'little' else '>'}{name}")
+
+
+def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> Any:
+    import numpy as np
+
+    lengths = [each.length for each in type.dimensions]
+    if type.is_dynamic or type.column_major or not lengths or None in lengths:
+        return None
+    total = 1
+    for each in lengths:
+        total *= each or 0
+    element = byte_size(type.element)
+    if not 0 < total <= MAX_ELEMENTS or total * element != size or element_bits(type) != 8 * element:
+        return None
+    return np.dtype((dtype_of(type.element, byte_order, depth + 1), tuple(lengths)))
+
+
+def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
+    """A record with the members of a structure; None where one of them is none of numpy's."""
+    import numpy as np
+
+    body = type.body
+    members: list[tuple[str | None, Any]] = [(each.name, each) for each in body.members]
+    if body.variant_parts or any(each.is_virtual for each in body.bases) or type.kind == "union":
+        return None
+    names: list[str] = []
+    formats, offsets = [], []
+    for name, each in [*members, *((str(getattr(base.type, "name", "")), base) for base in body.bases)]:
+        bit_size = getattr(each, "bit_size", None)
+        if each.location is not None or each.bit_offset is None or bit_size is not None or not name:
+            return None
+        if name in names or known_size(each.type) is None or each.bit_offset % 8:
+            return None
+        names.append(name)
+        formats.append(dtype_of(each.type, byte_order, depth + 1))
+        offsets.append(each.bit_offset // 8)
+    if not names or any(o + f.itemsize > size for o, f in zip(offsets, formats, strict=True)):
+        return None
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})

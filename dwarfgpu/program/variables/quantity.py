@@ -1,0 +1,161 @@
+"""What has a value in each lane, and can be asked for it: a variable, or an expression of the source language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.values.located import Located
+from dwarfgpu.program.variables.columns import Values, python_value
+from dwarfgpu.program.variables.provenance import Source, sources
+from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of, unavailable
+from dwarfgpu.program.variables.slots import each_part, positions_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.lanes import Group, LaneSet
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.frame import Frame
+
+
+class Quantity:
+    """Something with a value in each lane of a frame."""
+
+    frame: Frame
+
+    @property
+    def type(self) -> Type:
+        """The type of the program."""
+        raise NotImplementedError
+
+    def find(self, lanes: LaneSet) -> Object:
+        """The value as an object, for all of some lanes at once; `lanes.Diverge` where they need different ones."""
+        raise NotImplementedError
+
+    # --- One lane -------------------------------------------------------------------------------------------------
+
+    def object(self, lane: int | None = None) -> Object:
+        """The value as an object: with members, elements and what it points to. `Unavailable` where there is none."""
+        try:
+            return self.find(self.frame.lane(lane))
+        except (Unavailable, UsageError, MalformedFile):
+            raise
+        except DwarfGpuError as error:
+            raise self._unavailable(error) from error
+
+    def value(self, lane: int | None = None) -> Any:
+        """The value as Python has it: the number of a scalar, the object itself of anything else.
+
+        ``lane`` may be left out where there is one, or where the value does not depend on it. An absent value raises
+        `Unavailable`, whose `reason` says why.
+        """
+        try:
+            return python_value(self.find(self.frame.lane(lane)))
+        except (Unavailable, UsageError, MalformedFile):
+            raise
+        except DwarfGpuError as error:
+            raise self._unavailable(error, lane) from error
+
+    def location(self, lane: int | None = None) -> Location:
+        """Where the value is. A value that was computed is in an implicit location."""
+        return self._location(self.object(lane))
+
+    def provenance(self, lane: int | None = None) -> tuple[Source, ...]:
+        """The register, lane and bit, or the address, that each part of the value comes from."""
+        found = self.object(lane)
+        return sources(self._location(found), self.bits_of(found))
+
+    def why(self, lane: int | None = None) -> Reason | None:
+        """Why there is no value in a lane; None where there is one."""
+        try:
+            found = self.object(lane).target()
+            size = known_size(found.type)
+            if found.scalar is not None:
+                python_value(found)
+            elif size and found.is_undefined():
+                return self._explained(reason_of(_undefined()), lane)
+        except UsageError:
+            raise
+        except DwarfGpuError as error:
+            return self._unavailable(error, lane).reason
+        return None
+
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
+        """Why nothing of the value is there, as far as its description tells."""
+        return None
+
+    # --- Many lanes -----------------------------------------------------------------------------------------------
+
+    def groups(self, lanes: LaneSet) -> list[Group[Object]]:
+        """The value in some lanes, as few objects as they have in common."""
+        return each_part(lanes, self.find)
+
+    def values(self, lanes: Iterable[int] | str | None = None) -> Values:
+        """The value in many lanes: an array, and a state for each lane. ``lanes``: numbers, ``active``, or all."""
+        frame = self.frame
+        numbers = frame.lane_numbers(lanes)
+        chosen = frame.lane_set(numbers)
+        found = Values(numbers, self.groups(chosen), frame.active_mask, frame.target.byte_order)
+        for lane, reason in list(found.reasons.items()):
+            found.reasons[lane] = better = self._explained(reason, lane)
+            found.states[numbers.index(lane)] = better.state
+        return found
+
+    # --- Writing --------------------------------------------------------------------------------------------------
+
+    def write(self, value: Any, lanes: Iterable[int] | int | str | None = None) -> None:
+        """Assign a value, as ``=`` of the source language does: a number, or an expression that is evaluated.
+
+        It is written in the lane or lanes that are named; by default in the active ones. The frames of a wave that have
+        been found stay as they are; ask the wave for its frames again where what was written matters for them.
+        """
+        text = value if isinstance(value, str) else repr(value)
+        chosen: Any = (lanes,) if isinstance(lanes, int) else lanes
+        self.frame.assign(self, text, chosen)
+
+    # --- Parts ----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def bits_of(found: Object) -> int:
+        return found.bits()
+
+    @staticmethod
+    def _location(found: Object) -> Location:
+        storage = found.place.storage
+        if not isinstance(storage, Located):
+            raise unavailable("no_location", "the value is in no location")
+        return storage.moved(found.place.bit_offset)
+
+    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
+        return Unavailable(self._explained(reason_of(error), lane))
+
+    def _explained(self, reason: Reason, lane: int | None) -> Reason:
+        """A reason, with what is known beyond the bits that are missing."""
+        if reason.kind != "undefined":
+            return reason
+        found = self.explain(self.frame.lane(lane))
+        return reason if found is None else found.reason
+
+
+def _undefined() -> DwarfGpuError:
+    from dwarfgpu.program.values.objects import optimized_out
+
+    return optimized_out()
+
+
+def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:
+    """Write a pattern to where an object is, lane after lane."""
+    location = Quantity._location(found)  # noqa: SLF001 (the same module)
+    accessor = Accessor(frame.backend, frame.target.byte_order)
+    for position in range(lanes.count):
+        place = location if lanes.count == 1 else location.select(position)
+        accessor.write(place, bit_size, int(b.select(pattern, position)))
+
+
+__all__ = ["Quantity", "positions_in", "store"]

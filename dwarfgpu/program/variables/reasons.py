@@ -1,0 +1,151 @@
+"""Why there is no value: one record for text, JSON and library, made of what the evaluation and the file say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
+from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.stack import Frame as PhysicalFrame
+
+NO_LOCATION_HERE = "no_location_here"
+"""Its location list says nothing about the address."""
+OPTIMIZED_OUT = "optimized_out"
+"""It has no location and no constant value, or an empty location."""
+UNDEFINED_OPERATION = "undefined_operation"
+"""Its expression says that there is no value: DW_OP_LLVM_undefined, or a piece without a location."""
+UNDEFINED_RULE = "undefined_rule"
+"""It is in a register that the call frame information does not keep for this frame."""
+UNDEFINED = "undefined"
+"""Some of its bits have no value."""
+INACTIVE = "inactive"
+"""The lane does not execute the code where the wave stands."""
+NOT_PASSED = "entry_unknown"
+"""It is what a parameter was at the call, which the caller does not tell."""
+NO_MEMORY = "memory_unavailable"
+NO_REGISTER = "register_unavailable"
+MISSING = "missing_context"
+"""The question lacks something: a machine, a frame, a lane."""
+FAILED = "error"
+
+_ABSENT = frozenset((NO_LOCATION_HERE, OPTIMIZED_OUT))
+_UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
+
+
+@record
+class Reason:
+    """Why there is no value."""
+
+    kind: str
+    message: str
+    before: tuple[int, int] | None = None
+    """The nearest addresses below the place that have a location: the first, and the first past them."""
+    after: tuple[int, int] | None = None
+    """The nearest above it."""
+    error: DwarfGpuError | None = None
+    """What went wrong, if something did."""
+
+    @property
+    def state(self) -> str:
+        """The state of a lane that has it: ``absent``, ``undefined``, ``inactive`` or ``error``."""
+        if self.kind in _ABSENT:
+            return "absent"
+        if self.kind in _UNDEFINED:
+            return "undefined"
+        return "inactive" if self.kind == INACTIVE else "error"
+
+
+class Unavailable(EvaluationError):
+    """A value that is not there; `reason` says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        error = reason.error
+        EvaluationError.__init__(
+            self, reason.kind, reason.message, spec=None if error is None else error.spec
+        )
+        self.reason = reason
+        if error is not None:
+            self.hint = error.hint
+            if reason.message == error.message:
+                self.where = error.where
+
+
+def unavailable(kind: str, message: str, **details: Any) -> Unavailable:
+    """The error of a value that is not there."""
+    return Unavailable(Reason(kind, message, **details))
+
+
+def reason_of(error: DwarfGpuError) -> Reason:
+    """The reason that an error is."""
+    if isinstance(error, Unavailable):
+        return error.reason
+    if error.kind in (NO_MEMORY, NO_REGISTER):
+        return Reason(error.kind, error.message, error=error)
+    if error.where.operation in ("DW_OP_entry_value", "DW_OP_GNU_entry_value"):
+        what = (
+            "it is computed from what a parameter was at the call, which neither call site nor registers tell"
+        )
+        return Reason(NOT_PASSED, what, error=error)
+    if error.kind == "undefined_read":
+        return Reason(UNDEFINED, "some of its bits have no value", error=error)
+    if isinstance(error, MissingContext):
+        return Reason(MISSING, error.message, error=error)
+    return Reason(FAILED, error.message, error=error)
+
+
+# --- What the file says -------------------------------------------------------------------------------------------
+
+
+def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
+    """The error of a location list that says nothing about an address; the nearest addresses that it is about."""
+    known = sorted(each for each in ranges if each[0] < each[1])
+    before = max((each for each in known if each[1] <= place), key=lambda each: each[1], default=None)
+    after = next((each for each in known if each[0] > place), None)
+    near = [
+        f"the nearest {where} {each[0]:#x} to {each[1]:#x}"
+        for where, each in (("below is", before), ("above is", after))
+        if each is not None
+    ]
+    text = f"it has no location at {place:#x}: {', '.join(near)}" if near else "its location list is empty"
+    return unavailable(NO_LOCATION_HERE, text, before=before, after=after)
+
+
+def why_undefined(
+    expressions: Iterable[Expression], frame: PhysicalFrame | None, lanes: LaneSet
+) -> Unavailable | None:
+    """Why a location is undefined, as its expressions and the frames below tell; None if they do not."""
+    for expression in expressions:
+        if not expression.instructions:
+            return unavailable(OPTIMIZED_OUT, "its location description is empty: it is optimized out here")
+        for step in expression.code:
+            name = step.operation.name
+            if name == "DW_OP_LLVM_undefined":
+                return unavailable(UNDEFINED_OPERATION, f"its location is undefined here ({name})")
+            if name == "DW_OP_regx" and frame is not None:
+                found = _lost(frame, step.operands[-1], lanes)
+                if found is not None:
+                    return found
+    return None
+
+
+def _lost(frame: PhysicalFrame, number: int, lanes: LaneSet) -> Unavailable | None:
+    """Whether a register has no value in a frame, because nothing of it was kept."""
+    try:
+        if not is_undefined(frame.register(number, lanes)):
+            return None
+    except DwarfGpuError as error:
+        return Unavailable(reason_of(error))
+    register = frame.activation.thread.register(number)
+    name = f"register {number}" if register is None else register.name
+    below = frame.activation.callee
+    has_rule = below is not None and number in below.register_rules
+    how = "call frame information calls it undefined" if has_rule else "nothing says where it was saved"
+    message = f"it is in {name}, which the callee did not keep: {how}"
+    return unavailable(UNDEFINED_RULE, message)

@@ -1,0 +1,102 @@
+"""The scopes of an address: the functions that stand there, inlined ones too, their blocks, and what each declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.inlining import covers, scopes_at
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.dies import Die
+
+BLOCK, INLINED, SUBPROGRAM, PARAMETER, VARIABLE, CONSTANT = 0x0B, 0x1D, 0x2E, 0x05, 0x34, 0x27
+DECLARED = frozenset((PARAMETER, VARIABLE, CONSTANT))
+_BLOCKS = frozenset((BLOCK, 0x22, 0x25, 0x32))
+MAX_BLOCKS = 256
+"""Deeper nested blocks without code of their own are not looked into."""
+MAX_ENTRIES = 1 << 16
+"""More than any scope declares."""
+
+
+@record
+class FunctionScope:
+    """A function that stands at an address: the function that is really there, or one that was inlined into it."""
+
+    die: Die
+    blocks: tuple[Die, ...]
+    """The blocks that hold the address, innermost first. The function itself is the last of them."""
+
+    @property
+    def is_inlined(self) -> bool:
+        return self.die.tag == INLINED
+
+
+def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
+    """The functions at an address, innermost first; ``function`` is the one whose code it is."""
+    found: list[FunctionScope] = []
+    blocks: list[Die] = []
+    inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
+    for die in reversed([function, *inner]):
+        blocks.append(die)
+        if die.tag in (INLINED, SUBPROGRAM):
+            found.append(FunctionScope(die, tuple(blocks)))
+            blocks = []
+            if die.tag == SUBPROGRAM:
+                break
+    return tuple(found)
+
+
+def declared_in(scope: Die) -> list[Die]:
+    """Parameters, variables and constants of a block or function, in the order of the source.
+
+    Blocks without code of their own belong to the one around them. What only the abstract instance has was optimized
+    out of this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
+    """
+    found = list(_entries(scope, 0))
+    origin = scope.number(at.ABSTRACT_ORIGIN)
+    if origin is None:
+        return found
+    try:
+        copied = _copied(scope)
+        missing = [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
+    except DwarfGpuError as error:
+        scope.unit.dwarf.note(error)
+        return found
+    return found + missing
+
+
+def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[Die]:
+    """The declarations of a scope, and of blocks in it that no address distinguishes."""
+    for count, die in enumerate(scope.children()):
+        if count > MAX_ENTRIES:
+            return
+        if die.tag in DECLARED:
+            yield die
+        elif die.tag in _BLOCKS and depth < MAX_BLOCKS and not (seen and die in seen) and not die.ranges():
+            yield from _entries(die, depth + 1, seen)
+
+
+def _copied(scope: Die) -> set[Die]:
+    """The abstract entries that have a copy somewhere in a scope, be it in a block within it."""
+    found: set[Die] = set()
+    waiting = [scope.children()]
+    while waiting:
+        for die in waiting[-1]:
+            if die.tag in DECLARED or die.tag in _BLOCKS:
+                found.update(die.origins())
+            if die.tag in _BLOCKS and len(waiting) < MAX_BLOCKS:
+                waiting.append(die.children())
+                break
+        else:
+            waiting.pop()
+    return found
+
+
+def holds(die: Die, address: int) -> bool:
+    """Whether an entry has code at an address."""
+    return covers(die.ranges(), address)

@@ -1,0 +1,62 @@
+"""The code of a program, with a machine that executes it or without one: what all frames have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.program.codelookup import calls_at
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.variables.contents import FileContents
+from dwarfgpu.program.variables.names import Names
+from dwarfgpu.program.variables.scopes import functions_at
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.program.codelookup import CallFrame
+    from dwarfgpu.program.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.variables.scopes import FunctionScope
+    from dwarfgpu.targets.target import Target
+
+
+class State:
+    """Files of code and, where there is one, the machine. What is found out about an address is found once."""
+
+    def __init__(
+        self, loaded: Loaded, target: Target, backend: Backend | None = None, rules: Rules | None = None
+    ) -> None:
+        self.loaded = loaded
+        self.target = target
+        self.backend: Backend = FileContents(loaded, target) if backend is None else backend
+        self.rules = rules or PRESETS[target.default_rules]
+        self.types = Types()
+        self.names = Names(self)
+        self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
+        self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
+
+    def calls_at(self, code: LoadedCode, place: int) -> tuple[CallFrame, ...]:
+        """The functions at an address with their lines in the source, innermost first."""
+        key = id(code), place
+        found = self._calls.get(key)
+        if found is None:
+            found = self._calls[key] = calls_at(code.file, code.in_file(place))
+        return found
+
+    def functions_at(self, code: LoadedCode, function: Die, place: int) -> tuple[FunctionScope, ...]:
+        """The functions at an address with their blocks, innermost first."""
+        key = id(code), place
+        found = self._functions.get(key)
+        if found is None:
+            found = self._functions[key] = functions_at(function, code.in_file(place))
+        return found
+
+    def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
+        """The loaded file that a unit belongs to; a split unit belongs to the file with its skeleton."""
+        codes = self.loaded.codes
+        for code in codes:
+            if code.file.has_dwarf and code.file.dwarf is unit.dwarf:
+                return code
+        return likely or codes[0]

@@ -1,0 +1,246 @@
+"""Variables, parameters and constants: from the entry that declares one to its value in a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.listing import text as listing
+from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.lists import ListContext
+from dwarfgpu.objfile.location_lists import LocationList, matching, read_location_list
+from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.program.values.located import Located, constant_place
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import Place
+from dwarfgpu.program.variables import scopes
+from dwarfgpu.program.variables.quantity import Quantity
+from dwarfgpu.program.variables.reasons import (
+    MISSING,
+    OPTIMIZED_OUT,
+    Unavailable,
+    not_listed,
+    unavailable,
+    why_undefined,
+)
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.units import FileUnit
+    from dwarfgpu.program.variables.frame import Frame
+
+PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
+_ARTIFICIAL, _EXTERNAL = 0x34, 0x3F
+
+
+@record
+class Described:
+    """One location that a variable is said to have: where it is valid, and the operations."""
+
+    operations: str
+    range: tuple[int, int] | None = None
+    """Addresses of the running program; None: wherever the variable is in scope."""
+    is_default: bool = False
+    """Whether it is valid wherever no other of the list is."""
+
+
+@record
+class _Plan:
+    """Where a variable is at one program location, decoded."""
+
+    unit: FileUnit
+    expressions: tuple[Expression, ...] = ()
+    constant: Attribute | None = None
+
+
+class Variable(Quantity):
+    """A variable in a frame, or a static one."""
+
+    def __init__(
+        self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False
+    ) -> None:
+        self.frame = frame
+        self.die = die
+        self.code = code
+        self.kind = kind
+        """``parameter``, ``local``, ``static`` or ``constant``."""
+        self.is_shadowed = is_shadowed
+        """Whether a variable of an inner block has the same name."""
+        self._plan: _Plan | Unavailable | None = None
+        self._type: Type | None = None
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The name, without scopes."""
+        return self.die.name or "(unnamed)"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespaces and classes."""
+        return qualified_name(self.die) or self.name
+
+    @property
+    def is_artificial(self) -> bool:
+        """Whether the compiler made it up, as it does ``this``."""
+        found = self.die.find_number(_ARTIFICIAL)
+        return found is not None and bool(found.value)
+
+    @property
+    def type(self) -> Type:
+        """The type of the program."""
+        if self._type is None:
+            self._type = self.frame.state.types.type_of(self.die)
+        return self._type
+
+    # --- Where it is ----------------------------------------------------------------------------------------------
+
+    def find(self, lanes: LaneSet) -> Object:
+        """The variable as an object, for some lanes."""
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = self._planned()
+        if isinstance(plan, Unavailable):
+            raise plan.with_traceback(None)
+        around = self.frame.around(lanes)
+        if plan.constant is not None:
+            return Object(self.type, constant_place(around, self.die, plan.constant))
+        return Object(self.type, Place(Located(around, self._located(plan, lanes))))
+
+    def place(self, lanes: LaneSet) -> Location | None:
+        """Where it is, for some lanes; None where that is nowhere or it is a constant."""
+        found = self.find(lanes).place.storage
+        return found.location if isinstance(found, Located) else None
+
+    def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
+        frame = self.frame
+        context = frame.context(lanes, plan.unit)
+        found: list[Location] = [
+            result_for(evaluate(each, context, frame.trace)) for each in plan.expressions
+        ]
+        return found[0] if len(found) == 1 else locations.union(found, lanes.count)
+
+    def _planned(self) -> _Plan | Unavailable:
+        """Where it is at the place of the frame; what is wrong is remembered as well."""
+        try:
+            return self._read_plan()
+        except Unavailable as error:
+            return error
+
+    def _read_plan(self) -> _Plan:
+        frame, die = self.frame, self.definition
+        location = die.find_number(at.LOCATION)
+        if location is None:
+            constant = die.find_number(at.CONST_VALUE)
+            if constant is None:
+                what = "it has neither a location nor a constant value: it is optimized out"
+                raise unavailable(OPTIMIZED_OUT, what)
+            return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
+        unit = frame.unit_info(location.die.unit, self.code)
+        if location.value_class != "loclist":
+            return _Plan(unit, _tuple(unit.expressions(location)))
+        if frame.place is None:
+            what = "its location list is about program locations, and there is none"
+            raise unavailable(MISSING, what)
+        found = _list(location)
+        place = self.code.in_file(frame.place)
+        entries = found.matching(place)
+        if not entries:
+            bias = self.code.in_program
+            raise not_listed(frame.place, [(bias(each.start), bias(each.end)) for each in found.entries])
+        form = location.die.unit.format
+        return _Plan(
+            unit,
+            tuple(
+                self.code.expression(each.expression, form, found.section, each.expression_offset)
+                for each in entries
+            ),
+        )
+
+    @property
+    def definition(self) -> Die:
+        """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
+        die = self.die
+        if die.number(at.LOCATION) is not None or not (die.is_declaration or die.tag == 0x0D):
+            return die
+        name = qualified_name(die)
+        if name is None:
+            return die
+        for entry in die.unit.dwarf.index.find(f"::{name}"):
+            if entry.kind == "variable" and _defines(entry.die, die):
+                return entry.die
+        return die
+
+    def locations(self) -> tuple[Described, ...]:
+        """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
+        location = self.definition.find_number(at.LOCATION)
+        if location is None:
+            return ()
+        unit = self.frame.unit_info(location.die.unit, self.code)
+        if location.value_class != "loclist":
+            return tuple(Described(listing(each)) for each in _tuple(unit.expressions(location)))
+        found = _list(location)
+        if found.error is not None:
+            raise found.error
+        bias, form = self.code.in_program, location.die.unit.format
+        return tuple(
+            Described(
+                listing(self.code.expression(each.expression, form, found.section, each.expression_offset)),
+                None if each.default else (bias(each.start), bias(each.end)),
+                each.default,
+            )
+            for each in found.entries
+        )
+
+    def is_here(self) -> bool:
+        """Whether the file gives it a location or a constant value at the place of the frame."""
+        if self._plan is None:
+            self._plan = self._planned()
+        return isinstance(self._plan, _Plan)
+
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
+        """Why nothing of it is there, as its expressions and the frames below tell."""
+        plan = self._plan
+        if not isinstance(plan, _Plan):
+            return None
+        try:
+            return why_undefined(plan.expressions, self.frame.physical, lanes)
+        except DwarfGpuError:
+            return None
+
+
+def kind_of(die: Die) -> str:
+    """What kind of variable an entry in a function declares."""
+    if die.tag == scopes.PARAMETER:
+        return PARAMETER
+    return CONSTANT if die.tag == scopes.CONSTANT else LOCAL
+
+
+def _defines(die: Die, declaration: Die) -> bool:
+    """Whether an entry defines what another one with the same name declares."""
+    return die.number(at.LOCATION) is not None or any(each == declaration for each in die.origins())
+
+
+def _tuple(found: Any) -> tuple[Expression, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _list(location: Attribute) -> LocationList:
+    owner = location.die.unit
+    section, offset = location.list_place()
+    context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
+    return read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
+
+
+__all__ = ["Described", "Variable", "kind_of", "matching"]

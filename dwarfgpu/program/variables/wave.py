@@ -1,0 +1,102 @@
+"""Waves of a machine that stands still (threads of a host program): their lanes and their frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.variables.frame import Frame, frames_at
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.program.stopped import Stopped
+    from dwarfgpu.program.variables.state import State
+
+MAX_FRAMES = 10_000
+
+
+@record
+class Lane:
+    """One lane of a wave."""
+
+    number: int
+    is_active: bool | None
+    """Whether it executes the code where the wave stands; None where that is not known."""
+
+
+class Wave:
+    """One wave, or one thread of a host program."""
+
+    def __init__(self, state: State, stopped: Stopped, index: int) -> None:
+        self.state = state
+        self.stopped = stopped
+        self.index = index
+        self._frames: list[Frame] = []
+        self._level = 0
+
+    def __repr__(self) -> str:
+        return f"Wave({self.id!r})"
+
+    @property
+    def id(self) -> str:
+        """What the machine calls it."""
+        return self.stopped.machine.ids[self.index]
+
+    @property
+    def pc(self) -> int | None:
+        """Where it stands."""
+        return self.stopped.machine.program_counter(self.index)
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """Its lanes, active or not."""
+        mask = self.frame(0).active_mask
+        return tuple(
+            Lane(number, None if mask is None else bool(mask >> number & 1))
+            for number in range(self.state.target.lane_count)
+        )
+
+    # --- Frames ---------------------------------------------------------------------------------------------------
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Its frames, innermost first; functions that were inlined have frames of their own."""
+        return tuple(self)
+
+    def frame(self, number: int = 0) -> Frame:
+        """The frame with a number, 0 for the innermost one."""
+        for found in self:
+            if found.number == number:
+                return found
+        message = f"{self.id} has {len(self._frames)} frames, no frame {number}"
+        raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
+
+    def __iter__(self) -> Iterator[Frame]:
+        index = 0
+        while index < len(self._frames) or self._find():
+            yield self._frames[index]
+            index += 1
+
+    def _find(self) -> bool:
+        """Find the frames of one more call; whether there was one."""
+        physical = self.stopped.stack(self.index, self.state.rules).at(self._level)
+        if physical is None:
+            return False
+        self._level += 1
+        self._frames += frames_at(
+            self.state, physical.code, physical.place, len(self._frames), physical, self
+        )
+        return True
+
+    @property
+    def end(self) -> End:
+        """Why there are no further frames."""
+        return self.stopped.stack(self.index, self.state.rules).end
+
+    def forget(self) -> None:
+        """Give back the frames. They are found again when somebody asks, with what has been written since."""
+        self._frames.clear()
+        self._level = 0
+        self.stopped.forget(self.index)
