@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import CodeObject, opened
 from dwarfgpu.program.loaded import Loaded, LoadedCode
+from dwarfgpu.program.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stopped import Stopped, load_code, open_stopped
 from dwarfgpu.program.variables.frame import Frame, frames_at
 from dwarfgpu.program.variables.state import State
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 class Program:
     """A file of code. Without a machine its globals, constants and locations are known."""
 
-    def __init__(self, file: CodeObject, *, dialect: str | None = None) -> None:
+    def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
         self.file = file
         self.dialect = dialect
+        self.repair = repair
+        """Which idioms of compilers are read as they are meant."""
         self._state: State | None = None
 
     def __repr__(self) -> str:
@@ -35,7 +38,7 @@ class Program:
     def state(self) -> State:
         """The file by itself, at the addresses it was linked for."""
         if self._state is None:
-            loaded = Loaded([LoadedCode(self.file, dialect=self.dialect)])
+            loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
             self._state = State(loaded, self.file.target.target)
         return self._state
 
@@ -76,13 +79,17 @@ class Program:
         A snapshot whose code object is another one is refused unless ``force`` is said.
         """
         if isinstance(machine, str):
-            stopped = open_stopped(self.file, machine, _read, force=force, dialect=self.dialect)
+            stopped = open_stopped(
+                self.file, machine, _read, force=force, dialect=self.dialect, repair=self.repair
+            )
         elif hasattr(machine, "code_objects"):
             waves: Any = machine
-            loaded, problems = load_code(waves, self.file, dialect=self.dialect)
+            loaded, problems = load_code(waves, self.file, dialect=self.dialect, repair=self.repair)
             stopped = Stopped(machine, loaded, problems)
         else:
-            stopped = Stopped(machine, Loaded([LoadedCode(self.file, dialect=self.dialect)]))
+            stopped = Stopped(
+                machine, Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
+            )
         return Attached(self, stopped)
 
 
@@ -118,9 +125,12 @@ class Attached:
         return self.stopped.problems
 
 
-def open_program(path: str, *, dialect: str | None = None) -> Program:
-    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI."""
-    return Program(opened(path), dialect=dialect)
+def open_program(path: str, *, dialect: str | None = None, repair: str = "auto") -> Program:
+    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+
+    ``repair`` is ``auto``, ``off`` or names: which idioms of compilers are read as they are meant.
+    """
+    return Program(opened(path), dialect=dialect, repair=policy_of(repair))
 
 
 def _read(path: str) -> str:

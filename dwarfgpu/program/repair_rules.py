@@ -102,6 +102,11 @@ def _is_buffer_scratch(site: Site, operands: Mapping[str, Any]) -> bool:
     return site.target.stack_scale == 1 and operands["R"] in (site.target.stack_pointer, _frame_pointer(site))
 
 
+def _is_flat_scratch(site: Site, operands: Mapping[str, Any]) -> bool:
+    """Whether a stack pointer holds addresses of private memory of a lane."""
+    return site.target.stack_scale != 1 and operands["R"] in (site.target.stack_pointer, _frame_pointer(site))
+
+
 def _frame_pointer(site: Site) -> int | None:
     """s33, which LLVM makes the frame pointer."""
     pointer = site.target.stack_pointer
@@ -117,6 +122,7 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "address 0": ("A is 0", _address_is_zero),
     "address not 0": ("A is not 0", _address_is_not_zero),
     "buffer scratch": ("the target uses buffer scratch, and R is s32 or s33", _is_buffer_scratch),
+    "flat scratch": ("the target uses flat scratch, and R is s32 or s33", _is_flat_scratch),
 }
 
 LOCATION, FRAME_BASE = "DW_AT_location", "DW_AT_frame_base"
@@ -199,10 +205,19 @@ REPAIRS: tuple[Repair, ...] = (
         "scaled-frame-base",
         FRAME_BASE,
         "DW_OP_regx R",
-        "DW_OP_bregx {R} 0; DW_OP_lit{WAVE_SHIFT}; DW_OP_shr",
+        "DW_OP_regx {R}; DW_OP_deref_size 4; DW_OP_lit{WAVE_SHIFT}; DW_OP_shr",
         "the register counts the bytes of the whole wave; an address in private memory of a lane is that by the lanes",
         ("buffer scratch",),
         source="the compiled code shifts it right by as much before it makes an address of a variable of it",
+    ),
+    Repair(
+        "narrow-frame-base",
+        FRAME_BASE,
+        "DW_OP_regx R",
+        "DW_OP_regx {R}; DW_OP_deref_size 4",
+        "the register holds an address in private memory of a lane, of 32 bits and not of the generic type's 64",
+        ("flat scratch",),
+        source="the compiled code uses it as the address of scratch instructions",
     ),
 )
 """In the order in which they are tried."""

@@ -120,6 +120,11 @@ def as_written(expression: Expression) -> Expression:
     return expression.original if isinstance(expression, Repaired) else expression
 
 
+def uses_frame_base(expression: Expression) -> bool:
+    """Whether an expression is about the frame base of its function."""
+    return any(each.operation.name == "DW_OP_fbreg" for each in expression.instructions)
+
+
 # --- Matching -------------------------------------------------------------------------------------------------------
 
 

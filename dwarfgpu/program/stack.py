@@ -19,6 +19,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.program import call_sites
+from dwarfgpu.program.repairs import as_written, repairs_of
 from dwarfgpu.program.units import FileUnit
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.values import Attribute
     from dwarfgpu.program.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.repair_rules import Repair
     from dwarfgpu.program.stopped import Machine
 
 
@@ -113,6 +115,8 @@ class Frame:
         """The current program location: in a caller an address in the call."""
         self.code: LoadedCode | None = stack.loaded.at(activation.place)
         self._unit: FileUnit | None = None
+        self._repairs = True
+        """Whether the frame base is what its producer means, if that is known."""
         self._site: Die | None = None
         self._knows_site = False
 
@@ -198,7 +202,22 @@ class Frame:
 
     # --- The frame base (A.3.3.5) ---------------------------------------------------------------------------------
 
-    def frame_base(self, lanes: LaneSet) -> Location:
+    def as_written(self) -> Frame:
+        """The same frame, with the frame base that the text alone gives it, without repairs."""
+        found = Frame(self.stack, self.activation)
+        found._repairs = False
+        return found
+
+    @property
+    def base_repairs(self) -> tuple[Repair, ...]:
+        """What the frame base went through to be what the producer means."""
+        try:
+            return tuple(repair for base in self._bases()[1] for repair in repairs_of(base))
+        except DwarfGpuError:
+            return ()
+
+    def _bases(self) -> tuple[FileUnit, tuple[Expression, ...]]:
+        """The expressions of DW_AT_frame_base, and their unit."""
         unit, attribute = self.unit, None
         if self.function is not None:
             attribute = self.function.find("DW_AT_frame_base")
@@ -214,6 +233,10 @@ class Frame:
             if any(each.operation.name == "DW_OP_fbreg" for each in base.instructions):
                 message = "DW_AT_frame_base must not use DW_OP_fbreg"
                 raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
+        return unit, bases if self._repairs else tuple(map(as_written, bases))
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        unit, bases = self._bases()
         context = self.context(lanes, unit=unit, result_kind="location")
         results = [result_for(evaluate(_based(base), context)) for base in bases]
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)

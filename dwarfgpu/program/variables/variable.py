@@ -12,6 +12,7 @@ from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.lists import ListContext
 from dwarfgpu.objfile.location_lists import LocationList, matching, read_location_list
 from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.program.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.values.located import Located, constant_place
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Place
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.values import Attribute
     from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.program.repair_rules import Repair
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.units import FileUnit
     from dwarfgpu.program.variables.frame import Frame
@@ -159,11 +161,10 @@ class Variable(Quantity):
         if not entries:
             bias = self.code.in_program
             raise not_listed(frame.place, [(bias(each.start), bias(each.end)) for each in found.entries])
-        form = location.die.unit.format
         return _Plan(
             unit,
             tuple(
-                self.code.expression(each.expression, form, found.section, each.expression_offset)
+                unit.decoded(location, each.expression, found.section, each.expression_offset)
                 for each in entries
             ),
         )
@@ -182,6 +183,44 @@ class Variable(Quantity):
                 return entry.die
         return die
 
+    # --- Repairs --------------------------------------------------------------------------------------------------
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What its location went through to be what the producer means, with what the frame base did."""
+        if self._plan is None:
+            self._plan = self._planned()
+        if not isinstance(self._plan, _Plan):
+            return ()
+        found = [repair for each in self._plan.expressions for repair in repairs_of(each)]
+        physical = self.frame.physical
+        if physical is not None and any(map(uses_frame_base, self._plan.expressions)):
+            found += physical.base_repairs
+        return tuple(dict.fromkeys(found))
+
+    def as_written(self) -> Variable:
+        """The same variable as the text alone has it, without repairs."""
+        from dwarfgpu.program.variables.frame import Frame
+
+        old = self.frame
+        physical = None if old.physical is None else old.physical.as_written()
+        frame = Frame(
+            old.state,
+            old.code,
+            old.place,
+            number=old.number,
+            scope=old.scope,
+            depth=old._depth,  # noqa: SLF001 (a copy)
+            physical=physical,
+            wave=old.wave,
+        )
+        found = Variable(frame, self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
+        plan = self._plan or self._planned()
+        if isinstance(plan, _Plan):
+            plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
+        found._plan = plan
+        return found
+
     def locations(self) -> tuple[Described, ...]:
         """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
         location = self.definition.find_number(at.LOCATION)
@@ -193,10 +232,10 @@ class Variable(Quantity):
         found = _list(location)
         if found.error is not None:
             raise found.error
-        bias, form = self.code.in_program, location.die.unit.format
+        bias = self.code.in_program
         return tuple(
             Described(
-                listing(self.code.expression(each.expression, form, found.section, each.expression_offset)),
+                listing(unit.decoded(location, each.expression, found.section, each.expression_offset)),
                 None if each.default else (bias(each.start), bias(each.end)),
                 each.default,
             )
