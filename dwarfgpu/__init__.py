@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "program.cases": ("answer_case", "parse_case", "run_case"),
+    "program.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
@@ -100,8 +102,10 @@ __all__ = [
     "decode",
     "dialect",
     "evaluate",
+    "launch",
     "lines",
     "load_snapshot",
+    "machine_for",
     "parse",
     "parse_case",
     "run_case",

@@ -71,7 +71,8 @@ class RegisterFile:
         import numpy as np
 
         known = self.known
-        self.data = np.concatenate([self.data, np.zeros((count, *self.data.shape[1:]), self.data.dtype)])
+        nothing = np.zeros((count, *self.data.shape[1:]), self.data.dtype)
+        self.data = np.concatenate([self.data, nothing], dtype=self.data.dtype)
         self._known = np.concatenate([known, np.zeros((count, known.shape[1]), dtype=bool)])
 
     # --- One register ---------------------------------------------------------------------------------------------

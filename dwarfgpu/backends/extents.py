@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.bits import groups
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -239,16 +240,14 @@ class Extents:
         return self.owners[self.starts.searchsorted(keys, side="right") - 1]
 
     def _by_block(self, block: int | None, keys: Array, found: Array) -> list[tuple[int, Array]]:
-        """The ranges that were found, by the array they are in."""
-        import numpy as np
-
+        """The ranges that were found, by the array they are in; in each of them in their order."""
         slots = found.nonzero()[0]
         if not len(slots):
             return []
         if block is not None:
             return [(block, slots)]
         owners = self._owners_of(keys[slots])
-        return [(int(owner), slots[owners == owner]) for owner in np.unique(owners)]
+        return [(int(owners[some[0]]), slots[some]) for some in groups(owners)]
 
     def _across(self, keys: Array, found: Array, size: int) -> Array:
         """The ranges that were not found whole, but may be in several extents that touch."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
 from dwarfgpu.backends.machine import NONE
-from dwarfgpu.backends.memory import INSTANCED
 from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
+from dwarfgpu.backends.places import INSTANCED
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
 from dwarfgpu.targets.target import Scope
 
@@ -208,7 +208,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
             write_array(folder / waves[name], np.asarray(column, dtype="<i8"))
     manifest["waves"] = waves
     if machine.files:
-        manifest["registers"] = [_write_file(file, folder) for file in machine.files]
+        manifest["registers"] = [_write_files(files, folder) for files in _by_kind(machine.files)]
     spaces = [machine.target.space(number) for number in sorted(machine.memory.stores)]
     if spaces:
         manifest["memory"] = [_write_space(machine, space, folder) for space in spaces]
@@ -216,13 +216,29 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 
 
-def _write_file(file: RegisterFile, folder: Path) -> Json:
-    name = file.registers[0].name
-    found = {"names": names_of(file.registers), "data": f"{name}.npy"}
-    write_array(folder / found["data"], file.data if file.data.shape[2] > 1 else file.data[:, :, 0])
-    if not file.all_known:
+def _by_kind(files: list[RegisterFile]) -> list[list[RegisterFile]]:
+    """Register files, those of one kind together and by number: registers that were added one by one are one array."""
+    kinds: dict[tuple[str, int], list[RegisterFile]] = {}
+    for file in sorted(files, key=lambda file: file.registers[0].number):
+        first = file.registers[0]
+        kinds.setdefault((split_name(first.name)[0], first.bit_size), []).append(file)
+    return list(kinds.values())
+
+
+def _write_files(files: list[RegisterFile], folder: Path) -> Json:
+    """Write the registers of one kind."""
+    import numpy as np
+
+    registers = [register for file in files for register in file.registers]
+    name = registers[0].name
+    found = {"names": names_of(registers), "data": f"{name}.npy"}
+    data = files[0].data
+    if len(files) > 1:
+        data = np.concatenate([file.data for file in files], axis=1, dtype=data.dtype)
+    write_array(folder / found["data"], data if data.shape[2] > 1 else data[:, :, 0])
+    if not all(file.all_known for file in files):
         found["known"] = f"{name}-known.npy"
-        write_array(folder / found["known"], file.known)
+        write_array(folder / found["known"], np.concatenate([file.known for file in files], axis=1))
     return found
 
 

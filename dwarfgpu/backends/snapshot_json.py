@@ -43,7 +43,9 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
     _add_waves(machine, waves)
     _set_registers(machine, waves, fields["waves"])
     if "memory" in fields:
-        _map(machine, [_region(item, machine) for item in fields["memory"].items()], fields["memory"].items())
+        groups = _waves_by_place(machine)
+        nodes = fields["memory"].items()
+        _map(machine, [_region(item, machine, groups) for item in nodes], nodes)
     return machine
 
 
@@ -146,7 +148,7 @@ class _Region:
     data: bytes
 
 
-def _region(node: Node, machine: Machine) -> _Region:
+def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> _Region:
     fields = node.fields(("space", "address", "bytes"), ("dispatch", "work_group", "wave", "lane"))
     space = _space(fields["space"], machine.target)
     address, data = fields["address"].unsigned(space.address_bits), fields["bytes"].bytes()
@@ -165,7 +167,7 @@ def _region(node: Node, machine: Machine) -> _Region:
             )
     wave, lane = 0, None
     if "work_group" in fields:
-        wave = _wave_of_group(node, fields, machine)
+        wave = _wave_of_group(node, fields, machine, groups)
     if "wave" in fields:
         found = machine.wave_named(fields["wave"].string())
         if found is None:
@@ -188,14 +190,26 @@ def _space(node: Node, target: Target) -> AddressSpace:
     return space
 
 
-def _wave_of_group(node: Node, fields: dict[str, Node], machine: Machine) -> int:
+def _waves_by_place(machine: Machine) -> dict[tuple[int, ...], list[int]]:
+    """The waves at each position of a work-group in a grid."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for index, place in enumerate(machine.work_group.tolist()):
+        found.setdefault(tuple(place), []).append(index)
+    return found
+
+
+def _wave_of_group(
+    node: Node, fields: dict[str, Node], machine: Machine, groups: dict[tuple[int, ...], list[int]]
+) -> int:
     """A wave of the work-group that a region names."""
     place = three(fields["work_group"])
-    waves = [index for index, group in enumerate(machine.work_group.tolist()) if tuple(group) == place]
+    waves = groups.get(place, [])
     if "dispatch" in fields:
         number = fields["dispatch"].unsigned(63)
         known = {index: one.id for index, one in enumerate(machine.dispatches)}
         waves = [wave for wave in waves if known.get(int(machine.dispatch[wave])) == number]
+    else:  # those of no dispatch come first: nothing else could name them
+        waves = [wave for wave in waves if machine.dispatch[wave] == NONE] or waves
     if not waves:
         raise fields["work_group"].fail(f"no wave is in the work-group {list(place)}")
     if len({int(machine.dispatch[wave]) for wave in waves}) > 1:

@@ -1,7 +1,7 @@
 """The table of call frame instructions: one row for each, holding all there is to say about it.
 
 A row is declared by decorating the function that is its meaning: what it does to the row of rules under construction
-(`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
+(`dwarfgpu.cfi.state.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.cfi.rows import State
+    from dwarfgpu.cfi.state import State
 
 KINDS: dict[str, tuple[str, str, str]] = {
     # kind: (what it is, how it is encoded, what it is multiplied by)

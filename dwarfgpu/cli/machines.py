@@ -34,10 +34,11 @@ def _address(session: Session, options: Any) -> int:
             message = f"{options.state} is a described state"
             raise UsageError(message, hint="`dwarfgpu address` needs a snapshot: a state with a schema")
         target = machine.target
-        wave = question.wave_of(machine, options.wave)
     else:
         target = question.target_named(options.target)
     space, address = address_views.parse_address(options.address, target)
+    if machine is not None and (options.wave is not None or address_views.needs_wave(space, address)):
+        wave = question.wave_of(machine, options.wave)
     found = address_views.views_of(target, space, address, options.lane, machine, wave)
     if session.wants_json:
         session.print_json(render.views_json(found))

@@ -50,6 +50,8 @@ MODULES = {
     "lists": "files",
     "cfi": "frames",
     "bt": "backtrace",
+    "state": "launch",
+    "hsa": "launch",
     "address": "machines",
     "snapshot": "machines",
 }
@@ -68,6 +70,8 @@ SUMMARIES = {
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
     "bt": "show the call frames of waves or threads",
+    "state": "explain the registers of a wave at its first instruction",
+    "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",
     "snapshot": "convert, check or summarise a snapshot",
 }

@@ -13,7 +13,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, PCREL, Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.headers import following
 from dwarfgpu.objfile.pc_ranges import Ranges
 from dwarfgpu.objfile.reader_text import CODES, order_code
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.frames import Entry, FrameSection
+    from dwarfgpu.objfile.frame_entries import Entry
+    from dwarfgpu.objfile.frames import FrameSection
 
 EH_FRAME_HDR = ".eh_frame_hdr"
 SPEC = "LSB 5.0, 10.6.2"

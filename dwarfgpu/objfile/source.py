@@ -9,6 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.image import Image
+    from dwarfgpu.objfile.sections import Section
 
 
 class Sections(Protocol):
@@ -32,6 +33,8 @@ class Sections(Protocol):
         """
 
 
+MAX_TEXTS = 1 << 26
+"""How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
 _PIECE = 256
 """How much of a string is looked at first."""
 
@@ -45,6 +48,7 @@ class Source:
         self.byte_order: ByteOrder = sections.byte_order
         self._content: dict[str, bytes | memoryview] = {}
         self._texts: dict[str, dict[int, str]] = {}
+        self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
         """The content of a section as it comes, without a copy; empty when there is none."""
@@ -83,7 +87,12 @@ class Source:
         texts = self._texts.setdefault(section, {})
         found = texts.get(offset)
         if found is None:
-            found = texts[offset] = decode(self.string(section, offset))
+            found = decode(self.string(section, offset))
+            self._room -= len(found)
+            if self._room < 0:
+                self._texts.clear()
+                texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
+            texts[offset] = found
         return found
 
     def drop(self) -> None:
@@ -119,22 +128,29 @@ class ImageSections:
 
     def data(self, name: str) -> bytes | memoryview | None:
         """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
+        from dwarfgpu.objfile.sections import joined
+
         if name in self._broken:
-            raise self._broken[name]
+            raise self._broken[name].again()
         found = self.image.sections_named(name)
         if not found:
             return None
-        parts = []
-        broken: DwarfGpuError | None = None
-        for section in found:
-            content, error = section.partial()
-            parts.append(content)
-            section.release()
-            if error is not None:
-                broken = error
-                self.problems.append(error)
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
-        if broken is not None and not data:
-            self._broken[name] = broken
-            raise broken
+        errors: list[DwarfGpuError] = []
+        data: bytes | memoryview = b""
+        try:
+            data = joined(self.image, name, (_content(section, errors) for section in found))
+        except DwarfGpuError as error:
+            errors.append(error)
+        self.problems += errors
+        if errors and not data:
+            self._broken[name] = errors[-1]
+            raise errors[-1]
         return data
+
+
+def _content(section: Section, errors: list[DwarfGpuError]) -> bytes | memoryview:
+    content, error = section.partial()
+    section.release()  # whoever asks keeps it
+    if error is not None:
+        errors.append(error)
+    return content

@@ -239,10 +239,9 @@ class _Finder:
         return found + self._in_aperture(self._base("private"), "private", at, length, lane)
 
 
-def belongs_to(view: View) -> str | None:
-    """Whose memory a view means: ``work-group``, ``wave`` or ``lane``; None where it is one for all."""
-    names: dict[str, str] = {Scope.WORKGROUP: "work-group", Scope.WAVE: "wave", Scope.LANE: "lane"}
-    scope = view.space.scope
-    if view.space.alias is not None and scope == Scope.DEPENDS:
-        scope = view.space.alias.scope(view.address)
-    return names.get(scope)
+def needs_wave(space: AddressSpace, address: int) -> bool:
+    """Whether an address means nothing without a wave."""
+    scope = space.scope
+    if space.alias is not None and scope == Scope.DEPENDS:
+        scope = space.alias.scope(address)
+    return scope not in (Scope.PROCESS, Scope.AGENT)

@@ -7,7 +7,7 @@ the others.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
@@ -144,6 +144,8 @@ class CodeObject:
         self.sections = ImageSections(image)
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
+        self.shared_line_tables: dict[Any, LineTable] = {}
+        """The same by where they stand."""
         self._attributes = attributes
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None

@@ -79,7 +79,10 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
     if "target" in question:
         message = "the target is that of the snapshot"
         raise UsageError(message, hint="leave out --target")
-    case = ask({**question, "target": machine.target_name})
+    asked = {**question, "target": machine.target_name}
+    if machine.target.name == "generic":  # its name does not say how it stores and counts
+        asked.update(byte_order=machine.target.byte_order, address_size=machine.target.address_size)
+    case = ask(asked)
     lanes = case.context.lanes
     highest = max(case.lanes or (lanes.lane or 0,)) if isinstance(lanes.lane, int) or case.lanes else 0
     if highest >= machine.target.lane_count:

@@ -9,7 +9,14 @@ from hypothesis import given
 
 from dwarfgpu.backends.extents import Extents, Overlap
 from dwarfgpu.backends.machine import Dispatch, Machine
-from dwarfgpu.errors import EvaluationError, MissingContext, UsageError
+from dwarfgpu.dialects import get as dialect
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.expr.asm import parse
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.top_frame import TopFrame
 from dwarfgpu.targets.amdgpu.apertures import Apertures
 from dwarfgpu.targets.resolve import resolve
 
@@ -44,6 +51,15 @@ def test_waves_are_added_in_columns():
     assert machine.wave_named("y") is None
     assert machine.column("s0").tolist() == [7, 8, 0]
     assert [machine.knows(machine.register_named("s0"), wave) for wave in range(3)] == [True, True, False]
+
+
+def test_more_waves_keep_the_byte_order():
+    machine = machine_with(resolve("generic", byte_order="big", address_size=4))
+    machine.set_register("r1", 0x0102)
+    machine.add_waves(1)
+    machine.set_register("r1", 0x0304, 1)
+    r1 = machine.register_named("r1")
+    assert [machine.read_register(r1, wave, None) for wave in range(2)] == [b"\0\0\1\2", b"\0\0\3\4"]
 
 
 def test_waves_that_cannot_be_are_refused():
@@ -239,6 +255,43 @@ def test_what_is_available_from_an_address_on(name, address, lane, expected):
     machine.memory.map(WAVE64.space_named("global"), 0x1000, bytes(8))
     machine.memory.map(WAVE64.space_named("global"), 0x1008, bytes(8))
     assert machine.memory.available(WAVE64.space_named(name), address, 0, lane) == expected
+
+
+# --- All waves at once --------------------------------------------------------------------------------------------
+
+
+def test_every_lane_of_every_wave_is_evaluated_at_once():
+    """Vector and scalar registers, scratch and LDS of four waves: the same as each lane alone."""
+    machine = machine_with(WAVE32, 4, work_group=[[i // 2, 0, 0] for i in range(4)])
+    machine.set_register("v1", np.arange(4 * 32).reshape(4, 32))
+    machine.set_register("s3", [5, 6, 7], [0, 1, 3])
+    for space, instance in (("private_wave", 0), ("private_wave", 1), ("local", 0), ("local", 2)):
+        data = np.random.default_rng(instance).bytes(1024)
+        machine.memory.map(WAVE32.space_named(space), 0, data, instance=instance)
+    llvm, form = dialect("llvm-user"), Format(8)
+    lane_of_v1 = (
+        "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4"
+    )
+    in_space = "DW_OP_lit{}; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 4"
+    for ops in (
+        lane_of_v1,
+        "DW_OP_regx s3; DW_OP_deref_size 4",
+        f"DW_OP_lit8; {in_space.format(5)}",
+        f"{lane_of_v1}; {in_space.format(3)}",
+        f"DW_OP_regx s3; DW_OP_deref_size 2; {in_space.format(6)}",
+    ):
+        program = parse(ops, llvm, form, target=WAVE32)
+
+        def evaluated(lanes, program=program):
+            context = Context(WAVE32, backend=machine, frame=TopFrame(machine), lanes=lanes)
+            return [
+                (one.kind, str(one)) if isinstance(one, DwarfGpuError) else one
+                for one in evaluate(program, context)
+            ]
+
+        together = evaluated(LaneSet.grid(4, 32))
+        alone = [evaluated(LaneSet.one(lane, wave))[0] for wave in range(4) for lane in range(32)]
+        assert together == alone
 
 
 # --- Extents ------------------------------------------------------------------------------------------------------

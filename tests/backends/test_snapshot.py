@@ -6,6 +6,8 @@ import hashlib
 import json
 import random
 import shutil
+import tempfile
+from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -174,8 +176,7 @@ def test_byte_order_and_address_size_are_those_of_the_generic_target():
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_machine_that_is_saved_and_loaded_is_the_same(tmp_path, machine, forms):
     expected = contents(machine)
-    place = tmp_path / str(random.random())
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(dir=tmp_path))
     for number, form in enumerate(forms):
         path = place / f"{number}.{form}"
         snapshot.save(machine, path)
@@ -206,6 +207,18 @@ def test_registers_of_one_kind_are_one_array(tmp_path):
     assert registers == [{"names": "v0-v4", "data": "v0.npy"}]
     assert (np.load(tmp_path / "a.dgs/v0.npy") == machine.vgpr).all()
     assert (snapshot.load(tmp_path / "a.dgs").vgpr == machine.vgpr).all()
+
+
+def test_registers_that_were_added_one_by_one_are_one_array(tmp_path):
+    machine = Machine(resolve("gfx90a"))
+    machine.add_waves(2)
+    for index in (5, 3, 4, 64):
+        machine.set_register(f"s{index}", [index, index + 1], slice(None))
+    machine.set_register("s9", 1, 0)
+    snapshot.save(machine, tmp_path / "a.dgs")
+    registers = json.loads((tmp_path / "a.dgs/manifest.json").read_text())["registers"]
+    assert registers == [{"names": "s3-s5,s9,s64", "data": "s3.npy", "known": "s3-known.npy"}]
+    assert contents(snapshot.load(tmp_path / "a.dgs")) == contents(machine)
 
 
 def test_a_snapshot_is_written_in_memory_only(folder):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.listing import statements
-from dwarfgpu.objfile.frames import Cie, Fde
+from dwarfgpu.objfile.frame_entries import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
 
 
@@ -179,8 +179,14 @@ def listed(frames: Any, *, allowed: str | None = None) -> list[Dumped]:
                 str(entry.format.data_alignment),
                 str(entry.return_address),
             )
-            rows = [(None, _cfa(all_of.cfa, entry, frames), _registers(all_of.registers, entry, frames))]
-            rows = rows if all_of.cfa is not None or all_of.registers else []
+            rows = [
+                (
+                    None,
+                    _cfa(all_of.initial.cfa, entry, frames),
+                    _registers(all_of.initial.registers, entry, frames),
+                )
+            ]
+            rows = rows if all_of.initial.cfa is not None or all_of.initial.registers else []
         else:
             header = (entry.cie.offset, entry.low, entry.high)
             rows = [
@@ -256,8 +262,10 @@ class Interpreted(NamedTuple):
 _READELF = re.compile(r"([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)(.*)")
 
 
-def interpreted_by_readelf(text: str) -> dict[tuple[str, int], Interpreted]:
-    """What ``readelf --debug-dump=frames-interp`` says about a file for x86-64."""
+def interpreted_by_readelf(
+    text: str, target: str = "x86_64", column: int = 16
+) -> dict[tuple[str, int], Interpreted]:
+    """What ``readelf --debug-dump=frames-interp`` says about a file, whose return addresses are in a column."""
     found: dict[tuple[str, int], Interpreted] = {}
     section, columns = "", []
     for line in text.splitlines():
@@ -274,7 +282,7 @@ def interpreted_by_readelf(text: str) -> dict[tuple[str, int], Interpreted]:
         elif re.match(r"[0-9a-f]{8,16} (?!ZERO)\S", line):
             start, cfa, *rules = line.split()
             registers = {
-                16 if name == "ra" else register_number(name, "x86_64"): rule
+                column if name == "ra" else register_number(name, target): rule
                 for name, rule in zip(columns, rules, strict=True)
             }
             current.rows.append((int(start, 16), cfa, registers))

@@ -20,6 +20,7 @@ TARGETS = (
 )
 REGISTERS = ("pc", "exec", "vcc", "status", "m0", "mode", "s0", "s3", "s63", "s64", "v0", "v1", "v255")
 ADDRESSES = st.integers(0, (1 << 64) - 1)
+IDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)
 PLACES = st.tuples(*[st.integers(0, 3)] * 3)
 
 
@@ -49,7 +50,7 @@ def machines(draw: Any) -> Machine:
         dispatch=[draw(st.sampled_from(known)) for _ in range(count)],
         work_group=[draw(st.just((NONE, NONE, NONE)) | PLACES) for _ in range(count)] or NONE,
         wave_in_group=[draw(st.sampled_from([NONE, 0, 1])) for _ in range(count)],
-        ids=[f"1:1:{i}:{draw(st.text(max_size=3)).rstrip(chr(0))}" for i in range(count)],
+        ids=[f"1:1:{i}:{draw(IDS)}" for i in range(count)],
     )
     for name in draw(st.lists(st.sampled_from(REGISTERS), unique=True, max_size=6)):
         register: Any = machine.register_named(name)
@@ -98,3 +99,17 @@ def contents(machine: Machine) -> dict[str, Any]:
         "registers": registers,
         "memory": memory,
     }
+
+
+def in_columns(described: Any) -> Machine:
+    """A machine of one wave that holds what a described one does."""
+    machine = Machine(described.target)
+    machine.add_waves(1, work_group=(0, 0, 0))
+    for number, copies in described._registers.items():
+        machine.write_register(described.target.register(number), copies[0], 0, None)
+    for number, sparse in described._memory.items():
+        for page, (data, known) in sparse._pages.items():
+            for start in (i for i in range(len(data)) if known[i] and (i == 0 or not known[i - 1])):
+                end = (known + b"\0").index(0, start)
+                machine.memory.map(described.target.space(number), page * len(data) + start, data[start:end])
+    return machine

@@ -143,6 +143,21 @@ def test_a_bad_snapshot_is_a_bad_file(tmp_path):
     assert done.stderr == expected
 
 
+def test_a_big_endian_machine(tmp_path):
+    path = tmp_path / "big.json"
+    state = {
+        "schema": 1,
+        "target": "generic",
+        "byte_order": "big",
+        "address_size": 4,
+        "waves": [{"registers": {"r3": 513}}],
+    }
+    path.write_text(json.dumps(state))
+    done = run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3")
+    assert done.stdout == "wave 0: r3: 00000201\n"
+    assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"
+
+
 # --- address ------------------------------------------------------------------------------------------------------
 
 
@@ -175,6 +190,12 @@ def test_an_address_is_shown_in_every_space(folder):
 def test_what_is_no_question_about_an_address(words, status, message):
     done = run("address", *words)
     assert (done.returncode, message in done.stderr) == (status, True)
+
+
+def test_an_address_that_belongs_to_no_wave_needs_none():
+    done = run("address", "global#0x10004", "--state", STOPPED, "--json")
+    found = json.loads(done.stdout)
+    assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
 
 
 # --- snapshot -----------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.program import codeobject
-from tests.builders import framedump
+from tests.builders import compiled, framedump
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 NAMES = (".debug_frame", ".eh_frame", ".zdebug_frame")
@@ -104,11 +104,20 @@ X86_64 = [name for name in FILES if name.startswith("host/")] + ["asm/host.x86_6
 @pytest.mark.parametrize("name", X86_64)
 def test_readelf_rows(name, require_tool):
     """The rows of every entry that has instructions of its own: readelf shows no others."""
-    tool = require_tool("readelf")
-    file = codeobject.opened(str(FIXTURES / name))
-    tables = framedump.interpreted_by_readelf(
-        framedump.run(tool, "--debug-dump=frames-interp", FIXTURES / name)
+    compare_rows(FIXTURES / name, require_tool("readelf"), framedump.interpreted_by_readelf)
+
+
+@pytest.mark.parametrize("options", ["-O2", "-O0", "-O2 -gdwarf-4 -fno-asynchronous-unwind-tables"])
+def test_readelf_rows_of_a_big_endian_machine(options, tmp_path, require_tool):
+    path = compiled.compiled(tmp_path, require_tool, "ppc64", options)
+    compare_rows(
+        path, require_tool("readelf"), lambda text: framedump.interpreted_by_readelf(text, "generic", 65)
     )
+
+
+def compare_rows(path, tool, interpreted):
+    file = codeobject.opened(str(path))
+    tables = interpreted(framedump.run(tool, "--debug-dump=frames-interp", path))
     fdes = {(entry.section, entry.offset): entry for entry in file.frames.entries() if isinstance(entry, Fde)}
 
     assert {key for key, table in tables.items() if table.kind == "FDE"} == fdes.keys()
@@ -122,6 +131,7 @@ def test_readelf_rows(name, require_tool):
         for (_, _, registers), (_, _, shown) in zip(rows, table.rows, strict=True):
             assert {number: registers.get(number, "u") for number in shown} == shown
             assert all(rule == "u" for number, rule in registers.items() if number not in shown)
+    return sum(len(table.rows) for table in tables.values())
 
 
 @pytest.mark.slow

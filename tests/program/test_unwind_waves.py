@@ -1,8 +1,8 @@
 """Frames of waves against what the code itself does to registers and scratch memory (`tests.builders.waves`).
 
-The code is what compilers made of `fixtures/src/hip/calls.hip`: a kernel calls `outer`, which calls `middle`, which calls
-`inner`, which calls `leaf`. They save vector registers under EXEC, scalar ones and the return address in lanes of vector
-registers, and find their frames with buffer scratch or flat scratch.
+The code is what compilers made of `fixtures/src/hip/calls.hip`: a kernel calls `outer`, that calls `middle`, that calls
+`inner`, and that calls `leaf`. They save vector registers under EXEC, scalar ones and the return address in lanes of
+vector registers, and find their frames with buffer scratch or flat scratch.
 """
 
 from __future__ import annotations

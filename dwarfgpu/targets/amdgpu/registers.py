@@ -89,8 +89,8 @@ def stack_scale(processor: Processor, wave_size: int) -> int:
 # same value below if some edition preserves it: the compilers that emit call frame information name each register that
 # a function clobbers, so one without a rule was either preserved or not touched.
 # OPEN: by that argument v0-v31 and s4-s29 without a rule were not touched either, and are same value too (it is what
-# ROCgdb takes). That is taken where the information names what a function clobbers (`named_if_changed`), as LLVM's does,
-# whose code relies on it; elsewhere the text's default is kept, because every ABI lets a callee change them.
+# ROCgdb takes). So it is where the information names what a function clobbers (`named_if_changed`), as LLVM has it do,
+# and relies on it; elsewhere the text's default is kept, because every ABI lets a callee change them.
 
 
 def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
