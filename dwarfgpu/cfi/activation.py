@@ -59,6 +59,10 @@ class Activation:
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
         """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
         self._busy: set[int] = set()
+        self._taken: set[int] | None = None
+        """The registers in which others are stored, once somebody has asked."""
+        self._names_changed = False
+        """Whether the rules name the registers that the function has changed."""
 
     # --- What is known about the code -----------------------------------------------------------------------------
 
@@ -133,7 +137,7 @@ class Activation:
         except DwarfGpuError:
             return False
         if rule is None:
-            return self.thread.default_rule(number) == Unspecified.SAME_VALUE
+            return self._unspecified_rule(number) == Unspecified.SAME_VALUE
         return isinstance(rule, (rules.SameValue, rules.Expression))
 
     def _remember(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
@@ -202,9 +206,29 @@ class Activation:
             return self._unspecified(number, lanes)
         return _RULES[type(rule)](self, number, rule, lanes)
 
-    def _unspecified(self, number: int, lanes: LaneSet) -> Location:
-        """The default that an ABI authoring body gives a register, or the undefined rule."""
+    def _unspecified_rule(self, number: int) -> str:
+        """What holds for a register without a rule: one of `Unspecified`.
+
+        It is the default of the target, with two exceptions that follow from the rules there are. Where they name the
+        registers that were changed, another one was not; and a register in which another one is stored was.
+        """
+        if self._taken is None:
+            found = self.register_rules
+            self._taken = {rule.register for rule in found.values() if isinstance(rule, rules.Register)}
+            self._names_changed = bool(self.thread.target.named_if_changed) and any(
+                isinstance(rule, rules.Undefined) and self.thread.untouched(changed)
+                for changed, rule in found.items()
+            )
         how = self.thread.default_rule(number)
+        if number in self._taken and how != Unspecified.CFA:
+            return Unspecified.UNDEFINED
+        if how == Unspecified.UNDEFINED and self._names_changed and self.thread.untouched(number):
+            return Unspecified.SAME_VALUE
+        return how
+
+    def _unspecified(self, number: int, lanes: LaneSet) -> Location:
+        """The default that an authoring body gives a register, or the undefined rule."""
+        how = self._unspecified_rule(number)
         if how == Unspecified.SAME_VALUE:
             return self.register(number, lanes)
         return self._stack_pointer(number, lanes) if how == Unspecified.CFA else UNDEFINED

@@ -6,15 +6,21 @@ it nests as deep as there are frames; flattened at every step, each frame costs 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import EMPTY, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Part, Undefined
-from dwarfgpu.expr.stretches import pieces, shifted
+from dwarfgpu.expr.stretches import shifted, stretches_of_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+MAX_STRETCHES = 1 << 12
+"""What is made of more stretches stays as it is: no register is, and a broken file must not fill the memory."""
 
 
 def flattened(location: Location) -> Location:
@@ -26,7 +32,9 @@ def flattened(location: Location) -> Location:
     if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
         return location
     storage = place.storage
-    stretches = list(_joined(_stretches(storage, 0, storage.bit_size)))
+    stretches = list(islice(_joined(_Walk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1))
+    if len(stretches) > MAX_STRETCHES:
+        return location
     if len(stretches) == 1 and place.bit_offset == 0:
         whole = stretches[0][0].single
         if whole is not None and (
@@ -45,17 +53,36 @@ def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]
         yield location, size
         return
     offset = place.bit_offset
-    yield from _joined(_stretches(place.storage, offset, min(size, place.storage.bit_size - offset)))
+    size = min(size, place.storage.bit_size - offset)
+    yield from _joined(_Walk().stretches(place.storage, offset, size))
 
 
-def _stretches(storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
-    """The stretches of bits that a composite is made of, as (location, size)."""
-    for location, piece_offset, length in pieces(storage, offset, size):
-        place = location.single
-        if place is not None and type(place.storage) is Composite and type(place.bit_offset) is int:
-            yield from _stretches(place.storage, place.bit_offset + piece_offset, length)
-        else:
-            yield shifted(location, piece_offset), length
+class _Walk:
+    """Goes through composites within composites. Where the parts of one begin is found once for all that is in it."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+
+    def stretches(self, storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
+        """The stretches that bits of a composite are in, as (location, size)."""
+        starts = self._starts.get(id(storage))
+        if starts is None:
+            starts = self._starts[id(storage)] = [0, *accumulate(part.total for part in storage.parts)]
+        first = bisect_right(starts, offset) - 1
+        end = offset + size
+        for index in range(first, len(storage.parts)):
+            start = starts[index]
+            if start >= end:
+                return
+            below, above = max(offset - start, 0), min(end, starts[index + 1]) - start
+            if below >= above:
+                continue
+            for location, inner, length in stretches_of_part(storage.parts[index], below, above):
+                place = location.single
+                if place is not None and type(place.storage) is Composite and type(place.bit_offset) is int:
+                    yield from self.stretches(place.storage, place.bit_offset + inner, length)
+                else:
+                    yield shifted(location, inner), length
 
 
 def _joined(stretches: Iterator[tuple[Location, int]]) -> Iterator[tuple[Location, int]]:

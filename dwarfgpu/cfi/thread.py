@@ -89,6 +89,7 @@ class Thread:
         self._find_register = register or target.register
         self._registers: dict[int, TargetRegister | None] = {}
         self._defaults: dict[int, str] = {}
+        self._untouched: dict[int, bool] = {}
         self._cfa_rules: dict[RegisterOffset, Expression] = {}
 
     def register(self, number: int) -> TargetRegister | None:
@@ -116,6 +117,13 @@ class Thread:
         found = self._defaults.get(number)
         if found is None:
             found = self._defaults[number] = self.target.unspecified_rule(number)
+        return found
+
+    def untouched(self, number: int) -> bool:
+        """Whether a register without a rule is unchanged where the rules name those that are (`Target.untouched`)."""
+        found = self._untouched.get(number)
+        if found is None:
+            found = self._untouched[number] = self.target.untouched(number)
         return found
 
     def cfa_expression(self, rule: RegisterOffset) -> Expression:

@@ -58,7 +58,8 @@ def evaluate(
 def result_for(results: LaneResults[Any]) -> Any:
     """The result of an evaluation that another one needs; where it differs from slot to slot, that one splits."""
     if results.count == 1:
-        return results.one()
+        group = results.groups[0]
+        return results.one() if group.failed else group.result  # which holds plain ints: nothing to select
     for group in results.groups:
         if group.failed:
             positions = b.arange(results.count) if group.positions is None else group.positions
