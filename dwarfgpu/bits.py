@@ -276,8 +276,8 @@ _SCALABLE = 1 << 57
 
 def moved(offset: Bits, displacement: Any) -> Any:
     """A bit offset moved by a displacement, as `scaled` gives it. The result may be negative: the caller checks it."""
-    if type(offset) is int and type(displacement) is int:
-        return offset + displacement
+    if type(offset) is int and (type(displacement) is int or (not offset and displacement.dtype == "i8")):
+        return offset + displacement if offset else displacement
     left, right = _exact(offset), _exact(displacement)
     if type(left) is int and abs(left) >= _LARGE:  # the sums may not fit 64 bits
         right = right.astype(object)

@@ -111,6 +111,8 @@ class RegisterFile:
             return np.ones(count, dtype=bool)
         if isinstance(waves, int):
             return np.full(count, bool(self._known[waves, self.positions[number]]))
+        if len(self._known) <= count and self._known[:, self.positions[number]].all():
+            return np.ones(count, dtype=bool)
         return self._known[waves, self.positions[number]]  # type: ignore[no-any-return]
 
     def gather(self, waves: Any, number: int, offsets: Any, size: int, count: int) -> Array:
@@ -132,7 +134,7 @@ class RegisterFile:
                 rows = part[waves]
             return _copied(rows).view(np.uint8)
         if size == unit and not (offsets & (unit - 1)).any():
-            taken: Array = column[waves, offsets >> (unit.bit_length() - 1)]
+            taken = _taken(column, waves, offsets >> (unit.bit_length() - 1))
             return taken.view(np.uint8).reshape(count, size)
         index = offsets[:, None] + np.arange(size)
         owners = waves if isinstance(waves, int) else waves[:, None]
@@ -152,6 +154,19 @@ class RegisterFile:
         _bytes(column)[np.repeat(owners, size), index.reshape(-1)] = rows.reshape(-1)
         if self._known is not None and size == self.byte_size:
             self._known[owners, position] = True
+
+
+def _taken(column: Array, waves: Any, index: Array) -> Array:
+    """One unit of each slot. The same units of wave after wave, which is how slots mostly stand, are taken as blocks."""
+    if not isinstance(waves, int):
+        width = int((waves != waves[0]).argmax()) or len(waves)
+        if len(waves) % width == 0 and width > 1:
+            owners, units = waves.reshape(-1, width), index.reshape(-1, width)
+            if (owners == owners[:, :1]).all() and (units == units[0]).all():
+                block: Array = column[owners[:, 0]][:, units[0]]
+                return block.copy(order="C")
+    found: Array = column[waves, index]
+    return found
 
 
 def _copied(rows: Array) -> Array:

@@ -206,6 +206,9 @@ class Accessor:
         length = rows.shape[1]
         if length > 8:
             return b.array([int.from_bytes(row.tobytes(), self.byte_order) for row in rows], length * 8)
+        if length in (1, 2, 4, 8):
+            order = "<" if self.byte_order == "little" else ">"
+            return np.ascontiguousarray(rows).view(f"{order}u{length}").reshape(-1).astype("u8")
         padded = np.zeros((len(rows), 8), dtype=np.uint8)
         if self.byte_order == "little":
             padded[:, :length] = rows

@@ -86,6 +86,11 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
     return WaveGroup(int(waves[0]) if len(waves) == 1 else waves, pc)
 
 
+def unknown_place(name: str) -> MissingContext:
+    """The error of a wave of which nobody knows where it stands."""
+    return MissingContext("pc", f"where wave {name} stands is not known: it has no program counter")
+
+
 # --- Waves as a list ------------------------------------------------------------------------------------------------
 
 
@@ -134,9 +139,7 @@ def _masks(
     numbers = group.numbers
     count = stopped.machine.target.lane_count
     if group.pc is None:
-        name = stopped.machine.ids[numbers[0]]
-        message = f"where wave {name} stands is not known: it has no program counter"
-        yield numbers, count, None, MissingContext("pc", message)
+        yield numbers, count, None, unknown_place(stopped.machine.ids[numbers[0]])
         return
     try:
         stack = Stack(stopped.machine, stopped.loaded, group.waves)

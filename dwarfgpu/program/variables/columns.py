@@ -109,25 +109,10 @@ class Values:
         """Read the value of a group, and keep it in the array."""
         import numpy as np
 
-        found = found.target()
-        scalar = found.scalar
-        if scalar is None:
-            kind = dtype_of(found.type, self.byte_order)
-            size = byte_size(found.type)
-            reading = found.read()
-            numbers: Any = None
-        else:
-            kind = np.dtype(numpy_name(scalar))
-            size = 0
-            reading = found.pattern()
-            numbers = scalar.number(reading.bits)
+        kind, numbers, undefined = column_of(found, self.byte_order)
         if self._array is None:
             self._array = np.zeros(len(self.lanes), dtype=kind)
-        where = slice(None) if group.positions is None else group.positions
-        if scalar is None:
-            numbers = _records(reading.bits, size, self.byte_order, kind)
-        self._array[where] = numbers
-        undefined = reading.undefined
+        self._array[slice(None) if group.positions is None else group.positions] = numbers
         if type(undefined) is int and not undefined:
             return
         reason = reason_of(optimized_out())
@@ -137,19 +122,56 @@ class Values:
                 self._array[position] = np.zeros((), dtype=self._array.dtype)
 
 
-def _records(bits: Any, size: int, byte_order: ByteOrder, kind: Any) -> Any:
-    """Patterns of many bits as records; the same one for all, or an array."""
+def column_of(found: Object, byte_order: ByteOrder) -> tuple[Any, Any, Any]:
+    """What an object is in its lanes: the numpy type, one element or an array, and the bits without a value."""
+    import numpy as np
+
+    found = found.target()
+    scalar = found.scalar
+    if scalar is not None:
+        reading = found.pattern()
+        return np.dtype(numpy_name(scalar)), scalar.number(reading.bits), reading.undefined
+    kind = dtype_of(found.type, byte_order)
+    size = byte_size(found.type)
+    if not size:
+        return kind, np.zeros((), kind), 0
+    if found.bit_size is not None or size <= WORD:
+        readings = [found.read()]
+    else:  # numbers of more than 64 bits would be Python's, one by one
+        sizes = [min(WORD, size - at) for at in range(0, size, WORD)]
+        readings = [found.place.moved(8 * WORD * i).read(8 * length) for i, length in enumerate(sizes)]
+    undefined = readings[0].undefined
+    for each in readings[1:]:
+        undefined = undefined | (each.undefined != 0)
+    return kind, _records([each.bits for each in readings], size, byte_order, kind), undefined
+
+
+WORD = 8
+"""Bytes that are read at once, where there are many."""
+
+
+def _records(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
+    """Patterns, word after word, as records: one that is the same for all, or an array."""
+    import numpy as np
+
+    count = max((1 if isinstance(bits, int) else len(bits)) for bits in words)
+    raw = np.empty((count, size), dtype=np.uint8)
+    for i, bits in enumerate(words):
+        length = min(WORD, size - WORD * i)
+        raw[:, WORD * i : WORD * i + length] = _bytes_of(bits, length, byte_order)
+    records = raw.view(kind).reshape(-1)
+    return records[0] if all(isinstance(bits, int) for bits in words) else records
+
+
+def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
+    """Patterns of at most one word as bytes: ``[slot, byte]``."""
     import numpy as np
 
     if isinstance(bits, int):
-        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=kind)[0] if size else np.zeros((), kind)
-    if bits.dtype != object:  # up to 64 bits: the bytes of the numbers
-        order = "<" if byte_order == "little" else ">"
-        raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, 8)
-        raw = raw[:, :size] if byte_order == "little" else raw[:, 8 - size :]
-        return np.ascontiguousarray(raw).view(kind).reshape(-1)
-    data = b"".join([int(each).to_bytes(size, byte_order) for each in bits.tolist()])
-    return np.frombuffer(data, dtype=kind)
+        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=np.uint8)
+    order = "<" if byte_order == "little" else ">"
+    raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, WORD)
+    return raw[:, :size] if byte_order == "little" else raw[:, WORD - size :]
 
 
 # --- One value --------------------------------------------------------------------------------------------------

@@ -1,0 +1,252 @@
+"""A question about all waves: asked once for each place where some stand, and answered for all their lanes together.
+
+What differs between waves that stand at one place is data: a variable is looked up and its location decoded once, and
+evaluated over an array of slots. Only where waves differ in more, as in who called them, each is asked by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi.thread import Parted
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.program.simt import Simt
+from dwarfgpu.program.stack import Stack
+from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED, column_of
+from dwarfgpu.program.variables.frame import frames_at
+from dwarfgpu.program.variables.reasons import Reason, reason_of
+from dwarfgpu.program.variables.slots import each_part
+from dwarfgpu.program.wave_groups import WaveGroup, unknown_place, wave_groups
+from dwarfgpu.program.wave_places import waves_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+
+    from dwarfgpu.bits import Array
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.repair_rules import Repair
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.quantity import Quantity
+
+STATES = (ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR)
+"""What the numbers in `WaveValues.states` mean; lanes in the last three have no value, and a reason."""
+CODES = {state: code for code, state in enumerate(STATES)}
+CHUNK = 16_384
+"""Slots that are evaluated together: as many as keep the arrays of all operations in the cache."""
+
+
+class WaveValues:
+    """What something is in some lanes of waves that stand at one place."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        waves: Array,
+        lanes: tuple[int, ...],
+        pc: int | None,
+        masks: Any,
+        frame: Frame | None = None,
+    ) -> None:
+        import numpy as np
+
+        self.names = names
+        """What the waves are called."""
+        self.waves = waves
+        """Their numbers, ascending."""
+        self.lanes = lanes
+        self.pc = pc
+        self.frame = frame
+        """The frame of all of them; None where they have none."""
+        self.type: Type | None = None
+        self.repairs: tuple[Repair, ...] = ()
+        """What locations went through to be what the producer means."""
+        self.problems: list[DwarfGpuError] = []
+        self._array: Any = None
+        self._reasons: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
+        numbers = np.asarray(lanes, dtype=np.uint64)
+        if masks is None:
+            active = np.ones((len(waves), len(lanes)), dtype=bool)
+        else:
+            each = np.asarray(masks, dtype=np.uint64).reshape(-1, 1)
+            active = np.broadcast_to((each >> numbers) & np.uint64(1) != 0, (len(waves), len(lanes)))
+        self.states: Array = np.where(active, np.uint8(CODES[ACTIVE]), np.uint8(CODES[INACTIVE_STATE]))
+        """``states[wave, lane]``: numbers of `STATES`."""
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """``array[wave, lane]``: the values; 0 where there is none."""
+        import numpy as np
+
+        if self._array is None:
+            self._array = np.zeros(self.states.size, dtype=np.uint8)
+        shape = (len(self.waves), len(self.lanes))
+        return self._array.reshape(shape + self._array.shape[1:])  # type: ignore[no-any-return]
+
+    def reason(self, wave: int, lane: int) -> Reason | None:
+        """Why there is no value in a lane of a wave, both by their position here; None where there is one."""
+        slot = wave * len(self.lanes) + lane
+        for positions, error_at in self._reasons:
+            at = int(positions.searchsorted(slot))
+            if at < len(positions) and positions[at] == slot:
+                return reason_of(error_at(at))
+        return None
+
+    def reasons(self) -> Iterator[tuple[int, Reason]]:
+        """Why there are values missing: for how many lanes, and the reason of the first of them."""
+        for positions, error_at in self._reasons:
+            yield len(positions), reason_of(error_at(0))
+
+    # --- Filling --------------------------------------------------------------------------------------------------
+
+    def put(self, first: int, lanes: LaneSet, quantity: Quantity) -> None:
+        """Evaluate for some slots, the first of which has a number."""
+        order = quantity.frame.target.byte_order
+
+        def column(part: LaneSet) -> Any:
+            found = quantity.find(part)
+            return _Column(found.type, *column_of(found, order))
+
+        for group in each_part(lanes, column):
+            positions = b.arange(lanes.count) if group.positions is None else group.positions
+            if group.result is None:
+                self._refuse(positions + first, group.outcome)
+                continue
+            self._keep(group.positions, positions, first, lanes.count, group.result)
+
+    def refuse(self, error: DwarfGpuError) -> None:
+        """Say that there is no value at all."""
+        self._refuse(b.arange(self.states.size), lambda _index: error)
+
+    def _refuse(self, positions: Array, error_at: Callable[[int], DwarfGpuError]) -> None:
+        self.states.reshape(-1)[positions] = CODES[reason_of(error_at(0)).state]
+        self._reasons.append((positions, error_at))
+
+    def _keep(self, chosen: Any, positions: Array, first: int, count: int, found: _Column) -> None:
+        import numpy as np
+
+        self.type = found.type
+        if self._array is None:
+            self._array = np.zeros(self.states.size, dtype=found.kind)
+        elif self._array.dtype != found.kind:
+            self._refuse(positions + first, lambda _index: _other_type())
+            return
+        self._array[slice(first, first + count) if chosen is None else positions + first] = found.numbers
+        undefined = found.undefined
+        if type(undefined) is int and not undefined:
+            return
+        bad = np.broadcast_to(np.asarray(undefined != 0), (len(positions),)).nonzero()[0]
+        if len(bad):
+            self._array[positions[bad] + first] = np.zeros((), dtype=self._array.dtype)
+            self._refuse(positions[bad] + first, lambda _index: optimized_out())
+
+
+class _Column:
+    """The values of some slots."""
+
+    __slots__ = ("kind", "numbers", "type", "undefined")
+
+    def __init__(self, type: Type, kind: Any, numbers: Any, undefined: Any) -> None:
+        self.type = type
+        self.kind = kind
+        self.numbers = numbers
+        self.undefined = undefined
+
+    def select(self, _positions: Any) -> _Column:
+        raise AssertionError(self)
+
+
+def _other_type() -> DwarfGpuError:
+    return UsageError("the value has another type in some lanes", kind="no_array")
+
+
+def all_waves(
+    attached: Attached,
+    text: str,
+    *,
+    waves: list[int] | None = None,
+    lanes: Sequence[int] | None = None,
+    frame: int = 0,
+) -> Iterator[WaveValues]:
+    """A variable or an expression in all lanes of all waves: for each place where waves stand, one result.
+
+    ``waves`` and ``lanes`` choose some, by number. The results come one after the other, each when it is found.
+    """
+    stopped = attached.stopped
+    machine = waves_of(stopped)
+    count = machine.target.lane_count
+    chosen = tuple(range(count)) if lanes is None else tuple(lanes)
+    beyond = [lane for lane in chosen if not 0 <= lane < count]
+    if beyond:
+        raise UsageError(f"{machine.target.name} has {count} lanes, no lane {beyond[0]}", kind="no_lane")
+    for group in wave_groups(stopped, waves):
+        yield from _of_group(attached, group, text, chosen, frame)
+
+
+def _of_group(
+    attached: Attached, group: WaveGroup, text: str, lanes: tuple[int, ...], number: int
+) -> Iterator[WaveValues]:
+    machine = attached.stopped.machine
+    numbers = b.array(group.numbers, 64)
+    names = [machine.ids[wave] for wave in group.numbers]
+    if group.pc is None:
+        result = WaveValues(names, numbers, lanes, None, None)
+        result.refuse(unknown_place(machine.ids[group.numbers[0]]))
+        yield result
+        return
+    try:
+        yield _together(attached, group, text, lanes, number, names, numbers)
+    except (Parted, Diverge, LaneFault):
+        for wave in group.numbers:  # each has a caller, and with it a past, of its own
+            yield from _of_group(attached, WaveGroup(wave, group.pc), text, lanes, number)
+
+
+def _together(
+    attached: Attached,
+    group: WaveGroup,
+    text: str,
+    lanes: tuple[int, ...],
+    number: int,
+    names: list[str],
+    numbers: Array,
+) -> WaveValues:
+    """All waves of a group at once; `Parted` where that is not possible."""
+    frame = _frame(attached, group, number)
+    problems: list[DwarfGpuError] = []
+    masks: Any = None
+    if frame.physical is not None:
+        try:
+            masks = Simt(frame.physical).active_mask()
+        except DwarfGpuError as error:
+            problems.append(error)
+    result = WaveValues(names, numbers, lanes, group.pc, masks, frame)
+    result.problems = problems
+    try:
+        quantity = frame[text]
+        result.repairs = getattr(quantity, "repairs", ())
+        step = max(1, CHUNK // len(lanes)) if lanes else 1
+        for first in range(0, len(numbers) if lanes else 0, step):
+            some = LaneSet.product(numbers[first : first + step], b.array(lanes, 64))
+            result.put(first * len(lanes), some, quantity)
+    except DwarfGpuError as error:
+        if isinstance(error, UsageError):
+            raise
+        result.refuse(error)
+    return result
+
+
+def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
+    """The frame of a number, of all waves of a group."""
+    if isinstance(group.waves, int):
+        return attached[group.waves].frame(number)
+    stopped = attached.stopped
+    top = Stack(stopped.machine, stopped.loaded, group.waves, rules=attached.state.rules).top
+    frames = frames_at(attached.state, top.code, top.place, 0, top)
+    if number >= len(frames):
+        raise Parted
+    return frames[number]
