@@ -157,16 +157,17 @@ class RegisterFile:
 
 
 def _taken(column: Array, waves: Any, index: Array) -> Array:
-    """One unit of each slot. The same units of wave after wave, which is how slots mostly stand, are taken as blocks."""
+    """One unit of each slot. The same units of wave after wave, as slots mostly stand, are taken as blocks."""
+    import numpy as np
+
     if not isinstance(waves, int):
         width = int((waves != waves[0]).argmax()) or len(waves)
         if len(waves) % width == 0 and width > 1:
             owners, units = waves.reshape(-1, width), index.reshape(-1, width)
             if (owners == owners[:, :1]).all() and (units == units[0]).all():
-                block: Array = column[owners[:, 0]][:, units[0]]
-                return block.copy(order="C")
-    found: Array = column[waves, index]
-    return found
+                return np.ascontiguousarray(column[owners[:, 0]][:, units[0]])
+    taken: Array = column[waves, index]
+    return taken
 
 
 def _copied(rows: Array) -> Array:
