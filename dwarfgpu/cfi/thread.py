@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.cfi.rows import Row
     from dwarfgpu.cfi.rules import Block, RegisterOffset
+    from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Register as TargetRegister
     from dwarfgpu.targets.target import Target
@@ -78,6 +79,8 @@ class Thread:
         """The thread without a lane: what rules are evaluated for."""
         self.accessor = Accessor(backend, target.byte_order)
         self.nesting = 0
+        self.trace: Trace | None = None
+        """Is told every operation of a rule, a frame base or a call site that is evaluated."""
         self._find_register = register or target.register
         self._registers: dict[int, TargetRegister | None] = {}
         self._defaults: dict[int, str] = {}

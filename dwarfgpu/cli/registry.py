@@ -50,6 +50,8 @@ MODULES = {
     "lists": "files",
     "cfi": "frames",
     "bt": "backtrace",
+    "frames": "backtrace",
+    "locals": "variables",
     "state": "launch",
     "hsa": "launch",
     "address": "machines",
@@ -58,7 +60,7 @@ MODULES = {
 """The module of each command: only that of the command that runs is imported."""
 
 SUMMARIES = {
-    "eval": "evaluate an expression against a described machine state",
+    "eval": "evaluate expressions in a frame, or a DWARF expression",
     "disasm": "list the operations of an expression",
     "asm": "assemble an expression to bytes",
     "verify": "check an expression without evaluating it",
@@ -70,6 +72,8 @@ SUMMARIES = {
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
     "bt": "show the call frames of waves or threads",
+    "frames": "the same as bt",
+    "locals": "show parameters and local variables of a frame, in every lane",
     "state": "explain the registers of a wave at its first instruction",
     "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",
