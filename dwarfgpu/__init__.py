@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.variables.columns import Values
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.reasons import Reason, Unavailable
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.program.variables.wave import Wave
-    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"

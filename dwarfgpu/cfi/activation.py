@@ -310,7 +310,7 @@ class Activation:
             initial_stack=initial,
             in_cfi=True,
         )
-        return result_for(evaluate(expression, context))
+        return result_for(evaluate(expression, context, thread.trace))
 
     # --- What no rule can ask for (A.6.4.2) -----------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.rows import Row
     from dwarfgpu.cfi.rules import Block, RegisterOffset
+    from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Register as TargetRegister
@@ -86,6 +87,8 @@ class Thread:
         """The thread without a lane: what rules are evaluated for."""
         self.accessor = Accessor(backend, target.byte_order, self.lanes.count)
         self.nesting = 0
+        self.trace: Trace | None = None
+        """Is told every operation of a rule, a frame base or a call site that is evaluated."""
         self._find_register = register or target.register
         self._registers: dict[int, TargetRegister | None] = {}
         self._defaults: dict[int, str] = {}

@@ -8,6 +8,7 @@ from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
+from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -74,3 +75,4 @@ FILE is a code object of the snapshot, or the program that the core file is of."
         ),
     ),
 }
+COMMANDS["frames"] = replace(COMMANDS["bt"], name="frames", help="the same as bt")

@@ -1,4 +1,4 @@
-"""``dwarfgpu eval``: evaluate an expression, or a file of cases."""
+"""``dwarfgpu eval``: evaluate expressions of the source language, an expression of DWARF, or a file of cases."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
+from dwarfgpu.cli.variables import COLUMNS, FORMAT, FRAME, LOCATION, PC
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ ENCODING = (
 """What an encoding depends on: the same options for every command that reads expressions."""
 
 ARGUMENTS = (
+    argument("file", nargs="?", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, or a code object URI"),
+    argument("expressions", nargs="*", metavar="EXPR", help='of the source language, such as "s->a[3] + 1"'),
     argument("--ops", metavar="TEXT", help='operations, such as "DW_OP_lit1; DW_OP_plus_uconst 4"'),
     argument("--hex", metavar="BYTES", help="the bytes of an expression"),
     argument("--cases", metavar="FILE", help="a case a line, answered as JSON a line"),
@@ -31,7 +34,12 @@ ARGUMENTS = (
         "--state", metavar="FILE", help="a snapshot, or registers, memory and the rest of a context as JSON"
     ),
     argument("--wave", metavar="N", help="the wave of a snapshot, by id or by number from 0"),
-    argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all"),
+    argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all; for EXPR also active"),
+    FRAME,
+    PC,
+    FORMAT,
+    LOCATION,
+    *COLUMNS,
     argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of the target)"),
     argument("--want", choices=("value", "location"), help="the kind the result must have"),
     argument(
@@ -64,13 +72,24 @@ _ONE_EXPRESSION = (
 )
 """The options that are about a single expression."""
 
-DESCRIPTION = """\
-Evaluate an expression against a described machine state, for one lane or many.
+_SOURCE = ("frame", "pc", "format", "location", "npz", "csv")
+"""The options that are about expressions of the source language."""
+_DWARF = ("rules", "want", "read", "write", "stack", "target", "address_size", "byte_order", "offset_size")
+"""Those that are about an expression of DWARF."""
 
-The state is a snapshot (docs/snapshots.md), or a JSON file with the `context` of a case or a case without its
-expression."""
+DESCRIPTION = """\
+Evaluate expressions of the source language in a frame of a program: FILE EXPR... Where nothing else is said it is the
+innermost frame, in the lanes that are active. Without a state, globals, constants and locations are known.
+
+With --ops or --hex, evaluate an expression of DWARF against a machine state, for one lane or many.
+
+The state is a snapshot (docs/snapshots.md), or a core file of FILE. For --ops and --hex it may also be a JSON file with
+the `context` of a case or a case without its expression."""
 
 EXAMPLES = (
+    'dwarfgpu eval k.co x "s->a[3] + 1" --state stopped.json',
+    "dwarfgpu eval k.co x --state stopped.dgs --wave 3 --frame 1 --lane all --location",
+    'dwarfgpu eval k.co "sizeof(struct S)" global',
     'dwarfgpu eval --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
     'dwarfgpu eval --target amdgcn-gfx90a --lane all --ops "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul"',
     "dwarfgpu eval --hex 9108 --state frame.json --trace",
@@ -81,12 +100,37 @@ EXAMPLES = (
 
 def _eval(session: Session, options: Any) -> int:
     given = [name for name in ("ops", "hex", "cases") if getattr(options, name) is not None]
+    if options.file is not None:
+        return _source(session, options, given)
     if len(given) != 1:
-        message = "exactly one of --ops, --hex and --cases is needed"
+        message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
         raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
+    for name in _SOURCE:
+        if getattr(options, name) not in (None, False):
+            raise UsageError(
+                f"--{name} is for expressions of the source language", hint="name a FILE for them"
+            )
     if options.cases is not None:
         return _cases(session, options)
     return _one(session, options)
+
+
+def _source(session: Session, options: Any, given: list[str]) -> int:
+    """Expressions of the source language."""
+    from dwarfgpu.cli.variables import evaluate
+
+    if given:
+        message = f"--{given[0]} does not go with expressions of the source language"
+        raise UsageError(message, hint="leave out FILE and what follows it, or the option")
+    for name in _DWARF:
+        if getattr(options, name) not in (None, False):
+            raise UsageError(f"--{name.replace('_', '-')} is for --ops, --hex and --cases")
+    if not options.expressions:
+        message = "an expression is missing"
+        raise UsageError(
+            message, hint=f"dwarfgpu eval {options.file} EXPR; `dwarfgpu locals` shows all variables"
+        )
+    return evaluate(session, options)
 
 
 # --- Case files ---------------------------------------------------------------------------------------------------
@@ -243,7 +287,7 @@ def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) 
 COMMANDS = {
     "eval": Command(
         "eval",
-        "evaluate an expression against a described machine state",
+        "evaluate expressions in a frame, or a DWARF expression",
         DESCRIPTION,
         ARGUMENTS,
         _eval,

@@ -52,6 +52,8 @@ MODULES = {
     "bt": "backtrace",
     "lanes": "lanes",
     "waves": "lanes",
+    "frames": "backtrace",
+    "locals": "variables",
     "state": "launch",
     "hsa": "launch",
     "address": "machines",
@@ -60,7 +62,7 @@ MODULES = {
 """The module of each command: only that of the command that runs is imported."""
 
 SUMMARIES = {
-    "eval": "evaluate an expression against a described machine state",
+    "eval": "evaluate expressions in a frame, or a DWARF expression",
     "disasm": "list the operations of an expression",
     "asm": "assemble an expression to bytes",
     "verify": "check an expression without evaluating it",
@@ -74,6 +76,8 @@ SUMMARIES = {
     "bt": "show the call frames of waves or threads",
     "lanes": "show where each lane of a wave stands",
     "waves": "list the waves of a snapshot",
+    "frames": "the same as bt",
+    "locals": "show parameters and local variables of a frame, in every lane",
     "state": "explain the registers of a wave at its first instruction",
     "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",

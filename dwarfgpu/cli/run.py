@@ -72,7 +72,9 @@ def _parse(words: list[str]) -> Any:
         parser.add_argument(*declared.flags, **declared.options)
     _add_common(parser)
     # argparse takes what begins with a dash for an option, unless there is a blank in it
-    options = parser.parse_args([f" {word}" if word.startswith(STDIN_PART) else word for word in words])
+    words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
+    many = any(declared.options.get("nargs") == "*" for declared in command.arguments)
+    options = parser.parse_intermixed_args(words) if many else parser.parse_args(words)
     options.command = command
     return options
 

@@ -238,7 +238,8 @@ class Frame:
     def frame_base(self, lanes: LaneSet) -> Location:
         unit, bases = self._bases()
         context = self.context(lanes, unit=unit, result_kind="location")
-        results = [result_for(evaluate(_based(base), context)) for base in bases]
+        trace = self.activation.thread.trace
+        results = [result_for(evaluate(_based(base), context, trace)) for base in bases]
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
 
     # --- The caller -----------------------------------------------------------------------------------------------
@@ -294,7 +295,8 @@ class Frame:
         expression = unit.expressions(value)
         if isinstance(expression, tuple):
             raise IllFormed("bad_operand", "DW_AT_call_value is a location list", spec="A.3.4.2 (2)")
-        return result_for(evaluate(expression, caller.context(lanes, unit=unit, result_kind="value")))  # type: ignore[no-any-return]
+        context = caller.context(lanes, unit=unit, result_kind="value")
+        return result_for(evaluate(expression, context, self.activation.thread.trace))  # type: ignore[no-any-return]
 
     # --- Thread-local storage -------------------------------------------------------------------------------------
 

@@ -34,13 +34,20 @@ class _Step:
     lanes: tuple[int, ...]
     before: Entries
     after: Entries
+    where: tuple[str, int] | None = None
+    """Section and offset of the expression."""
 
 
 class Tracer:
-    """Records an evaluation; give `record` to the evaluator."""
+    """Records an evaluation; give `record` to the evaluator.
 
-    def __init__(self, target: Target) -> None:
+    With ``sections`` it says where each expression stands, as one that asks for a frame base or a register of a caller
+    goes on in others.
+    """
+
+    def __init__(self, target: Target, *, sections: bool = False) -> None:
         self.target = target
+        self.sections = sections
         self.renderer = TextRenderer(target.byte_order)
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
@@ -52,7 +59,10 @@ class Tracer:
         lanes = ev.lanes.lane
         slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
         text = self._text(expression, step)
-        self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, before, after))
+        where = (expression.section, expression.offset) if self.sections and expression.section else None
+        self._steps.append(
+            _Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where)
+        )
 
     def _text(self, expression: Expression, step: Step) -> str:
         """The operation as a listing has it; one that an equivalence stands for is shown in parentheses."""
@@ -70,7 +80,11 @@ class Tracer:
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
+        where: tuple[str, int] | None = None
         for step in self._steps:
+            if step.where != where:
+                where = step.where
+                shown.append("in an expression without a place:" if where is None else f"in {_place(where)}:")
             if step.lanes != slots and (slots is not None or len(step.lanes) > 1):
                 shown.append(f"lanes {_ranges(step.lanes)}:")
             slots = step.lanes
@@ -101,6 +115,7 @@ class Tracer:
         """The trace as JSON objects."""
         return [
             {
+                **({} if step.where is None else {"expression": _place(step.where)}),
                 "offset": step.offset,
                 "operation": step.operation,
                 "text": step.text,
@@ -115,6 +130,10 @@ class Tracer:
         """An entry; where it differs from lane to lane, a list with that of each lane."""
         forms = [entry_json(entry.select(slot), self.target) for slot in range(max(count, 1))]
         return forms[0] if all(form == forms[0] for form in forms) else forms
+
+
+def _place(where: tuple[str, int]) -> str:
+    return f"{where[0]}+{where[1]:#x}"
 
 
 def _ranges(lanes: tuple[int, ...]) -> str:

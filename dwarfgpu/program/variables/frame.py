@@ -129,6 +129,12 @@ class Frame:
             return self.function.unit
         return None
 
+    def follow(self, trace: Trace | None) -> None:
+        """Tell somebody of every operation that a question about this frame evaluates, in calls and frames too."""
+        self.trace = trace
+        if self.physical is not None:
+            self.physical.activation.thread.trace = trace
+
     # --- Lanes ----------------------------------------------------------------------------------------------------
 
     @property

@@ -116,3 +116,22 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
     if not names or any(o + f.itemsize > size for o, f in zip(offsets, formats, strict=True)):
         return None
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def save(path: str, columns: dict[str, Any]) -> None:
+    """Write arrays and lists of texts to a file of numpy."""
+    import numpy as np
+
+    try:
+        with open(path, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
+            np.savez(stream, **{name: _plain(each) for name, each in columns.items()})
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _plain(values: Any) -> Any:
+    """An array that a file of numpy holds without Python objects: numbers beyond 64 bits become text."""
+    import numpy as np
+
+    found = np.asarray(values)
+    return found.astype(str) if found.dtype == object else found

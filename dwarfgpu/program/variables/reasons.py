@@ -86,7 +86,9 @@ def reason_of(error: DwarfGpuError) -> Reason:
     """The reason that an error is."""
     if isinstance(error, Unavailable):
         return error.reason
-    if error.kind in (NO_MEMORY, NO_REGISTER):
+    if error.kind == NO_MEMORY:
+        return Reason(error.kind, f"{error.message}: the machine state does not have it", error=error)
+    if error.kind == NO_REGISTER:
         return Reason(error.kind, error.message, error=error)
     if error.where.operation in ("DW_OP_entry_value", "DW_OP_GNU_entry_value"):
         what = (

@@ -53,6 +53,17 @@ class State:
             found = self._functions[key] = functions_at(function, code.in_file(place))
         return found
 
+    def symbol_at(self, address: int) -> str | None:
+        """The symbol that an address belongs to, and how far behind it: ``name+4``."""
+        for code in self.loaded.codes:
+            inside = code.in_file(address)
+            found = code.file.symbol_image.symbol_at(inside)
+            if found is None or (not found.size and found.type in ("OBJECT", "NOTYPE")):
+                continue
+            offset = inside - found.value
+            return f"{found.name}+{offset}" if offset else found.name
+        return None
+
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
         """The loaded file that a unit belongs to; a split unit belongs to the file with its skeleton."""
         codes = self.loaded.codes

@@ -1,0 +1,141 @@
+"""Answers, lane by lane: a value as an object, or the reason why there is none. What faces show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.values.located import Located
+from dwarfgpu.program.values.objects import Object, optimized_out
+from dwarfgpu.program.values.storage import Place
+from dwarfgpu.program.variables.provenance import sources
+from dwarfgpu.program.variables.reasons import UNDEFINED, Reason, reason_of
+from dwarfgpu.program.variables.slots import positions_in
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.provenance import Source
+    from dwarfgpu.program.variables.quantity import Quantity
+
+
+@record
+class LaneAnswer:
+    """What something is in one lane."""
+
+    lane: int | None
+    is_active: bool
+    value: Object | None = None
+    reason: Reason | None = None
+    """Why there is no value, or why it is only a part of one."""
+
+    @property
+    def state(self) -> str:
+        """``active`` and ``inactive`` lanes have a value; ``absent``, ``undefined`` and ``error`` lanes a reason."""
+        if self.value is None and self.reason is not None:
+            return self.reason.state
+        return "active" if self.is_active else "inactive"
+
+    @property
+    def location(self) -> Location | None:
+        """Where the value is."""
+        found = None if self.value is None else self.value.place
+        if found is None or not isinstance(found.storage, Located):
+            return None
+        return found.storage.moved(found.bit_offset)
+
+    def sources(self) -> tuple[Source, ...]:
+        """The registers and addresses that the parts of the value come from."""
+        location = self.location
+        if location is None or self.value is None:
+            return ()
+        size = known_size(self.value.type) if self.value.bit_size is None else 0
+        return () if size is None else sources(location, self.value.bits())
+
+
+@record
+class Answer:
+    """What something is in some lanes."""
+
+    text: str
+    """How it was asked for."""
+    type: Type | None
+    lanes: tuple[LaneAnswer, ...]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether some lane that executes the code has no value."""
+        return any(each.value is None and each.is_active for each in self.lanes)
+
+
+def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Answer:
+    """Ask for something in some lanes. What is wrong with the question or the file is raised."""
+    frame = quantity.frame
+    numbers = frame.lane_numbers(lanes)
+    mask = frame.active_mask
+    found: list[Any] = [None] * len(numbers)
+    for group in quantity.groups(frame.lane_set(numbers)) if numbers else ():
+        for index, position in enumerate(positions_in(group, len(numbers))):
+            lane = numbers[position]
+            is_active = mask is None or lane is None or bool(mask >> lane & 1)
+            if group.result is not None:
+                value = group.result if len(numbers) == 1 else selected(group.result, index, frame, lane)
+                found[position] = _checked(quantity, value, lane, is_active=is_active)
+                continue
+            error = group.outcome(index)
+            if isinstance(error, (UsageError, MalformedFile)):
+                raise error
+            found[position] = LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
+    kind = next((each.value.type for each in found if each.value is not None), None)
+    return Answer(text, kind or _type_of(quantity), tuple(found))
+
+
+def _type_of(quantity: Quantity) -> Type | None:
+    try:
+        return quantity.type
+    except DwarfGpuError:
+        return None
+
+
+def _checked(quantity: Quantity, value: Object, lane: int | None, *, is_active: bool) -> LaneAnswer:
+    """A value that was found, unless nothing of it can be read."""
+    try:
+        target = value.target()
+        if target.scalar is not None:
+            if target.implied() is None and target.pattern().undefined:
+                raise optimized_out()
+        elif known_size(target.type) and target.is_undefined():
+            raise optimized_out()
+    except UsageError:
+        raise
+    except DwarfGpuError as error:
+        return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
+    return LaneAnswer(lane, is_active, value)
+
+
+def _reason(quantity: Quantity, error: Any, lane: int | None) -> Reason:
+    reason = reason_of(error)
+    if reason.kind != UNDEFINED:
+        return reason
+    explained = quantity.explain(quantity.frame.lane(lane))
+    return reason if explained is None else explained.reason
+
+
+def selected(found: Object, index: int, frame: Frame, lane: int | None) -> Object:
+    """The object of one lane among those of many."""
+    storage = found.place.storage
+    container = None if found.container is None else selected(found.container, index, frame, lane)
+    if not isinstance(storage, Located):
+        return found
+    location = storage.moved(found.place.bit_offset).select(index)
+    place = Place(Located(frame.around(frame.lane(lane)), location), 0)
+    return Object(found.type, place, found.bit_size, container)
+
+
+__all__ = ["Answer", "LaneAnswer", "answer", "b", "selected"]

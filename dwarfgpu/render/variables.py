@@ -1,0 +1,276 @@
+"""Variables and expressions in many lanes, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.render.backtrace import lanes_text
+from dwarfgpu.render.layout import WIDTH, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.text import TextRenderer
+from dwarfgpu.render.value_json import value_json
+from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.values.storage import Address
+    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.reasons import Reason
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.render.layout import Style
+
+    Json = dict[str, Any]
+
+PER_LINE = 8
+"""How many lanes stand on one line of a table."""
+MAX_GROUPS = 6
+"""With more different values than this short ones are shown as a table."""
+MAX_CELL = 12
+NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "inactive": "<inactive>", "error": "<error>"}
+
+
+class VariablesRenderer:
+    """Writes answers about a frame."""
+
+    def __init__(
+        self, frame: Frame, letter: str | None = None, style: Style = plain_style, *, locations: bool = False
+    ) -> None:
+        self.frame = frame
+        self.style = style
+        self.locations = locations
+        self.look = Look(letter=letter, symbol=self._symbol, space_name=self._space_name)
+        self._text = TextRenderer(frame.target.byte_order)
+
+    def _symbol(self, address: Address) -> str | None:
+        if not isinstance(address.value, int) or address.space:
+            return None
+        return self.frame.state.symbol_at(address.value)
+
+    def _space_name(self, number: int) -> str | None:
+        found = self.frame.target.space(number)
+        return None if found is None else found.name
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def text(self, found: Answer, indent: int = 0) -> list[str]:
+        """One answer: on one line where all lanes have the same, else a line for each value, or a table."""
+        head = " " * indent + self.style("name", shown(found.text))
+        cells = [(each, self.cell(each)) for each in found.lanes]
+        if not cells:
+            return [f"{head}: no lane is active"]
+        first, text = cells[0]
+        same = all(other == text for _each, other in cells)
+        if same and (first.value is not None or all(each.state == first.state for each, _ in cells)):
+            shows_lane = len(cells) == 1 and not first.is_active
+            lines = self._one(
+                head, first, text if not shows_lane else f"{text}  (lane {first.lane} is inactive)"
+            )
+            if len(cells) > 1:
+                idle = sum(not each.is_active for each, _ in cells)
+                note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
+                lines[0] += self.style("dim", f"  ({len(cells)} lanes{note})")
+        else:
+            kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
+            lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
+        return lines + (list(self._places(found, indent + 2)) if self.locations else [])
+
+    def _one(self, head: str, answer: LaneAnswer, text: str) -> list[str]:
+        if answer.value is None and answer.reason is not None:
+            words = f"{NO_VALUE[answer.state]} {answer.reason.message}"
+            first, *rest = wrapped(words, WIDTH - 4) or [""]
+            return [
+                f"{head} = {self.style('error', first)}",
+                *(f"    {self.style('error', e)}" for e in rest),
+            ]
+        return [f"{head} = {text}"]
+
+    def cell(self, answer: LaneAnswer) -> str:
+        """The value of one lane."""
+        if answer.value is None:
+            reason = answer.reason
+            return f"{NO_VALUE[answer.state]} {'' if reason is None else reason.message}"
+        return value_text(answer.value, self.look)
+
+    def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
+        groups: dict[tuple[str, str], int] = {}
+        for each, text in cells:
+            lane = 0 if each.lane is None else each.lane
+            groups[each.state, text] = groups.get((each.state, text), 0) | 1 << lane
+        if len(groups) > MAX_GROUPS and all(len(_short(each, text)) <= MAX_CELL for each, text in cells):
+            yield from self._table(cells, indent)
+            return
+        names = {key: lanes_text(mask) for key, mask in groups.items()}
+        width = min(max(map(len, names.values())), 32)
+        for (state, text), name in names.items():
+            label = " " * indent + name.ljust(width)
+            if len(name) > width:
+                yield " " * indent + name
+                label = " " * (indent + width)
+            words = text if state != "inactive" else f"{text}  (inactive)"
+            if state in ("active", "inactive"):
+                yield f"{label}  {self.style('dim', words) if state == 'inactive' else words}"
+                continue
+            first, *rest = wrapped(words, max(30, WIDTH - len(label) - 2))
+            yield f"{label}  {self.style('error', first)}"
+            yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
+
+    def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
+        """Eight lanes a line. A value in parentheses is that of a lane that does not execute the code."""
+        shorts = {each.lane or 0: (each, _short(each, text)) for each, text in cells}
+        width = max(len(text) for _each, text in shorts.values())
+        for first in range(0, max(shorts) + 1, PER_LINE):
+            row = [shorts.get(lane) for lane in range(first, first + PER_LINE)]
+            if not any(row):
+                continue
+            line = []
+            for entry in row:
+                each, text = entry if entry is not None else (None, "")
+                padded = text.rjust(width)
+                if each is not None and each.state != "active":
+                    padded = self.style("dim" if each.state == "inactive" else "error", padded)
+                line.append(padded)
+            label = f"lanes {first}-{first + PER_LINE - 1}".ljust(12)
+            yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
+
+    def _places(self, found: Answer, indent: int) -> Iterator[str]:
+        """Where the value of each lane is; lanes that have it in the same place together."""
+        groups: dict[str, int] = {}
+        for each in found.lanes:
+            location = each.location
+            if location is not None:
+                text = self._own_place(location, each.lane) or self._text.entry(location)
+                groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
+        alone = len(groups) == 1
+        for text, mask in groups.items():
+            who = "" if alone or found.lanes[0].lane is None else f"{lanes_text(mask)}: "
+            first, *rest = wrapped(f"{who}{text}", WIDTH - indent - 3)
+            yield " " * indent + self.style("dim", f"at {first}")
+            yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
+
+    def _own_place(self, location: Location, lane: int | None) -> str | None:
+        """A place that belongs to the lane that asks, as all lanes have it."""
+        place = location.single
+        storage: Any = None if place is None else place.storage
+        if place is None or lane is None:
+            return None
+        if type(storage) is Register and storage.register.lane_bits:
+            found, bit = divmod(int(place.bit_offset), storage.register.lane_bits)
+            if found == lane:
+                return f"{storage.register.name}{f' bit {bit}' if bit else ''}, its own lane"
+        if type(storage) is Memory and storage.lane is not None and int(storage.lane) == lane:
+            address, bit = divmod(int(place.bit_offset), 8)
+            if storage.space.scope == Scope.LANE and not bit:
+                return f"{storage.space.name}#{address:#x}, its own"
+        return None
+
+    def described(self, variable: Variable, indent: int = 0) -> list[str]:
+        """Where the file says a variable is, without a machine."""
+        head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
+        lines = [head]
+        found = variable.locations()
+        if not found:
+            what = "a constant" if variable.is_here() else "no location: it is optimized out"
+            lines[0] += self.style("dim", f"  ({what})")
+        for each in found:
+            where = ""
+            if each.is_default:
+                where = "elsewhere: "
+            elif each.range is not None:
+                where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
+            lines += [
+                " " * (indent + 2) + line for line in wrapped(f"{where}{each.operations}", WIDTH - indent)
+            ]
+        return lines
+
+    # --- JSON -----------------------------------------------------------------------------------------------------
+
+    def document(self, found: Answer) -> Json:
+        """One answer. A machine without lanes has ``answer``, any other ``lanes``."""
+        document: Json = {
+            "expression": found.text,
+            "type": None if found.type is None else safe_text(found.type),
+        }
+        if len(found.lanes) == 1 and found.lanes[0].lane is None:
+            return document | self.lane_document(found.lanes[0])
+        document["lanes"] = {str(each.lane): self.lane_document(each) for each in found.lanes}
+        return document
+
+    def lane_document(self, answer: LaneAnswer) -> Json:
+        """What one lane has: its state, and a value or a reason."""
+        found: Json = {"state": answer.state}
+        if answer.value is not None:
+            found |= {
+                key: value for key, value in value_json(answer.value, self.look).items() if key != "type"
+            }
+        elif answer.reason is not None:
+            found["reason"] = reason_json(answer.reason)
+        if self.locations and answer.location is not None:
+            found["location"] = self._text.entry(answer.location)
+            found["sources"] = [
+                {key: each for key in source.__fields__ if (each := getattr(source, key)) is not None}  # type: ignore[attr-defined]
+                for source in answer.sources()
+            ]
+        return found
+
+    def described_json(self, variable: Variable) -> Json:
+        """Where the file says a variable is."""
+        return {
+            "name": variable.name,
+            "kind": variable.kind,
+            "type": safe_text(variable.type),
+            "locations": [
+                {
+                    "operations": each.operations,
+                    **({} if each.range is None else {"range": list(each.range)}),
+                    **({"default": True} if each.is_default else {}),
+                }
+                for each in variable.locations()
+            ],
+        }
+
+
+def reason_json(reason: Reason) -> Json:
+    """Why there is no value."""
+    found: Json = {"kind": reason.kind, "message": reason.message}
+    if reason.before is not None:
+        found["before"] = list(reason.before)
+    if reason.after is not None:
+        found["after"] = list(reason.after)
+    if reason.error is not None:
+        found["error"] = problem_json(reason.error)
+    return found
+
+
+def frame_text(frame: Frame, style: Style = plain_style) -> str:
+    """A frame on one line: its number, its function and where it stands in the source."""
+    source = frame.call.source
+    where = ""
+    if source is not None and source.file is not None:
+        where = f" at {shown(source.file)}:{source.line}"
+    inlined = "  (inlined)" if frame.is_inlined else ""
+    return f"#{frame.number}  {style('name', shown(frame.name or '??'))}{where}{style('dim', inlined)}"
+
+
+def frame_json(frame: Frame) -> Json:
+    """The same as JSON."""
+    return {
+        "number": frame.number,
+        "function": frame.name,
+        "pc": frame.pc,
+        "inlined": frame.is_inlined,
+        "source": None
+        if frame.call.source is None
+        else {"file": frame.call.source.file, "line": frame.call.source.line},
+    }
+
+
+def _short(answer: LaneAnswer, text: str) -> str:
+    """A value as it stands in a table."""
+    if answer.state == "inactive":
+        return f"({text})"
+    return text if answer.state == "active" else NO_VALUE[answer.state]
