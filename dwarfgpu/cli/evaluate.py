@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
-from dwarfgpu.cli.variables import COLUMNS, FORMAT, FRAME, LOCATION, PC
+from dwarfgpu.cli.variables import COLUMNS, FORMAT, FRAME, LOCATION, PC, REPAIR
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ ARGUMENTS = (
     PC,
     FORMAT,
     LOCATION,
+    REPAIR,
     *COLUMNS,
     argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of the target)"),
     argument("--want", choices=("value", "location"), help="the kind the result must have"),
@@ -72,7 +73,7 @@ _ONE_EXPRESSION = (
 )
 """The options that are about a single expression."""
 
-_SOURCE = ("frame", "pc", "format", "location", "npz", "csv")
+_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv")
 """The options that are about expressions of the source language."""
 _DWARF = ("rules", "want", "read", "write", "stack", "target", "address_size", "byte_order", "offset_size")
 """Those that are about an expression of DWARF."""

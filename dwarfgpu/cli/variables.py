@@ -27,6 +27,11 @@ FORMAT = argument(
     "--format", metavar="F", help="a letter of print/F: x d u o t a c f s z r", choices=tuple("xduotacfszr")
 )
 LOCATION = argument("--location", action="store_true", help="also show where each value is")
+REPAIR = argument(
+    "--repair",
+    metavar="R",
+    help="read idioms of compilers as they are meant: auto, off, or names (auto)",
+)
 COLUMNS = (
     argument("--npz", metavar="OUT", help="write numbers, one array an expression, to a numpy file"),
     argument("--csv", action="store_true", help="a line for each lane: expression, lane, state, value"),
@@ -39,8 +44,11 @@ COLUMNS = (
 def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[str | None, Frame]]]:
     """The program, its machine if there is one, and the frame of each wave that is meant."""
     from dwarfgpu.program.program import Program
+    from dwarfgpu.program.repairs import policy_of
 
-    program = Program(open_file(options.file), dialect=options.dialect)
+    program = Program(
+        open_file(options.file), dialect=options.dialect, repair=policy_of(options.repair or "auto")
+    )
     if options.state is None:
         for name in ("wave", "frame"):
             if getattr(options, name) is not None and not (name == "frame" and options.pc is not None):
@@ -97,6 +105,11 @@ def evaluate(session: Session, options: Any) -> int:
     from dwarfgpu.program.variables.answers import answer
 
     program, attached, frames = frames_of(options)
+    if attached is not None and options.wave == "all" and attached.state.target.execution_mask is not None:
+        if not (options.location or options.trace or options.format):
+            from dwarfgpu.cli.all_waves import evaluate as evaluate_all
+
+            return evaluate_all(session, options, attached)
     lanes = lanes_of(options)
     status = OK
     output = _Output(session, options)
@@ -319,6 +332,7 @@ FILE is a code object of the snapshot, or the program that the core file is of."
             ),
             FORMAT,
             LOCATION,
+            REPAIR,
             argument("--dialect", metavar="D", help="how expressions are encoded (that of the target)"),
             FORCE,
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.backtrace import lanes_text
-from dwarfgpu.render.layout import WIDTH, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, plain_style, problem_json, shown, wrapped
 from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.answers import Answer, AsWritten, LaneAnswer
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.program.variables.variable import Variable
@@ -77,7 +77,22 @@ class VariablesRenderer:
         else:
             kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
-        return lines + (list(self._places(found, indent + 2)) if self.locations else [])
+        lines += self._places(found, indent + 2) if self.locations else []
+        for each in found.repaired:
+            lines += self._repaired(each, found.text, indent + 2)
+        return lines
+
+    def _repaired(self, found: AsWritten, text: str, indent: int) -> list[str]:
+        """Which repairs a variable went through, and what it is without them."""
+        told: dict[str, None] = {}
+        for lane in found.answer.lanes:
+            told.setdefault(self.cell(lane))
+        first, *others = told or ("nothing",)
+        more = f", and {counted(len(others), 'other value')} in other lanes" if others else ""
+        who = "" if found.name == text else f"{found.name}: "
+        names = ", ".join(repair.name for repair in found.repairs)
+        words = f"{who}repaired ({names}); as written: {first}{more}"
+        return [" " * indent + self.style("dim", line) for line in wrapped(words, WIDTH - indent)]
 
     def _one(self, head: str, answer: LaneAnswer, text: str) -> list[str]:
         if answer.value is None and answer.reason is not None:
@@ -195,6 +210,15 @@ class VariablesRenderer:
             "expression": found.text,
             "type": None if found.type is None else safe_text(found.type),
         }
+        if found.repaired:
+            document["repairs"] = [
+                {
+                    "variable": each.name,
+                    "names": [repair.name for repair in each.repairs],
+                    "as_written": self.document(each.answer),
+                }
+                for each in found.repaired
+            ]
         if len(found.lanes) == 1 and found.lanes[0].lane is None:
             return document | self.lane_document(found.lanes[0])
         document["lanes"] = {str(each.lane): self.lane_document(each) for each in found.lanes}

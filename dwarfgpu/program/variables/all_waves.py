@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Array
     from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.repair_rules import Repair
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.variable import Variable
 
 STATES = (ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR)
 """What the numbers in `WaveValues.states` mean; lanes in the last three have no value, and a reason."""
@@ -64,8 +64,8 @@ class WaveValues:
         self.frame = frame
         """The frame of all of them; None where they have none."""
         self.type: Type | None = None
-        self.repairs: tuple[Repair, ...] = ()
-        """What locations went through to be what the producer means."""
+        self.repaired: tuple[Variable, ...] = ()
+        """The variables in it that are read as their producer means; each tells what the text alone says."""
         self.problems: list[DwarfGpuError] = []
         self._array: Any = None
         self._reasons: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
@@ -87,6 +87,17 @@ class WaveValues:
             self._array = np.zeros(self.states.size, dtype=np.uint8)
         shape = (len(self.waves), len(self.lanes))
         return self._array.reshape(shape + self._array.shape[1:])  # type: ignore[no-any-return]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a lane has no value because something is not known or went wrong."""
+        return bool((self.states >= CODES[ABSENT]).any())
+
+    def columns(self) -> dict[str, Any]:
+        """All of it as arrays: ``wave`` names, ``lane``, ``pc``, ``value`` and ``state``, these two ``[wave, lane]``."""
+        lanes, names = list(self.lanes), list(self.names)
+        pc = -1 if self.pc is None else self.pc
+        return {"wave": names, "lane": lanes, "pc": pc, "value": self.array, "state": self.states}
 
     def reason(self, wave: int, lane: int) -> Reason | None:
         """Why there is no value in a lane of a wave, both by their position here; None where there is one."""
@@ -228,11 +239,12 @@ def _together(
     result.problems = problems
     try:
         quantity = frame[text]
-        result.repairs = getattr(quantity, "repairs", ())
+        frame.repaired.clear()
         step = max(1, CHUNK // len(lanes)) if lanes else 1
         for first in range(0, len(numbers) if lanes else 0, step):
             some = LaneSet.product(numbers[first : first + step], b.array(lanes, 64))
             result.put(first * len(lanes), some, quantity)
+        result.repaired = tuple(frame.repaired.values())
     except DwarfGpuError as error:
         if isinstance(error, UsageError):
             raise

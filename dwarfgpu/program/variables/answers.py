@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.repair_rules import Repair
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.provenance import Source
@@ -60,6 +61,15 @@ class LaneAnswer:
 
 
 @record
+class AsWritten:
+    """A variable that was read as its producer means, and what the text alone says of it."""
+
+    name: str
+    repairs: tuple[Repair, ...]
+    answer: Answer
+
+
+@record
 class Answer:
     """What something is in some lanes."""
 
@@ -67,6 +77,8 @@ class Answer:
     """How it was asked for."""
     type: Type | None
     lanes: tuple[LaneAnswer, ...]
+    repaired: tuple[AsWritten, ...] = ()
+    """The variables in it that were read as their producer means."""
 
     @property
     def has_failed(self) -> bool:
@@ -77,6 +89,7 @@ class Answer:
 def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Answer:
     """Ask for something in some lanes. What is wrong with the question or the file is raised."""
     frame = quantity.frame
+    frame.repaired.clear()
     numbers = frame.lane_numbers(lanes)
     mask = frame.active_mask
     found: list[Any] = [None] * len(numbers)
@@ -93,7 +106,12 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
                 raise error
             found[position] = LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
     kind = next((each.value.type for each in found if each.value is not None), None)
-    return Answer(text, kind or _type_of(quantity), tuple(found))
+    same = [lane for lane in numbers if lane is not None] or None
+    repaired = tuple(
+        AsWritten(name, each.repairs, answer(each.as_written(), name, same))
+        for name, each in list(frame.repaired.items())
+    )
+    return Answer(text, kind or _type_of(quantity), tuple(found), repaired)
 
 
 def _type_of(quantity: Quantity) -> Type | None:

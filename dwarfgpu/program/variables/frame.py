@@ -77,6 +77,8 @@ class Frame:
         self._all: LaneSet | None = None
         self._variables: tuple[Variable, ...] | None = None
         self._named: dict[str, Quantity] = {}
+        self.repaired: dict[str, Variable] = {}
+        """The variables that have been asked for and are read as their producer means, by name."""
         self._base: Context | None = None
 
     def __repr__(self) -> str:

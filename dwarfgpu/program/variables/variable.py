@@ -79,6 +79,7 @@ class Variable(Quantity):
         """Whether a variable of an inner block has the same name."""
         self._plan: _Plan | Unavailable | None = None
         self._type: Type | None = None
+        self._repairs: tuple[Repair, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
@@ -115,6 +116,8 @@ class Variable(Quantity):
             plan = self._plan = self._planned()
         if isinstance(plan, Unavailable):
             raise plan.with_traceback(None)
+        if self.repairs:
+            self.frame.repaired[self.name] = self
         around = self.frame.around(lanes)
         if plan.constant is not None:
             return Object(self.type, constant_place(around, self.die, plan.constant))
@@ -188,15 +191,17 @@ class Variable(Quantity):
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
-        if self._plan is None:
-            self._plan = self._planned()
-        if not isinstance(self._plan, _Plan):
-            return ()
-        found = [repair for each in self._plan.expressions for repair in repairs_of(each)]
-        physical = self.frame.physical
-        if physical is not None and any(map(uses_frame_base, self._plan.expressions)):
-            found += physical.base_repairs
-        return tuple(dict.fromkeys(found))
+        if self._repairs is None:
+            if self._plan is None:
+                self._plan = self._planned()
+            found: list[Repair] = []
+            if isinstance(self._plan, _Plan):
+                found += [repair for each in self._plan.expressions for repair in repairs_of(each)]
+                physical = self.frame.physical
+                if physical is not None and any(map(uses_frame_base, self._plan.expressions)):
+                    found += physical.base_repairs
+            self._repairs = tuple(dict.fromkeys(found))
+        return self._repairs
 
     def as_written(self) -> Variable:
         """The same variable as the text alone has it, without repairs."""
