@@ -105,11 +105,11 @@ def evaluate(session: Session, options: Any) -> int:
     from dwarfgpu.program.variables.answers import answer
 
     program, attached, frames = frames_of(options)
-    if attached is not None and options.wave == "all" and attached.state.target.execution_mask is not None:
-        if not (options.location or options.trace or options.format):
-            from dwarfgpu.cli.all_waves import evaluate as evaluate_all
+    is_detailed = options.location or options.trace or options.format
+    if attached is not None and options.wave == "all" and attached.has_waves and not is_detailed:
+        from dwarfgpu.cli.all_waves import evaluate as evaluate_all
 
-            return evaluate_all(session, options, attached)
+        return evaluate_all(session, options, attached)
     lanes = lanes_of(options)
     status = OK
     output = _Output(session, options)

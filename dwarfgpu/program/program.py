@@ -105,6 +105,11 @@ class Attached:
     def __len__(self) -> int:
         return self.stopped.machine.wave_count
 
+    @property
+    def has_waves(self) -> bool:
+        """Whether its threads are waves, which have lanes."""
+        return self.state.target.execution_mask is not None
+
     def __iter__(self) -> Iterator[Wave]:
         return (self[index] for index in range(len(self)))
 

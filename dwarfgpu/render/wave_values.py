@@ -1,4 +1,4 @@
-"""Values of many waves: waves that have the same in every lane together, and lanes with one value as a run."""
+"""Values of many waves: waves that have the same in every lane together, and lanes with one value together."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.all_waves import CODES, STATES
 from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE
+from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, plain_style, shown, wrapped
-from dwarfgpu.render.variables import NO_VALUE, reason_json
+from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, reason_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-MAX_RUNS = 12
-"""Runs of lanes with one value that are shown of a wave."""
+MAX_SHOWN = 16
+"""Different values that are shown of a wave."""
 HAS_VALUE = frozenset((CODES[ACTIVE], CODES[INACTIVE_STATE]))
 
 
@@ -44,8 +45,8 @@ class WaveValuesRenderer:
         yield from (self.style("kind", line) for line in wrapped(head))
         kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
         yield f"  {self.style('name', shown(text))}{kind}"
-        for names, line in self._rows(found):
-            label = shown(names[0]) + (f" (+{len(names) - 1})" if len(names) > 1 else "")
+        for waves, line in self._rows(found):
+            label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
             first, *rest = wrapped(f"{label}: {line}", WIDTH - 4)
             yield f"    {first}"
             yield from (f"      {each}" for each in rest)
@@ -65,13 +66,13 @@ class WaveValuesRenderer:
         for wave in range(len(found.waves)):
             rows.setdefault((array[wave].tobytes(), states[wave].tobytes()), []).append(wave)
         return [
-            ([found.names[wave] for wave in members], self._runs(found, members[0]))
+            ([found.names[wave] for wave in members], self._lanes(found, members[0]))
             for members in rows.values()
         ]
 
-    def _runs(self, found: WaveValues, wave: int) -> str:
-        """The lanes of a wave: ``0-15 = 7, 16 = 8``."""
-        runs: list[tuple[int, int, str]] = []
+    def _lanes(self, found: WaveValues, wave: int) -> str:
+        """The lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone."""
+        groups: dict[str, int] = {}
         values, states = found.array[wave].tolist(), found.states[wave].tolist()
         for lane, value, state in zip(found.lanes, values, states, strict=True):
             if state == CODES[INACTIVE_STATE] and not self.inactive:
@@ -79,17 +80,17 @@ class WaveValuesRenderer:
             text = _value_text(value) if state in HAS_VALUE else NO_VALUE[STATES[state]]
             if state == CODES[INACTIVE_STATE]:
                 text = f"({text})"
-            if runs and runs[-1][1] == lane - 1 and runs[-1][2] == text:
-                runs[-1] = runs[-1][0], lane, text
-            else:
-                runs.append((lane, lane, text))
-        if not runs:
+            groups[text] = groups.get(text, 0) | 1 << lane
+        if not groups:
             return "no lane is active"
-        if len(runs) == 1 and runs[0][0] == found.lanes[0] and runs[0][1] == found.lanes[-1]:
-            return runs[0][2]
-        texts = [f"{first if first == last else f'{first}-{last}'} = {text}" for first, last, text in runs]
-        if len(texts) > MAX_RUNS:
-            texts[MAX_RUNS:] = [f"... ({len(runs) - MAX_RUNS} more)"]
+        if len(groups) == 1:
+            return next(iter(groups))
+        texts = [f"{lanes_text(mask)}: {text}" for text, mask in groups.items()]
+        if len(texts) > MAX_GROUPS:
+            if all(mask.bit_count() == 1 for mask in groups.values()):
+                texts = [f"[{mask.bit_length() - 1}] {text}" for text, mask in groups.items()]
+            if len(texts) > MAX_SHOWN:
+                texts[MAX_SHOWN:] = [f"... ({len(groups) - MAX_SHOWN} more values)"]
         return ", ".join(texts)
 
     # --- JSON and CSV ---------------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ class WaveValues:
         """The variables in it that are read as their producer means; each tells what the text alone says."""
         self.problems: list[DwarfGpuError] = []
         self._array: Any = None
+        self._kind: Any = None
         self._reasons: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
         numbers = np.asarray(lanes, dtype=np.uint64)
         if masks is None:
@@ -94,7 +95,7 @@ class WaveValues:
         return bool((self.states >= CODES[ABSENT]).any())
 
     def columns(self) -> dict[str, Any]:
-        """All of it as arrays: ``wave`` names, ``lane``, ``pc``, ``value`` and ``state``, these two ``[wave, lane]``."""
+        """All of it as arrays: ``wave`` (names), ``lane``, ``pc``, and ``[wave, lane]``: ``value`` and ``state``."""
         lanes, names = list(self.lanes), list(self.names)
         pc = -1 if self.pc is None else self.pc
         return {"wave": names, "lane": lanes, "pc": pc, "value": self.array, "state": self.states}
@@ -144,7 +145,8 @@ class WaveValues:
         self.type = found.type
         if self._array is None:
             self._array = np.zeros(self.states.size, dtype=found.kind)
-        elif self._array.dtype != found.kind:
+            self._kind = found.kind
+        elif self._kind != found.kind:
             self._refuse(positions + first, lambda _index: _other_type())
             return
         self._array[slice(first, first + count) if chosen is None else positions + first] = found.numbers

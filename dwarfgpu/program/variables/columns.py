@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.types.model import Enumeration
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
@@ -14,7 +15,7 @@ from dwarfgpu.program.variables.reasons import INACTIVE, Reason, Unavailable, re
 from dwarfgpu.program.variables.slots import positions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -40,10 +41,13 @@ class Values:
         groups: list[Group[Object]],
         active: int | None,
         byte_order: ByteOrder,
+        select: Callable[[Object, int, int | None], Object],
     ) -> None:
         self.lanes = lanes
         self.groups = groups
         self.byte_order = byte_order
+        self._select = select
+        """Makes of an object of many lanes that of one: of its number among them, and of the lane."""
         self._position = {lane: position for position, lane in enumerate(lanes)}
         self.states: list[str] = [
             ACTIVE if active is None or lane is None or active >> lane & 1 else INACTIVE_STATE
@@ -93,11 +97,15 @@ class Values:
                     assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
                     self._refuse(position, reason_of(error))
                 continue
+            positions = positions_in(group, count)
             try:
-                self._put(group, group.result)
+                self._put(positions, group.result)
             except DwarfGpuError as error:
-                for position in positions_in(group, count):
+                for position in positions:
                     self._refuse(position, reason_of(error))
+            except (Diverge, LaneFault):  # what is stored is not there in some lanes
+                for index, position in enumerate(positions):
+                    self._put_one(position, self._select(group.result, index, self.lanes[position]))
         if self._array is None:
             self._array = np.zeros(count, dtype=np.uint8)
 
@@ -105,18 +113,24 @@ class Values:
         self.reasons[self.lanes[position]] = reason
         self.states[position] = reason.state
 
-    def _put(self, group: Group[Object], found: Object) -> None:
-        """Read the value of a group, and keep it in the array."""
+    def _put_one(self, position: int, found: Object) -> None:
+        try:
+            self._put([position], found)
+        except DwarfGpuError as error:
+            self._refuse(position, reason_of(error))
+
+    def _put(self, positions: list[int], found: Object) -> None:
+        """Read the value of some lanes, and keep it in the array."""
         import numpy as np
 
         kind, numbers, undefined = column_of(found, self.byte_order)
         if self._array is None:
             self._array = np.zeros(len(self.lanes), dtype=kind)
-        self._array[slice(None) if group.positions is None else group.positions] = numbers
+        self._array[positions] = numbers
         if type(undefined) is int and not undefined:
             return
         reason = reason_of(optimized_out())
-        for index, position in enumerate(positions_in(group, len(self.lanes))):
+        for index, position in enumerate(positions):
             if b.select(undefined, index):
                 self._refuse(position, reason)
                 self._array[position] = np.zeros((), dtype=self._array.dtype)
@@ -159,7 +173,7 @@ def _records(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> A
     for i, bits in enumerate(words):
         length = min(WORD, size - WORD * i)
         raw[:, WORD * i : WORD * i + length] = _bytes_of(bits, length, byte_order)
-    records = raw.view(kind).reshape(-1)
+    records = raw.reshape(-1).view(kind.base).reshape(count, *kind.shape)
     return records[0] if all(isinstance(bits, int) for bits in words) else records
 
 

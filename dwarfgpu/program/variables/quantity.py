@@ -101,7 +101,15 @@ class Quantity:
         frame = self.frame
         numbers = frame.lane_numbers(lanes)
         chosen = frame.lane_set(numbers)
-        found = Values(numbers, self.groups(chosen), frame.active_mask, frame.target.byte_order)
+        from dwarfgpu.program.variables.answers import selected
+
+        found = Values(
+            numbers,
+            self.groups(chosen),
+            frame.active_mask,
+            frame.target.byte_order,
+            lambda one, index, lane: selected(one, index, frame, lane),
+        )
         for lane, reason in list(found.reasons.items()):
             found.reasons[lane] = better = self._explained(reason, lane)
             found.states[numbers.index(lane)] = better.state
