@@ -58,7 +58,7 @@ def lanes_table(
     rows = [_cells(found, group) for group in folded(lanes, how)]
     if rows:
         yield ""
-        yield from _table(("lanes", "", "work-items", "pc", "function"), rows, style)
+        yield from _table(("lanes", "state", "work-items", "pc", "function"), rows, style)
 
 
 def _counts(found: Lanes) -> str:

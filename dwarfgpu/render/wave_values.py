@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.variables.all_waves import WaveValues
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
@@ -56,7 +57,9 @@ class WaveValuesRenderer:
         for variable in found.repaired:
             names = ", ".join(repair.name for repair in variable.repairs)
             who = "" if variable.name == text else f"{variable.name}: "
-            note = f"{who}repaired ({names}); `--repair off` shows what the text alone says"
+            told = found.as_written(variable)
+            told = f"{NO_VALUE['error']} {told}" if isinstance(told, Exception) else _value_text(told)
+            note = f"{who}repaired ({names}); as written, in lane {found.lanes[0]} of wave {found.names[0]}: {told}"
             yield from (f"    {self.style('dim', line)}" for line in wrapped(note, WIDTH - 4))
 
     def _rows(self, found: WaveValues) -> list[tuple[list[str], str]]:
@@ -88,7 +91,7 @@ class WaveValuesRenderer:
         texts = [f"{lanes_text(mask)}: {text}" for text, mask in groups.items()]
         if len(texts) > MAX_GROUPS:
             if all(mask.bit_count() == 1 for mask in groups.values()):
-                texts = [f"[{mask.bit_length() - 1}] {text}" for text, mask in groups.items()]
+                texts = [f"[{mask.bit_length() - 1}]={text}" for text, mask in groups.items()]
             if len(texts) > MAX_SHOWN:
                 texts[MAX_SHOWN:] = [f"... ({len(groups) - MAX_SHOWN} more values)"]
         return ", ".join(texts)
@@ -99,6 +102,7 @@ class WaveValuesRenderer:
         """One document a wave. Values without one are null; ``states`` says why, ``reasons`` in words."""
         kind = None if found.type is None else safe_text(found.type)
         call = None if found.frame is None else found.frame.call
+        repairs = [self._repair(each, found) for each in found.repaired]
         for wave, name in enumerate(found.names):
             states = found.states[wave].tolist()
             document: Json = {
@@ -122,11 +126,16 @@ class WaveValuesRenderer:
                     if (reason := found.reason(wave, position)) is not None
                 }
             if found.repaired:
-                document["repairs"] = [
-                    {"variable": each.name, "names": [repair.name for repair in each.repairs]}
-                    for each in found.repaired
-                ]
+                document["repairs"] = repairs
             yield document
+
+    def _repair(self, variable: Variable, found: WaveValues) -> Json:
+        """A variable that was read as its producer means, and what the text alone says in one lane."""
+        told = found.as_written(variable)
+        answer: Json = {"wave": found.names[0], "lane": found.lanes[0]}
+        answer |= {"error": str(told)} if isinstance(told, Exception) else {"value": _value_json(told)}
+        names = [repair.name for repair in variable.repairs]
+        return {"variable": variable.name, "names": names, "as_written": answer}
 
     def csv(self, text: str, found: WaveValues) -> Iterator[str]:
         """A line for each lane of each wave."""

@@ -100,6 +100,18 @@ class WaveValues:
         pc = -1 if self.pc is None else self.pc
         return {"wave": names, "lane": lanes, "pc": pc, "value": self.array, "state": self.states}
 
+    def as_written(self, variable: Variable) -> Any:
+        """What the text alone says of a variable, in the first lane of the first wave: a value, or the error."""
+        order = variable.frame.target.byte_order
+        try:
+            found = variable.as_written().find(LaneSet.one(self.lanes[0], int(self.waves[0])))
+            _kind, value, undefined = column_of(found, order)
+        except (DwarfGpuError, Parted) as error:
+            return error
+        if undefined:
+            return optimized_out()
+        return value.tolist() if hasattr(value, "tolist") else value
+
     def reason(self, wave: int, lane: int) -> Reason | None:
         """Why there is no value in a lane of a wave, both by their position here; None where there is one."""
         slot = wave * len(self.lanes) + lane
