@@ -14,6 +14,7 @@ from bench_files import files
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 from bench_unwind import unwind
+from bench_waves import waves
 
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 
@@ -137,6 +138,7 @@ GROUPS = {
     "files": files,
     "machine": machine,
     "unwind": unwind,
+    "waves": waves,
 }
 
 

@@ -1,0 +1,92 @@
+"""A kernel whose variables are in vector registers and in scratch memory, in one or half in each."""
+
+from __future__ import annotations
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.dwarf import build, die, unit
+from tests.builders.elf import ElfBuilder
+
+TARGET = "amdgcn-gfx90a"
+GFX90A = 0x3F
+SIZE = 0x1000
+
+IN_LANE = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
+SCRATCH = "DW_OP_const1u {}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
+HALVES = f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(20)}; DW_OP_piece 4"
+VARIABLES = (
+    ("x", "int", f"DW_OP_regx v5; {IN_LANE}"),
+    ("pair", "Pair", HALVES),
+    (
+        "four",
+        "Four",
+        f"{HALVES}; DW_OP_regx v7; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(28)}; DW_OP_piece 4",
+    ),
+    ("spilled", "int", SCRATCH.format(24)),
+    ("partly", "Pair", f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; DW_OP_piece 4"),
+)
+"""Name, type and location."""
+
+
+def expression(text: str) -> bytes:
+    """The bytes of an expression."""
+    return asm.assemble(text, dialects.get("llvm-user"), Format(), target=resolve(TARGET))
+
+
+def _struct(name: str, *members: str) -> object:
+    inner = [
+        die(
+            "member",
+            ("name", "string", each),
+            ("type", "ref4", "int"),
+            ("data_member_location", "data1", 4 * i),
+        )
+        for i, each in enumerate(members)
+    ]
+    size = 4 * len(members)
+    return die("structure_type", ("name", "string", name), ("byte_size", "data1", size), *inner, label=name)
+
+
+def code_object(address: int) -> bytes:
+    """The file; the code is at an address."""
+    variables = [
+        die(
+            "variable",
+            ("name", "string", name),
+            ("type", "ref4", kind),
+            ("location", "exprloc", expression(location)),
+        )
+        for name, kind, location in VARIABLES
+    ]
+    tree = die(
+        "compile_unit",
+        ("producer", "string", "tests"),
+        ("name", "string", "spread.c"),
+        ("low_pc", "addr", address),
+        ("high_pc", "data4", SIZE),
+        die(
+            "base_type",
+            ("name", "string", "int"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            label="int",
+        ),
+        _struct("Pair", "first", "second"),
+        _struct("Four", "a", "b", "c", "d"),
+        die(
+            "subprogram",
+            ("name", "string", "kernel"),
+            ("low_pc", "addr", address),
+            ("high_pc", "data4", SIZE),
+            *variables,
+        ),
+    )
+    elf = ElfBuilder(flags=GFX90A)
+    text = elf.section(".text", bytes(SIZE), flags=0x6, address=address)
+    for name, data in build(unit(tree)).sections.items():
+        elf.section(name, data)
+    elf.symbols([("kernel", address, SIZE, 2, 1, text)])
+    elf.segment(1, address, text, flags=5)
+    return elf.build()
