@@ -60,6 +60,20 @@ class ArrayFile:
             raise _bad(self.what, self.path.name, f"cannot be mapped: {error}") from None
         return mapped.view(np.ndarray)
 
+    def part(self, start: int, size: int) -> bytes:
+        """Some bytes of its data."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset + start)
+                found = file.read(size)
+        except OSError as error:
+            raise _bad(self.what, self.path.name, f"cannot be read: {error.strerror or error}") from None
+        if len(found) < size:  # it has changed since it was opened
+            raise _bad(
+                self.what, self.path.name, f"cannot be read: it ends before byte {start + size} of its data"
+            )
+        return found
+
     def numbers(self) -> array.array[int]:
         """All elements of an array of 64-bit numbers."""
         found = array.array("Q" if "u" in self.kind else "q")

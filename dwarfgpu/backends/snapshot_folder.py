@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
+from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_bits, unit_count, unit_type
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
 from dwarfgpu.backends.places import INSTANCED
@@ -73,6 +73,19 @@ class FolderReader:
             owners = rows[:, 0] if rows.shape[1] == 3 else np.zeros(len(rows), dtype=np.uint64)
             addresses, sizes = np.ascontiguousarray(rows[:, -2]), rows[:, -1].astype(np.int64)
             machine.memory.map_all(space, owners.astype(np.int64), addresses, sizes, data.map())
+
+    def register(self, number: int, wave: int) -> bytes | None:
+        """One register of one wave, read from its file; None if it is not known."""
+        for registers, data, known in self.registers:
+            for position, register in enumerate(registers):
+                if register.number != number:
+                    continue
+                index = wave * len(registers) + position
+                if known is not None and known.part(index, 1) == b"\0":
+                    return None
+                size = unit_count(register) * unit_bits(register) // 8
+                return data.part(index * size, size)
+        return None
 
     def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> ArrayFile:
         name = node.string()
