@@ -1,0 +1,322 @@
+"""``dwarfgpu lanes`` and ``waves``, ``eval --wave all`` and ``--repair``: what they print, and their exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/lanes.json"
+HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *words],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def document(*words: str) -> Any:
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def lines(*words: str, status: int = 0) -> list[Any]:
+    done = run(*words, "--jsonl")
+    assert done.returncode == status, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory) -> str:
+    """A snapshot in which much is missing."""
+    path = tmp_path_factory.mktemp("states") / "other.json"
+    waves = [
+        {"id": "no mask", "pc": "0x1500"},
+        {"id": "no place", "exec": "0x1"},
+        {"id": "no saved mask", "pc": "0x154c", "exec": "0x6"},
+        {"id": "elsewhere", "pc": "0x10", "exec": "0x6"},
+        {"id": "all run", "pc": "0x1608", "exec": "0x3"},
+    ]
+    target = "amdgcn-amd-amdhsa--gfx90a"
+    path.write_text(json.dumps({"schema": 1, "target": target, "waves": waves}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        (0, ("lanes", KERNEL, "--state", STATE, "--wave", "0")),
+        (0, ("lanes", KERNEL, "--state", STATE, "--wave", "1:1:3:1", "-active")),
+        (0, ("waves", KERNEL, "--state", STATE)),
+        (0, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all")),
+        (2, ("lanes", KERNEL)),
+        (2, ("lanes", KERNEL, "--state", STATE)),
+        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "3")),
+        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "0", "--frame", "1")),
+        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "0", "--lane", "64")),
+        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "0", "--lane", "x")),
+        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "0", "--dialect", "absent")),
+        (2, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--lane", "64")),
+        (2, ("eval", KERNEL, "lane +", "--state", STATE, "--wave", "all")),
+        (2, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--repair", "absent")),
+        (2, ("eval", "--ops", "DW_OP_lit1", "--repair", "auto")),
+        (3, ("lanes", "absent", "--state", STATE)),
+        (3, ("waves", KERNEL, "--state", "absent")),
+    ],
+)
+def test_exit_statuses(status, words):
+    done = run(*words)
+
+    assert done.returncode == status, done.stderr
+    assert bool(done.stderr) == bool(status)
+    assert "Traceback" not in done.stderr
+
+
+# --- lanes ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_lanes_of_a_wave():
+    found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1")
+    places = {lane["lane"]: (lane["state"], (lane["source"] or {}).get("line")) for lane in found["lanes"]}
+
+    assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == (
+        "1:1:1:1",
+        1,
+        "X",
+        [0, 0, 0],
+    )
+    assert (found["lane_count"], found["active"], found["places"]) == (64, "0xaaaaaa", "lane_pc")
+    assert places[0] == ("inactive", 19)
+    assert places[1] == ("active", 16)
+    assert places[24] == ("inactive", 10)
+    assert places[40] == ("unused", None)
+    assert found["lanes"][39]["work_item"] == [39, 0, 0]
+    assert found["lanes"][40]["work_item"] is None
+
+
+def test_lanes_can_be_chosen():
+    words = ("lanes", KERNEL, "--state", STATE, "--wave", "0")
+
+    assert [each["lane"] for each in lines(*words, "--lane", "40,3,1-2")] == [1, 2, 3, 40]
+    assert [each["lane"] for each in lines(*words, "--active", "--lane", "0-4")] == [1, 3]
+    assert [each["lane"] for each in lines(*words, "-inactive", "--lane", "0-4")] == [0, 2, 4]
+    assert [each["lane"] for each in lines(*words, "--unused", "--active", "--lane", "39-41,1")] == [
+        1,
+        40,
+        41,
+    ]
+
+
+@pytest.mark.parametrize("option, rows", [((), 26), (("--group",), 4), (("--all",), 64)])
+def test_rows_are_folded(option, rows):
+    done = run("lanes", KERNEL, "--state", STATE, "--wave", "0", *option)
+    found = [
+        line for line in done.stdout.splitlines()[5:] if " A " in line or " I " in line or line.endswith("U")
+    ]
+
+    assert len(found) == rows
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_what_is_not_known_is_said(other):
+    done = run("lanes", KERNEL, "--state", other, "--wave", "no mask")
+    assert done.returncode == 1
+    assert "64 lanes, 64 unknown" in done.stdout
+    assert "the contents of register exec are not available" in done.stderr
+
+    found = run("lanes", KERNEL, "--state", other, "--wave", "no saved mask", "--group")
+    assert found.returncode == 1
+    assert "not known" in found.stdout
+    assert "s34" in found.stderr
+    assert found.stderr.count("dwarfgpu: error") == 1
+
+    assert "no program counter" in run("lanes", KERNEL, "--state", other, "--wave", "no place").stderr
+    assert run("lanes", KERNEL, "--state", other, "--wave", "elsewhere").returncode == 0
+
+
+def test_a_function_without_the_attribute_says_so(other):
+    done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
+    said = "no DW_AT_LLVM_lane_pc: all lanes stand where the wave does"
+
+    assert done.returncode == 0
+    assert said in " ".join(done.stdout.split())
+    assert done.stdout.splitlines()[-1].startswith("2-63   I")
+    assert said not in run("lanes", KERNEL, "--state", STATE, "--wave", "0").stdout
+    assert document("lanes", KERNEL, "--state", other, "--wave", "all run")["places"] == "wave"
+
+
+def test_lanes_of_host_programs_are_refused(tmp_path):
+    done = run("lanes", HOST, "--state", HOST)
+
+    assert done.returncode in (2, 3)
+    assert len(done.stderr.splitlines()) <= 2
+
+
+# --- waves ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_of_waves():
+    found = document("waves", KERNEL, "--state", STATE)["waves"]
+
+    assert [each["waves"] for each in found] == [["1:1:1:1", "1:1:2:1"], ["1:1:3:1"]]
+    assert found[0]["work_groups"] == [[0, 0, 0], [1, 0, 0]]
+    assert (found[1]["work_group"], found[1]["wave_in_group"]) == ([2, 0, 0], 0)
+    assert [each["active"] for each in found] == ["0xaaaaaa", "0xffff000000"]
+    assert [each["source"]["line"] for each in found] == [16, 21]
+    assert [each["waves"] for each in lines("waves", KERNEL, "--state", STATE, "--all")] == [
+        ["1:1:1:1"],
+        ["1:1:2:1"],
+        ["1:1:3:1"],
+    ]
+
+
+def test_waves_of_which_little_is_known(other):
+    done = run("waves", KERNEL, "--state", other)
+
+    assert done.returncode == 1
+    assert "no dispatch" in done.stdout
+    assert len(done.stderr.splitlines()) == 2
+
+
+# --- eval --wave all --------------------------------------------------------------------------------------------------
+
+
+def test_values_of_all_waves():
+    found = document("eval", KERNEL, "lane", "limit", "--state", STATE, "--wave", "all")["answers"]
+
+    assert [(each["wave"], each["expression"]) for each in found] == [
+        (wave, name) for name in ("lane", "limit") for wave in ("1:1:1:1", "1:1:2:1", "1:1:3:1")
+    ]
+    assert found[0]["values"] == list(range(64))
+    assert found[0]["states"][:3] == ["inactive", "active", "inactive"]
+    assert found[0]["type"] == "int"
+
+
+def test_lines_of_lanes():
+    done = run("eval", KERNEL, "lane * 2", "--state", STATE, "--wave", "all", "--csv", "--lane", "1,2")
+
+    assert done.stdout.splitlines() == [
+        "wave,frame,expression,lane,state,value",
+        *(
+            f"1:1:{wave}:1,0,lane * 2,{lane},{state},{2 * lane}"
+            for wave, lane, state in (
+                (1, 1, "active"),
+                (1, 2, "inactive"),
+                (2, 1, "active"),
+                (2, 2, "inactive"),
+                (3, 1, "inactive"),
+                (3, 2, "inactive"),
+            )
+        ),
+    ]
+
+
+def test_arrays(tmp_path):
+    import numpy as np
+
+    path = tmp_path / "out.npz"
+    done = run("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--npz", str(path))
+    found = np.load(path)
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert found["0.0.value"].tolist() == [list(range(64))] * 2
+    assert found["0.0.wave"].tolist() == ["1:1:1:1", "1:1:2:1"]
+    assert found["0.1.state"][0].tolist() == [0 if 24 <= lane < 40 else 1 for lane in range(64)]
+
+
+def test_reasons_of_all_waves():
+    found = lines("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
+    text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
+
+    assert text.returncode == 1
+    assert "<error> in 128 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
+    assert {state for each in found for state in each["states"]} == {"error"}
+    assert found[0]["values"] == [None] * 64
+    assert found[0]["reasons"]["5"]["kind"] == "memory_unavailable"
+
+
+# --- One lane, without numpy ------------------------------------------------------------------------------------------
+
+
+def test_one_lane_of_a_folder_needs_no_numpy(tmp_path):
+    path = tmp_path / "state.dgs"
+    assert run("snapshot", "convert", STATE, str(path)).returncode == 0
+    code = (
+        "import sys\nfrom dwarfgpu.cli import main\n"
+        f"words = ['lane', 'limit', '--state', {str(path)!r}, '--wave', '1', '--lane', '5']\n"
+        f"status = main(['eval', {KERNEL!r}, *words])\n"
+        "print('numpy' in sys.modules, status)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.stdout.splitlines()[-3:] == ["  lane = 5", "  limit = 24", "False 0"], done.stderr
+
+
+# --- Repairs ----------------------------------------------------------------------------------------------------------
+
+HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
+
+
+@pytest.fixture(scope="module")
+def hip(tmp_path_factory) -> str:
+    """Two waves in a kernel of LLVM 22 whose variables are in vector registers."""
+    path = tmp_path_factory.mktemp("states") / "hip.json"
+    registers = {f"v{number}": [1000 * number + lane for lane in range(64)] for number in range(16)}
+    registers |= {f"s{number}": number for number in range(48)}
+    waves = [{"id": str(n), "pc": "0x1d2c", "exec": "0x3", "registers": registers} for n in range(2)]
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
+    return str(path)
+
+
+def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
+    done = run("eval", HIP, "lane", "--state", hip, "--wave", "0", "--lane", "0")
+    text = " ".join(done.stdout.split())
+    off = run("eval", HIP, "lane", "--state", hip, "--wave", "0", "--lane", "0", "--repair", "off")
+    named = run(
+        "eval", HIP, "lane", "--state", hip, "--wave", "0", "--lane", "0", "--repair", "vector-register"
+    )
+    found = document("eval", HIP, "lane", "--state", hip, "--wave", "0", "--lane", "0")["answers"][0]
+
+    assert done.returncode == 0
+    assert "repaired (vector-register); as written: <error> 8 bytes of memory at generic#" in text
+    assert off.returncode == 1
+    assert "repaired" not in off.stdout
+    assert named.stdout == done.stdout
+    assert found["repairs"][0]["names"] == ["vector-register"]
+    assert found["repairs"][0]["as_written"]["lanes"]["0"]["state"] == "error"
+
+
+def test_repairs_of_all_waves(hip):
+    done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
+    found = lines("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
+
+    assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(
+        done.stdout.split()
+    )
+    assert found[0]["repairs"][0]["variable"] == "lane"
+    assert "generic#" in found[0]["repairs"][0]["as_written"]["error"]
