@@ -58,6 +58,21 @@ int main(int argc, char **argv) {
 SCRIPT = r"""
 import gdb, json, re
 folder, limit = FOLDER, LIMIT
+def values(frame):
+    try: block = frame.block()
+    except RuntimeError: return {}
+    found = {}
+    while block is not None and not block.is_global and not block.is_static:
+        for symbol in block:
+            if (symbol.is_variable or symbol.is_argument) and str(symbol.type) == "long" and symbol.name not in found:
+                try:
+                    value = frame.read_var(symbol, block)
+                    found[symbol.name] = None if value.is_optimized_out else int(value)
+                except gdb.error:
+                    found[symbol.name] = None
+        if block.function is not None: break
+        block = block.superblock
+    return found
 def frames():
     found, frame, level = [], gdb.newest_frame(), 0
     while frame is not None:
@@ -69,6 +84,7 @@ def frames():
             saved = text.partition("Saved registers:")[2]
             found.append({"pc": frame.pc(), "name": frame.name(), "type": frame.type(),
                           "cfa": int(base[1], 16) if base else None,
+                          "values": values(frame) if frame.type() == gdb.NORMAL_FRAME else {},
                           "called_by_real": older is None or older.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME),
                           "saved": {n: int(a, 16) for n, a in re.findall(r"(\w+) at (0x[0-9a-f]+)", saved)}})
         frame = frame.older()

@@ -153,7 +153,7 @@ def test_ten_thousand_frames():
 def test_registers_that_depend_on_each_other_through_all_frames_have_a_limit():
     # rbx of a frame is where r12 of it is, r12 where r13 is, and so on, each in the callee again
     rules = "; ".join(
-        f"expression $r{12 + i % 4} {{DW_OP_regx r{12 + (i + 1) % 4}, DW_OP_regx r{12 + (i + 2) % 4}, DW_OP_drop}}"
+        f"expression $r{12 + i} {{DW_OP_regx r{12 + (i + 1) % 4}, DW_OP_regx r{12 + (i + 2) % 4}, DW_OP_drop}}"
         for i in range(4)
     )
     found = host([f"{FRAME}; {rules}"], chain(*[START + 5] * 200), max_frames=150, rules="amd")

@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 
 from dwarfgpu.cli.session import read_input
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.stopped import open_stopped
+from dwarfgpu.program.units import constant_bytes
 from tests.builders import stops
 
+VARIABLE, PARAMETER = 0x34, 0x05
+UNAVAILABLE = ("undefined_read", "frame", "memory_unavailable", "offset_out_of_storage")
+"""Registers that the call has changed, what no call site says, and addresses before a frame is set up."""
 NORMAL, SIGNAL_TRAMPOLINE = 0, 4  # gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME
 RETURN = b"\xc3"
 DEBUG_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
@@ -36,9 +42,12 @@ def test_frames_are_those_of_gdb(tmp_path: Path, require_tool: Any, compiler: st
     found = stops.stops(require_tool("gdb"), binary, count)
     assert len(found) == count
     seen = set()
+    values = 0
     for stop in found:
         seen |= compare(binary, stop)
+        values += sum(value is not None for frame in stop["frames"] for value in frame["values"].values())
         Path(stop["core"]).unlink()
+    assert values > 100
     assert {"leaf", "saves", "recursion", "dynamic", "many", "main", "signal"} <= seen
 
 
@@ -61,9 +70,43 @@ def compare(binary: Path, stop: dict[str, Any]) -> set[str]:
         if frame.code.file.name == str(binary) and frame.function is not None:
             assert frame.function.name == their["name"]
             seen.add(their["name"])
+            check_values(frame, their["values"])
         if frame.is_signal_frame:
             seen.add("signal")
     return seen
+
+
+def check_values(frame: Any, values: dict[str, int | None]) -> None:
+    """The variables of a frame. In callers GDB shows also what is in a register that the callee may have changed."""
+    ours = {name: value_of(frame, name) for name in values}
+    if frame.level:
+        for name, value in ours.items():
+            if value is None:
+                values[name] = None
+    assert ours == values
+
+
+def value_of(frame: Any, name: str) -> int | None:
+    """The value of a variable of type long in a frame; None where it has none."""
+    die = next(
+        each for each, _ in frame.function.walk() if each.name == name and each.tag in (VARIABLE, PARAMETER)
+    )
+    attribute = die.find("DW_AT_location")
+    constant = die.find("DW_AT_const_value")
+    if attribute is None:
+        return None if constant is None else int.from_bytes(constant_bytes(constant), "little", signed=True)
+    found = frame.unit.expressions(attribute)
+    expressions = found if isinstance(found, tuple) else (found,)
+    if not expressions:
+        return None
+    try:
+        location = result_for(evaluate(expressions[0], frame.context(result_kind="location")))
+        reading = frame.activation.thread.accessor.read(location, 64)
+    except DwarfGpuError as error:
+        if error.kind not in UNAVAILABLE:
+            raise
+        return None
+    return None if reading.undefined else reading.bits - (reading.bits >> 63 << 64)
 
 
 def check_saved(frame: Any, thread: Any, saved: dict[str, int], *, called_by_real: bool) -> None:
