@@ -166,7 +166,7 @@ def test_registers_that_depend_on_each_other_through_all_frames_have_a_limit():
     assert outcome == "limit_exceeded" or outcome.single.storage.register.name.startswith("r1")
 
 
-# --- Flattening --------------------------------------------------------------------------------------------------------
+# --- Flattening ------------------------------------------------------------------------------------------------------
 
 TARGET = resolve("amdgcn-gfx90a")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.cli.session import read_input
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
@@ -53,7 +52,7 @@ def test_frames_are_those_of_gdb(tmp_path: Path, require_tool: Any, compiler: st
 
 def compare(binary: Path, stop: dict[str, Any]) -> set[str]:
     """Compare the frames of a stop; which functions were among them."""
-    stopped: Any = open_stopped(opened(str(binary)), stop["core"], read_input)
+    stopped: Any = open_stopped(opened(str(binary)), stop["core"])
     stack = stopped.stack(0)
     frames = list(stack)
     theirs = stop["frames"]
