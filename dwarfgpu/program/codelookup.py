@@ -44,8 +44,8 @@ class CallFrame:
     source: SourceLine | None
     inlined: bool
     """Whether it is inlined into the next level."""
-    offset: int
-    """Of its entry in the section of its unit."""
+    offset: int | None
+    """Of its entry in the section of its unit; None where only a symbol is known."""
 
 
 @record
@@ -164,6 +164,23 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
         frames,
         variables,
     )
+
+
+def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
+    """The calls at an address of code, the innermost first; where only a symbol is known, a function of its name."""
+    frames: tuple[CallFrame, ...] = ()
+    source = None
+    if file.has_dwarf:
+        try:
+            _unit, frames, row = _in_dwarf(file, address)
+            source = None if row is None else row.source
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+    if frames:
+        return frames
+    symbol = file.symbol_image.symbol_at(address)
+    name = None if symbol is None else symbol.name
+    return (CallFrame(name, name, source, inlined=False, offset=None),)
 
 
 def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:

@@ -114,7 +114,7 @@ LOCATION_KINDS = ("memory", "register", "implicit", "implicit_pointer", "undefin
 
 
 class LocationReader:
-    """Reads locations of a machine. Whose storage one means stays open where it does not say (`described.bound`)."""
+    """Reads locations of a machine. Whose storage one means stays open where it does not say (`binding.bound`)."""
 
     def __init__(self, machine: DescribedMachine, unit: UnitInfo) -> None:
         self.machine = machine

@@ -49,10 +49,10 @@ class TopFrame:
     def caller(self) -> FrameInfo:
         _unknown("the frame that called this one")
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return None
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         _unknown("the value of a parameter at the call site")
 
     def thread_local(self, offset: int, lanes: LaneSet) -> Location:

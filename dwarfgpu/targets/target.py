@@ -159,6 +159,11 @@ class Target:
     """Ordered by number; the first is ``DW_ASPACE_LLVM_none``, the default address space."""
     same_value: tuple[tuple[int, int], ...] = ()
     """First and last number of the registers that a callee preserves."""
+    named_if_changed: tuple[tuple[int, int], ...] = ()
+    """First and last number of the registers that compilers give the undefined rule where a function changes them.
+
+    Where call frame information does that, one of them without a rule has not been changed (`untouched`).
+    """
     stack_pointer: int | None = None
     """The DWARF number of the register that the ABI makes the stack pointer."""
     stack_scale: int = 1
@@ -223,6 +228,14 @@ class Target:
         if any(first <= number <= last for first, last in self.same_value):
             return Unspecified.SAME_VALUE
         return Unspecified.UNDEFINED
+
+    def untouched(self, number: int) -> bool:
+        """Whether a register without a rule has not been changed, where the information names those that were.
+
+        A "compilation system authoring body may specify an alternate default value" (A.6.4.1) besides the ABI: code
+        that knows what its callee changes keeps values in any other register, also in one that the ABI does not save.
+        """
+        return any(first <= number <= last for first, last in self.named_if_changed)
 
     # --- Address spaces -----------------------------------------------------------------------------------------
 
