@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.lines import LineTable, line_tables
 from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
 from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 
 EMBEDDED = 4
 """How many of the images in a file are looked into."""
-ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 500
+ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 200
 """How many addresses and names are looked up, of how many entries all is asked, and how many parts are dumped."""
+ENTRIES = 1 << 16
+"""After so many entries of lists no more are read: damaged lists overlap, and each may reach to the section's end."""
 
 
 ALLOWED = contextlib.suppress(DwarfGpuError)
@@ -112,7 +114,7 @@ def kernels(code: CodeObject) -> None:
 
 
 def dumped(code: CodeObject) -> None:
-    """``dump --section all``, of every section the beginning."""
+    """``dump``, the beginning."""
     for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
         if isinstance(item, ShownUnit):
             render_entries.unit_text(item)
@@ -120,15 +122,22 @@ def dumped(code: CodeObject) -> None:
         else:
             render_entries.entry_text(item)
             json.dumps(render_entries.entry_json(item))
+
+
+def dumped_tags(code: CodeObject) -> None:
+    """``dump --tag``."""
+    tags = Selection(tags=frozenset((tag_number("formal_parameter"),)), depth=1)
+    deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
+
+
+def dumped_sections(code: CodeObject) -> None:
+    """``dump --section``, of every section the beginning."""
     dump = dump_sections.SectionDump(code)
     for name in given(dump_sections.find_sections, code, ["all"]) or []:
         if name in dump_sections.FRAMES or dump_sections.base_name(name) in dump_sections.ENTRIES:
             continue
         for part in islice(each(dump.parts(name)), DUMPED):
             deque(islice(render_parts.part_text(part), DUMPED), maxlen=0)
-    for tag in ("subprogram", "formal_parameter"):
-        tags = Selection(tags=frozenset((tag_number(tag),)), depth=1)
-        deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
 
 
 def frames(code: CodeObject) -> None:
@@ -241,17 +250,16 @@ def relations(code: CodeObject) -> None:
 
 def lists(code: CodeObject) -> None:
     """Location and range lists, as the entries refer to them and as they stand in their sections."""
+    read = 0
     for unit in all_units(code):
         known = set()
         for die in each(unit.dies()):
-            for attribute in die.attributes:
+            for attribute in die.attributes if read < ENTRIES else ():
                 with ALLOWED:
-                    if (
-                        attribute.value_class in ("loclist", "rnglist")
-                        and attribute.list_place() not in known
-                    ):
+                    is_list = attribute.value_class in ("loclist", "rnglist")
+                    if is_list and attribute.list_place() not in known:
                         known.add(attribute.list_place())
-                        _list(attribute)
+                        read += _list(attribute)
     if code.has_dwarf:
         source = code.dwarf.source
         for section in (".debug_loclists", ".debug_rnglists", ".debug_loclists.dwo", ".debug_rnglists.dwo"):
@@ -262,7 +270,8 @@ def lists(code: CodeObject) -> None:
                         given(table.__getitem__, index)
 
 
-def _list(attribute: Attribute) -> None:
+def _list(attribute: Attribute) -> int:
+    """Read a list; returns how many entries it has."""
     unit = attribute.die.unit
     section, offset = attribute.list_place()
     data = unit.tables.list_data(section)
@@ -271,14 +280,16 @@ def _list(attribute: Attribute) -> None:
         base = unit.low_pc
     context = ListContext(unit.address_size, unit.format.byte_order, base, unit.tables.address)
     if attribute.value_class == "loclist":
-        raw_location_list(data, offset, section=section, context=context)
+        raw, _, _ = raw_location_list(data, offset, section=section, context=context)
         found = read_location_list(data, offset, section=section, context=context)
         for entry in found.entries[:20]:
             given(found.matching, entry.start)
-            _expression(unit, entry.expression)
+            if len(entry.expression) < DEEP:  # lists may overlap, and each would have a long one
+                _expression(unit, entry.expression)
     else:
-        raw_range_list(data, offset, section=section, context=context)
-        read_range_list(data, offset, section=section, context=context).spans()
+        raw, _, _ = raw_range_list(data, offset, section=section, context=context)
+        given(read_range_list(data, offset, section=section, context=context).spans)
+    return len(raw)
 
 
 def expressions_of(code: CodeObject) -> None:
@@ -356,6 +367,8 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "info": info,
     "kernels": kernels,
     "dump": dumped,
+    "dump --section": dumped_sections,
+    "dump --tag": dumped_tags,
     "frames": frames,
     "sections": sections,
     "entries": entries,

@@ -166,6 +166,7 @@ class Dwarf:
         if found is None:
             found = self._split[skeleton] = find_split_unit(self, skeleton)
             found.skeleton = skeleton
+            found.tables.drop()  # that there was no skeleton is no reason any more
         return found
 
     def split_unit_with(self, unit_id: int | None) -> Unit | None:

@@ -34,18 +34,20 @@ LIST_SECTIONS = {
 class UnitTables:
     """The tables of one unit."""
 
-    __slots__ = ("_addresses", "_strings", "ranges", "unit")
+    __slots__ = ("_addresses", "_no_addresses", "_strings", "ranges", "unit")
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
+        self._no_addresses: DwarfGpuError | None = None
+        """Why it has no addresses, once somebody has asked."""
         self.ranges: tuple[str, int, RangeList] | None = None
         """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
         """Give back what has been read."""
-        self._strings = self._addresses = self.ranges = None
+        self._strings = self._addresses = self._no_addresses = self.ranges = None
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
@@ -127,8 +129,14 @@ class UnitTables:
     @property
     def addresses(self) -> Sequence[int]:
         """Its addresses, by index."""
+        if self._no_addresses is not None:
+            raise self._no_addresses.again()
         if self._addresses is None:
-            self._addresses = self._read_addresses()
+            try:
+                self._addresses = self._read_addresses()
+            except DwarfGpuError as error:  # a list may ask for an address with each of its entries
+                self._no_addresses = error
+                raise
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:

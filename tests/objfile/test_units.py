@@ -663,3 +663,18 @@ def test_a_split_unit_alone_has_no_addresses():
     with pytest.raises(MissingContext, match="skeleton"):
         function.ranges()
     assert [entry.name for entry in found.index.find("f")] == ["f"]
+
+
+def test_a_skeleton_that_is_found_later_brings_its_addresses():
+    """Until then that there are none is remembered: a list may ask with each of its entries."""
+    found = Dwarf(DictSections({**skeleton_sections(5), **split_sections(5)}))
+    function = next(found.split_units[0].root.children())
+    errors = set()
+    for _ in range(2):
+        with pytest.raises(MissingContext, match="skeleton") as error:
+            function.ranges()
+        errors.add(error.value)
+    found.split_unit(found.units[0])
+
+    assert len(errors) == 1
+    assert function.ranges() == [(0x4444, 0x4448)]
