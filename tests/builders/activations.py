@@ -27,7 +27,7 @@ class Functions:
     """The functions of a program: the n-th is at ``START + n * SIZE``. None has no call frame information."""
 
     def __init__(
-        self, target: Any, functions: list[str | None], *, signal: int | None = None, size: int = 8
+        self, target: Any, functions: list[str | bytes | None], *, signal: int | None = None, size: int = 8
     ) -> None:
         self.target = target
         self.count = len(functions)
@@ -38,7 +38,7 @@ class Functions:
         for index, text in enumerate(functions):
             if text is not None:
                 low = START + index * SIZE
-                code = self.written(text)
+                code = self.written(text) if isinstance(text, str) else text
                 if index == signal:
                     builder.fde(special, low, SIZE, code, augmentation_data=b"\0")
                 else:
@@ -80,7 +80,7 @@ class Functions:
 
 
 def stack(
-    functions: list[str | None],
+    functions: list[str | bytes | None],
     *,
     target: str = "amdgcn-gfx90a",
     registers: dict[str, Any] | None = None,
