@@ -23,7 +23,7 @@ from itertools import cycle, islice
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.stopped import open_stopped
-stopped = open_stopped(opened(sys.argv[1]), sys.argv[2], str)
+stopped = open_stopped(opened(sys.argv[1]), sys.argv[2])
 frames = list(stopped.stack(0))
 assert len(frames) == int(sys.argv[3])
 thread = frames[0].activation.thread

@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
+import fuzz_bench  # noqa: E402
 from fuzz_bench import FOLDER, Bench, Failure, limit_memory  # noqa: E402
 from fuzz_files import Edit, parse_edit  # noqa: E402
 from fuzz_mutations import any_kind, mutate  # noqa: E402
 
 SOURCES = ("src", "MANIFEST.toml", "README.md")
-PATIENCE = 60.0
-"""After so many seconds a worker is taken for one that hangs where no signal reaches it."""
+PATIENCE = 30
+"""After so many times the limit of a question a worker is taken for one that hangs where no signal reaches it."""
 FORK = multiprocessing.get_context("fork")
 
 
@@ -89,6 +90,11 @@ def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str,
     return name, mutate(bench.original(name), kind, numbers)
 
 
+def patience() -> float:
+    """How long a mutant may take."""
+    return PATIENCE * fuzz_bench.SECONDS
+
+
 class Worker:
     """A process that tries mutants. When it dies or hangs, that is what came of the mutant it was trying."""
 
@@ -121,14 +127,14 @@ class Worker:
         except EOFError:
             self.process.join()
             return self._lost("Died", f"exit code {self.process.exitcode}")
-        if time.monotonic() - self.since > PATIENCE:
+        if time.monotonic() - self.since > patience():
             self.end()
-            return self._lost("Hangs", f"no answer in {PATIENCE} s")
+            return self._lost("Hangs", f"no answer in {patience()} s")
         return None
 
     def _lost(self, kind: str, what: str) -> Result:
         assert self.task is not None
-        return Result(*self.task, PATIENCE, kind, Failure(kind, what, ""))
+        return Result(*self.task, patience(), kind, Failure(kind, what, ""))
 
     def end(self) -> None:
         """Stop the process, and remove its folder."""
@@ -254,11 +260,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable"
     )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=fuzz_bench.SECONDS,
+        metavar="S",
+        help="how long one question may take (%(default)s)",
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes (1)")
     parser.add_argument(
         "--replay", nargs="+", metavar="NAME EDIT", help="a fixture, and edits as a finding shows them"
     )
     options = parser.parse_args(argv)
+    fuzz_bench.SECONDS = options.limit
     names = chosen(options.file)
     if not names:
         parser.error(

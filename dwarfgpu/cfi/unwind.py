@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cfi.activation import Activation
-from dwarfgpu.cfi.thread import NoInformation
+from dwarfgpu.cfi.thread import NoInformation, no_information
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.records import record
@@ -92,6 +92,8 @@ class CallStack:
         """The caller of an activation, or why there is none."""
         try:
             information = inner.information
+            if information.row.cfa is None:
+                raise no_information(inner.place)
             if inner.level == 0:
                 self._identify(inner, inner.cfa(self.thread.lanes))
             location = inner.entry_register(information.return_register, self.thread.lanes)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.types import BaseType
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.objfile.values import Attribute
@@ -60,6 +61,8 @@ class LoadedCode:
         self._expressions: dict[tuple[str, int, Format], Expression] = {}
         self._repaired: dict[tuple[str, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
+        self.base_types: dict[tuple[Unit, int], BaseType] = {}
+        """Those that expressions have asked for, by unit and offset."""
 
     def __repr__(self) -> str:
         return f"LoadedCode({self.file.name} + {self.bias:#x})"

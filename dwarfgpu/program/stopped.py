@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.codeobject import CodeObject, opened
 from dwarfgpu.program.loaded import Loaded, LoadedCode
 from dwarfgpu.program.repairs import OFF
@@ -76,7 +76,7 @@ class Stopped:
 def open_stopped(
     file: CodeObject,
     state: str,
-    read: Callable[[str], str],
+    read: Callable[[str], str] | None = None,
     *,
     force: bool = False,
     dialect: str | None = None,
@@ -84,7 +84,8 @@ def open_stopped(
 ) -> Stopped:
     """A state with its program: a code object and a snapshot, or a host program and a core file of it.
 
-    ``read`` gives the text of a file; ``repair`` says which idioms of compilers are read as they are meant.
+    ``read`` gives the text of a file, where that is not simply what stands in it; ``repair`` says which idioms of
+    compilers are read as they are meant.
     """
     if _is_elf(state):
         from dwarfgpu.program.cores import open_core
@@ -92,7 +93,7 @@ def open_stopped(
         return open_core(file, state, dialect=dialect)
     from dwarfgpu.program.question import open_state
 
-    machine = open_state(state, read, force=force)
+    machine = open_state(state, read or _text_of, force=force)
     if isinstance(machine, dict):
         message = f"{state} is a described state"
         raise UsageError(message, hint="frames need a snapshot, which has a schema, or a core file")
@@ -106,6 +107,15 @@ def _is_elf(path: str) -> bool:
             return file.read(4) == ELF_MAGIC
     except OSError:
         return False  # whoever reads it says why
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise MalformedFile("unreadable", f"{path}: {why}") from None
 
 
 # --- The code of a snapshot ----------------------------------------------------------------------------------------

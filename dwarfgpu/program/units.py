@@ -66,7 +66,12 @@ class FileUnit:
 
     def base_type(self, offset: int) -> BaseType:
         """The type of the DW_TAG_base_type at a unit offset."""
-        return base_type_of(self._entry(offset))
+        known = self.code.base_types
+        key = self.unit, offset
+        found = known.get(key)
+        if found is None:
+            found = known[key] = base_type_of(self._entry(offset))
+        return found
 
     def address(self, index: int) -> int:
         """An entry of ``.debug_addr``, relocated."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.json_answers import JsonWriter
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, problem_json, shown, wrapped
 from dwarfgpu.render.text import TextRenderer
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class BacktraceRenderer:
         for frame in found.frames:
             lines += self._frame(frame)
         if found.skipped and lane is not None:
-            frames = "1 frame" if found.skipped == 1 else f"{found.skipped} frames"
-            lines += self._indented(f"lane {lane} was not active in {frames} more", "dim")
+            frames = counted(found.skipped, "frame")
+            lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
         if found.end is not None:
             style = "dim" if found.end.is_regular else "error"
             lines += [self.style(style, line) for line in wrapped(f"end: {found.end.message}")]
@@ -107,12 +107,19 @@ class BacktraceRenderer:
             yield f"{_noun(unit, spans)} {numbers} {where}"
 
     def _register_place(self, saved: Saved, span: Span) -> str | None:
-        """A vector register that has each lane in the same lane, as its name alone."""
+        """A place in a vector register: its name, where each lane is in the same one, else with the lanes it takes."""
         place = span.location.single
         storage: Any = None if place is None else place.storage
         if place is None or type(storage) is not Register or not storage.register.lane_bits:
             return None
-        return storage.register.name if place.bit_offset == span.first * saved.register.lane_bits else None
+        name, lane_bits, offset = storage.register.name, storage.register.lane_bits, int(place.bit_offset)
+        unit = saved.register.lane_bits or 1
+        if saved.register.lane_bits and offset == span.first * unit:
+            return str(name)
+        size = (span.last - span.first + 1) * unit
+        if offset % lane_bits or size % lane_bits:
+            return None
+        return f"{name}[{_range(offset // lane_bits, (offset + size) // lane_bits - 1)}]"
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,9 @@ class Activation(NamedTuple):
 class Wave:
     """The registers and the scratch memory of a wave."""
 
-    def __init__(self, target: str, *, seed: int = 1, mask: int | None = None) -> None:
+    def __init__(self, target: str, *, seed: int = 1, mask: int | None = None, bias: int = 0) -> None:
+        self.bias = bias
+        """What is added to the addresses in the code."""
         self.target = resolve(target)
         self.lanes = self.target.lane_count
         self.is_flat = self.target.stack_scale != 1
@@ -98,11 +100,12 @@ class Wave:
         self.spoil_saved()
         back = code[at + 1][0]
         self.wait(function, back)
-        self.s[30], self.s[31] = back & MASK, back >> 32
 
     def wait(self, function: str, back: int) -> None:
         """Let a function wait for a call to return to an address."""
+        back += self.bias
         self.callers.append(Activation(function, back, self.registers(), frozenset(self.changed)))
+        self.s[30], self.s[31] = back & MASK, back >> 32
         self.changed.clear()
 
     def run(self, code: Listing, stop: int) -> None:
@@ -248,8 +251,8 @@ class Wave:
 
     # --- The machine ----------------------------------------------------------------------------------------------
 
-    def machine(self, bias: int = 0) -> Machine:
-        """The wave as a machine, with the code loaded at an address. Return addresses must be made with it."""
+    def machine(self) -> Machine:
+        """The wave as a machine."""
         machine = Machine(self.target)
         machine.add_waves(1)
         for number, value in enumerate(self.s):
@@ -259,7 +262,7 @@ class Wave:
                 if self.target.register_named(f"{letter}{number}") is not None:
                     machine.set_register(f"{letter}{number}", np.array([row], dtype=np.uint32))
         machine.set_register("exec", np.uint64(self.mask))
-        machine.set_register("pc", np.uint64(self.pc + bias))
+        machine.set_register("pc", np.uint64(self.pc + self.bias))
         space: Any = self.target.space_named("private_wave")
         machine.memory.map(space, 0, np.frombuffer(bytes(self.scratch), dtype=np.uint8).copy())
         return machine

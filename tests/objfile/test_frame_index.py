@@ -124,6 +124,17 @@ def test_an_address_decodes_one_entry_of_20000_in_eh_frame(decoded):
     assert decoded == [offsets[12345]]
 
 
+def test_one_of_many_entries_for_an_address_is_enough(decoded):
+    builder = FrameBuilder("debug_frame")
+    cie = builder.cie("def_cfa 7 8")
+    offsets = [builder.fde(cie, 0, 16) for _ in range(500)]
+    index = FrameIndex(frames.FrameSection(bytes(builder.data)))
+
+    assert index.fde_at(4).offset == offsets[-1]
+    assert len(decoded) == 1
+    assert len(index.fdes_at(4)) == 500
+
+
 def test_entries_that_overlap():
     """Of several the one that begins last; all of them can be had."""
     builder = FrameBuilder()

@@ -55,13 +55,12 @@ def disassembled(name: str, tool: str) -> dict[str, waves.Listing]:
     return found
 
 
-def nested(name: str, code: dict[str, waves.Listing], mask: int, innermost: str) -> waves.Wave:
+def nested(name: str, code: dict[str, waves.Listing], mask: int, innermost: str, bias: int = 0) -> waves.Wave:
     """A wave that has gone from the kernel through three calls, and is about to enter the innermost function."""
-    wave = waves.Wave(target_of(name), mask=mask)
+    wave = waves.Wave(target_of(name), mask=mask, bias=bias)
     call = next(i for i, (_, text) in enumerate(code["calls"]) if text.startswith("s_swappc"))
     back = code["calls"][call + 1][0]
     wave.wait("calls", back)
-    wave.s[30], wave.s[31] = back & waves.MASK, back >> 32
     for function in ("outer", "middle", "inner"):
         if function == innermost:
             break

@@ -1,0 +1,202 @@
+"""``dwarfgpu bt``: text, JSON, lanes, registers, exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dwarfgpu.cli import main
+from tests.builders import cores
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+STATE = ROOT / "docs/examples/calls.json"
+HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command: its exit status, standard output and standard error."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        try:
+            status = main(["bt", *map(str, words)])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_waves_with_equal_stacks_are_one_group(run):
+    status, out, err = run(CALLS, "--state", STATE)
+    assert (status, err) == (0, "")
+    groups = [block.splitlines()[0] for block in out.split("\n\n")]
+    assert groups == ["2 waves: 1:1:1:1, 1:1:1:2", "wave 1:1:1:3"]
+    names = [line.split()[1] for line in out.split("\n\n")[0].splitlines() if line.startswith("#")]
+    assert names == ["leaf", "inner", "middle", "outer", "calls"]
+
+
+@pytest.mark.parametrize("wave", ["1:1:1:3", "2"])
+def test_one_wave(run, wave):
+    status, out, _ = run(CALLS, "--state", STATE, "--wave", wave)
+    assert status == 0
+    assert out.splitlines()[0] == "wave 1:1:1:3"
+
+
+def test_the_frames_of_a_lane(run):
+    assert "#4    calls" in run(CALLS, "--state", STATE, "--wave", "0", "--lane", "5")[1]
+    out = run(CALLS, "--state", STATE, "--wave", "0", "--lane", "20")[1]
+    assert out.splitlines() == [
+        "wave 1:1:1:1, lane 20",
+        "      lane 20 was not active on entry to 5 frames, left out here",
+        "end: the return address is undefined",
+    ]
+
+
+def test_json_has_what_the_text_has(run):
+    status, out, _ = run(CALLS, "--state", STATE, "--json", "--registers", "--lane", "1")
+    document = json.loads(out)
+    assert (status, document["schema"], document["target"]) == (0, 1, "amdgcn-gfx1100-wave32")
+    first = document["stacks"][0]
+    assert first["waves"] == ["1:1:1:1", "1:1:1:2"]
+    assert first["end"] == {"kind": "outermost", "message": "the return address is undefined"}
+    middle = first["frames"][2]
+    assert (middle["function"], middle["linkage_name"], middle["lanes"]) == (
+        "middle",
+        "_Z6middleii",
+        "0xffff",
+    )
+    assert middle["source"] == {"file": "src/hip/calls.hip", "line": 31, "column": 13}
+    assert middle["cfa"]["space_name"] == "private_wave"
+    assert middle["registers"]["v41"] == [
+        {
+            "lanes": [0, 15],
+            "location": {
+                "kind": "memory",
+                "space": 6,
+                "space_name": "private_wave",
+                "address": 0x1A00,
+                "bit": 0,
+            },
+        },
+        {
+            "lanes": [16, 31],
+            "location": {"kind": "register", "register": 1577, "name": "v41", "bit_offset": 512},
+        },
+    ]
+    assert middle["registers"]["s35"] == [
+        {"bits": [0, 31], "location": {"kind": "register", "register": 1544, "name": "v8", "bit_offset": 32}}
+    ]
+
+
+def test_lines_of_json(run):
+    status, out, _ = run(CALLS, "--state", STATE, "--jsonl")
+    documents = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [each["waves"] for each in documents] == [["1:1:1:1", "1:1:1:2"], ["1:1:1:3"]]
+    assert all(each["schema"] == 1 for each in documents)
+
+
+def test_where_registers_are(run):
+    out = run(CALLS, "--state", STATE, "--wave", "0", "--registers")[1]
+    assert "      v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
+    assert "      pc: v8[2-3]\n" in out
+    assert "      pc: bits 0-31 s30, bits 32-63 s31\n" in out
+    assert "      s34: v8[0]\n" in out
+    assert "      s32: value 0xe0\n" in out
+
+
+def test_a_stack_that_cannot_be_unwound_has_what_there_is(run, tmp_path):
+    document = json.loads(STATE.read_text())
+    document["code_objects"][0]["path"] = str(CALLS)
+    del document["waves"][1:], document["waves"][0]["registers"]["v8"]
+    document["memory"] = [each for each in document["memory"] if each["wave"] == "1:1:1:1"]
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps(document))
+    status, out, err = run(CALLS, "--state", state)
+    lines = out.splitlines()
+    assert (status, err) == (1, "")
+    assert [line.split()[1] for line in lines if line.startswith("#")] == ["leaf", "inner"]
+    # the return address of `inner` is in lanes of v8
+    assert lines[-2:] == [
+        "end: the caller cannot be found: the contents of register v8 are not available",
+        "[A.2.5.4.4.4]",
+    ]
+
+
+def test_a_wave_outside_all_code(run, tmp_path):
+    document = json.loads(STATE.read_text())
+    document["code_objects"][0]["path"] = str(CALLS)
+    document["waves"][0]["pc"] = "0x10"
+    del document["waves"][1]["pc"]
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps(document))
+    status, out, _ = run(CALLS, "--state", state)
+    blocks = out.split("\n\n")
+    assert status == 1
+    assert blocks[0].splitlines() == [
+        "wave 1:1:1:1",
+        "#0    ??",
+        "      pc 0x10, CFA not known, lanes 0-15",
+        "      the address 0x10 is in no code that is loaded [A.6.4.1]",
+        "end: the address 0x10 is in no code that is loaded",
+    ]
+    assert blocks[1].splitlines()[0] == "wave 1:1:1:2"
+    assert "has no program counter" in blocks[1]
+    document = json.loads(run(CALLS, "--state", state, "--json")[1])
+    assert document["stacks"][0]["frames"][0]["cfa_error"]["kind"] == "outside_code"
+    assert document["stacks"][1]["error"]["kind"] == "pc"
+
+
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        ([CALLS], 2, "--state"),
+        ([CALLS, "--state", STATE, "--wave", "9"], 2, "there is no wave or thread '9'"),
+        ([CALLS, "--state", STATE, "--lane", "32"], 2, "32 lanes, no lane 32"),
+        ([CALLS, "--state", "nothing.json"], 3, "nothing.json"),
+        (["nothing.co", "--state", STATE], 3, "nothing.co"),
+        ([CALLS, "--state", ROOT / "docs/examples/wavefront.json"], 2, "described state"),
+        ([CALLS, "--state", HOST], 3, "no core file"),
+        ([ROOT / "fixtures/asm/cfi.gfx90a.w64.o", "--state", STATE], 2, "not linked"),
+        ([CALLS, "--state", STATE, "--dialect", "none"], 2, "none"),
+    ],
+)
+def test_what_cannot_be_asked(run, words, status, message):
+    found, out, err = run(*words)
+    assert (found, out) == (status, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_threads_of_a_core_file(run, tmp_path):
+    core = cores.core_file(
+        [
+            cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}),
+            cores.Thread(8, {"rip": 0x401100, "rsp": 0x8000}, signal=11),
+        ],
+        {
+            0x7000: (0x40119E).to_bytes(8, "little") + bytes(8) + (0x401211).to_bytes(8, "little"),
+            0x8000: (0x5).to_bytes(8, "little"),
+        },
+        [(0x400000, 0x403000, 0, str(HOST))],
+    )
+    path = tmp_path / "core"
+    path.write_bytes(core)
+    status, out, _ = run(HOST, "--state", path, "--registers")
+    first, second = out.split("\n\n")
+    lines = first.splitlines()
+    assert status == 1  # the memory ends before the stack does
+    assert lines[0] == "thread 7"
+    assert [line.split()[1] for line in lines if line.startswith("#")] == ["aligned", "indirect", "program"]
+    assert "      pc 0x401100, CFA default#0x7008" in lines
+    assert "      rip: default#0x7000" in lines
+    assert second.splitlines()[-1] == "end: the return address 0x5 is in no code that is loaded"
+    document = json.loads(run(HOST, "--state", path, "--wave", "8", "--json")[1])
+    assert document["stacks"][0]["threads"] == ["8"]
+    assert "lanes" not in document["stacks"][0]["frames"][0]
