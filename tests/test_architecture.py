@@ -61,7 +61,8 @@ ONLY_IN: dict[str, set[str]] = {
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
         *("bits", "lanes", "backends", "expr.access"),
-        *("program.variables.columns", "program.variables.numpy_types", "program.variables.all_waves"),
+        *("program.variables.columns", "program.variables.numpy_types"),
+        *("program.variables.records", "program.variables.all_waves"),
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},

@@ -14,6 +14,7 @@ from bench_files import files
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 from bench_unwind import unwind
+from bench_variables import variables
 from bench_waves import waves
 
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
@@ -139,6 +140,7 @@ GROUPS = {
     "machine": machine,
     "unwind": unwind,
     "waves": waves,
+    "variables": variables,
 }
 
 

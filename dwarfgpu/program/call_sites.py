@@ -88,3 +88,52 @@ def parameter_of(site: Die, formal: Die) -> Die | None:
         if named is not None and wanted & {*named.reference().origins()}:
             return each
     return None
+
+
+# --- Tail calls -----------------------------------------------------------------------------------------------------
+
+MAX_TAIL_CALLS = 64
+"""More functions than this are not followed: then it counts as possible that the calls lead back."""
+
+
+def may_call_itself(function: Die) -> bool:
+    """Whether a function may have been called again by a tail call of its own, or of those it calls so.
+
+    Then the call site in the caller's frame says nothing about what it was called with: the frame is the same.
+    """
+    first = {*function.origins()}
+    waiting = [function]
+    seen: set[Die] = set()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for target in _tail_calls(current):
+            if target is None or first & {*target.origins()} or len(seen) > MAX_TAIL_CALLS:
+                return True
+            waiting.append(_with_code(target))
+    return False
+
+
+def _tail_calls(function: Die) -> Iterator[Die | None]:
+    """The functions that a function calls last, so that its frame is gone by then; None where nothing names one."""
+    for die, _depth in function.walk():
+        if die.tag not in (CALL_SITE, GNU_CALL_SITE):
+            continue
+        flag = die.get("DW_AT_call_tail_call") or die.get("DW_AT_GNU_tail_call")
+        if flag is None or not flag.value:
+            continue
+        named = die.get("DW_AT_call_origin") or die.get("DW_AT_abstract_origin")
+        yield None if named is None else named.reference()
+
+
+def _with_code(die: Die) -> Die:
+    """The entry of a function that has its code and its calls."""
+    if die.ranges() or die.name is None:
+        return die
+    wanted = {*die.origins()}
+    for entry in die.unit.dwarf.index.find(die.linkage_name or die.name):
+        if entry.kind == "function" and wanted & {*entry.die.origins()} and entry.die.ranges():
+            return entry.die
+    return die

@@ -264,7 +264,11 @@ class Frame:
         if caller is None or caller.code is None or function is None or caller.place == caller.pc:
             return None
         site = call_sites.call_site_at(function, caller.code.in_file(caller.pc))
-        return site if site is not None and call_sites.is_call_of(site, self.function) else None
+        if site is None or not call_sites.is_call_of(site, self.function):
+            return None
+        if self.function is not None and call_sites.may_call_itself(self.function):
+            return None
+        return site
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         site = self.call_site

@@ -67,13 +67,12 @@ class VariablesRenderer:
         same = all(other == text for _each, other in cells)
         if same and (first.value is not None or all(each.state == first.state for each, _ in cells)):
             shows_lane = len(cells) == 1 and not first.is_active
-            lines = self._one(
-                head, first, text if not shows_lane else f"{text}  (lane {first.lane} is inactive)"
-            )
+            note = f"  (lane {first.lane} is inactive)" if shows_lane else ""
+            lines = self._one(found.text, indent, first, text + note)
             if len(cells) > 1:
                 idle = sum(not each.is_active for each, _ in cells)
                 note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
-                lines[0] += self.style("dim", f"  ({len(cells)} lanes{note})")
+                lines[-1] += self.style("dim", f"  ({len(cells)} lanes{note})")
         else:
             kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
@@ -94,14 +93,15 @@ class VariablesRenderer:
         words = f"{who}repaired ({names}); as written: {first}{more}"
         return [" " * indent + self.style("dim", line) for line in wrapped(words, WIDTH - indent)]
 
-    def _one(self, head: str, answer: LaneAnswer, text: str) -> list[str]:
+    def _one(self, name: str, indent: int, answer: LaneAnswer, text: str) -> list[str]:
+        head = " " * indent + self.style("name", shown(name))
         if answer.value is None and answer.reason is not None:
-            words = f"{NO_VALUE[answer.state]} {answer.reason.message}"
-            first, *rest = wrapped(words, WIDTH - 4) or [""]
-            return [
-                f"{head} = {self.style('error', first)}",
-                *(f"    {self.style('error', e)}" for e in rest),
-            ]
+            # the message is wrapped together with what stands before it, of which only its length counts
+            before = "x" * (len(shown(name)) + indent + 3)
+            first, *rest = wrapped(f"{before} {NO_VALUE[answer.state]} {answer.reason.message}", WIDTH - 10)
+            first = first.removeprefix(before).strip()
+            lines = [f"{head} = {self.style('error', first)}"]
+            return lines + [" " * (indent + 4) + self.style("error", line) for line in rest]
         return [f"{head} = {text}"]
 
     def cell(self, answer: LaneAnswer) -> str:

@@ -15,9 +15,10 @@ from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.simt import Simt
 from dwarfgpu.program.stack import Stack
 from dwarfgpu.program.values.objects import optimized_out
-from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED, column_of
+from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED
 from dwarfgpu.program.variables.frame import frames_at
 from dwarfgpu.program.variables.reasons import Reason, reason_of
+from dwarfgpu.program.variables.records import Column, column_of
 from dwarfgpu.program.variables.slots import each_part
 from dwarfgpu.program.wave_groups import WaveGroup, unknown_place, wave_groups
 from dwarfgpu.program.wave_places import waves_of
@@ -105,12 +106,12 @@ class WaveValues:
         order = variable.frame.target.byte_order
         try:
             found = variable.as_written().find(LaneSet.one(self.lanes[0], int(self.waves[0])))
-            _kind, value, undefined = column_of(found, order)
+            column = column_of(found, order)
         except (DwarfGpuError, Parted) as error:
             return error
-        if undefined:
+        if column.undefined:
             return optimized_out()
-        return value.tolist() if hasattr(value, "tolist") else value
+        return column.numbers.tolist() if hasattr(column.numbers, "tolist") else column.numbers
 
     def reason(self, wave: int, lane: int) -> Reason | None:
         """Why there is no value in a lane of a wave, both by their position here; None where there is one."""
@@ -133,8 +134,7 @@ class WaveValues:
         order = quantity.frame.target.byte_order
 
         def column(part: LaneSet) -> Any:
-            found = quantity.find(part)
-            return _Column(found.type, *column_of(found, order))
+            return column_of(quantity.find(part), order)
 
         for group in each_part(lanes, column):
             positions = b.arange(lanes.count) if group.positions is None else group.positions
@@ -151,7 +151,7 @@ class WaveValues:
         self.states.reshape(-1)[positions] = CODES[reason_of(error_at(0)).state]
         self._reasons.append((positions, error_at))
 
-    def _keep(self, chosen: Any, positions: Array, first: int, count: int, found: _Column) -> None:
+    def _keep(self, chosen: Any, positions: Array, first: int, count: int, found: Column) -> None:
         import numpy as np
 
         self.type = found.type
@@ -169,21 +169,6 @@ class WaveValues:
         if len(bad):
             self._array[positions[bad] + first] = np.zeros((), dtype=self._array.dtype)
             self._refuse(positions[bad] + first, lambda _index: optimized_out())
-
-
-class _Column:
-    """The values of some slots."""
-
-    __slots__ = ("kind", "numbers", "type", "undefined")
-
-    def __init__(self, type: Type, kind: Any, numbers: Any, undefined: Any) -> None:
-        self.type = type
-        self.kind = kind
-        self.numbers = numbers
-        self.undefined = undefined
-
-    def select(self, _positions: Any) -> _Column:
-        raise AssertionError(self)
 
 
 def _other_type() -> DwarfGpuError:

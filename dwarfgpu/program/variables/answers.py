@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.located import Located
-from dwarfgpu.program.values.objects import Object, optimized_out
-from dwarfgpu.program.values.storage import Place
+from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.provenance import sources
 from dwarfgpu.program.variables.reasons import UNDEFINED, Reason, reason_of
 from dwarfgpu.program.variables.slots import positions_in
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.repair_rules import Repair
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.provenance import Source
     from dwarfgpu.program.variables.quantity import Quantity
 
@@ -98,7 +97,9 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
             lane = numbers[position]
             is_active = mask is None or lane is None or bool(mask >> lane & 1)
             if group.result is not None:
-                value = group.result if len(numbers) == 1 else selected(group.result, index, frame, lane)
+                value = group.result
+                if len(numbers) > 1:
+                    value = selected(value, index, frame, frame.lane(lane))
                 found[position] = _checked(quantity, value, lane, is_active=is_active)
                 continue
             error = group.outcome(index)
@@ -143,17 +144,3 @@ def _reason(quantity: Quantity, error: Any, lane: int | None) -> Reason:
         return reason
     explained = quantity.explain(quantity.frame.lane(lane))
     return reason if explained is None else explained.reason
-
-
-def selected(found: Object, index: int, frame: Frame, lane: int | None) -> Object:
-    """The object of one lane among those of many."""
-    storage = found.place.storage
-    container = None if found.container is None else selected(found.container, index, frame, lane)
-    if not isinstance(storage, Located):
-        return found
-    location = storage.moved(found.place.bit_offset).select(index)
-    place = Place(Located(frame.around(frame.lane(lane)), location), 0)
-    return Object(found.type, place, found.bit_size, container)
-
-
-__all__ = ["Answer", "LaneAnswer", "answer", "b", "selected"]

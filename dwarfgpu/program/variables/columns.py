@@ -11,18 +11,22 @@ from dwarfgpu.program.types.model import Enumeration
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.numpy_types import dtype_of, numpy_name
+from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.reasons import INACTIVE, Reason, Unavailable, reason_of
 from dwarfgpu.program.variables.slots import positions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.lanes import Group
+    from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.scalars import Scalar
+    from dwarfgpu.program.values.storage import Reading
+    from dwarfgpu.program.variables.frame import Frame
 
 ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR = "active", "inactive", "absent", "undefined", "error"
 
@@ -37,26 +41,34 @@ class Values:
 
     def __init__(
         self,
+        frame: Frame,
         lanes: tuple[int | None, ...],
+        chosen: LaneSet,
         groups: list[Group[Object]],
-        active: int | None,
-        byte_order: ByteOrder,
-        select: Callable[[Object, int, int | None], Object],
     ) -> None:
         self.lanes = lanes
         self.groups = groups
-        self.byte_order = byte_order
-        self._select = select
-        """Makes of an object of many lanes that of one: of its number among them, and of the lane."""
-        self._position = {lane: position for position, lane in enumerate(lanes)}
-        self.states: list[str] = [
-            ACTIVE if active is None or lane is None or active >> lane & 1 else INACTIVE_STATE
-            for lane in lanes
-        ]
+        self.byte_order = frame.target.byte_order
+        self._frame = frame
+        self._chosen = chosen
+        self.active = frame.active_mask
+        """The lanes that execute the code, as a mask; None where that is not known."""
         self.reasons: dict[int | None, Reason] = {}
         """Why there is no value, for the lanes without one."""
         self._array: Any = None
         self._fill()
+
+    @property
+    def states(self) -> list[str]:
+        """The state of each lane: ``active``, ``inactive``, ``absent``, ``undefined`` or ``error``."""
+        active = self.active
+        found = [
+            ACTIVE if active is None or lane is None or active >> lane & 1 else INACTIVE_STATE
+            for lane in self.lanes
+        ]
+        for lane, reason in self.reasons.items():
+            found[self.lanes.index(lane)] = reason.state
+        return found
 
     @property
     def type(self) -> Type | None:
@@ -76,11 +88,11 @@ class Values:
 
     def __getitem__(self, lane: int | None) -> Any:
         """The value in a lane as Python has it; the error with its reason where there is none."""
-        position = self._position.get(lane)
-        if position is None:
+        if lane not in self.lanes:
             raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
         if lane in self.reasons:
             raise Unavailable(self.reasons[lane])
+        position = self.lanes.index(lane)
         found = self._array[position]
         return found.item() if found.dtype.names is None and found.dtype.kind != "V" else found
 
@@ -97,95 +109,80 @@ class Values:
                     assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
                     self._refuse(position, reason_of(error))
                 continue
-            positions = positions_in(group, count)
-            try:
-                self._put(positions, group.result)
-            except DwarfGpuError as error:
-                for position in positions:
-                    self._refuse(position, reason_of(error))
-            except (Diverge, LaneFault):  # what is stored is not there in some lanes
-                for index, position in enumerate(positions):
-                    self._put_one(position, self._select(group.result, index, self.lanes[position]))
+            positions = group.positions
+            part = self._chosen if positions is None else self._chosen.select(positions)
+            self._put(positions, part, group.result)
         if self._array is None:
             self._array = np.zeros(count, dtype=np.uint8)
 
     def _refuse(self, position: int, reason: Reason) -> None:
         self.reasons[self.lanes[position]] = reason
-        self.states[position] = reason.state
 
-    def _put_one(self, position: int, found: Object) -> None:
+    def _put(self, positions: Any, lanes: LaneSet, found: Object) -> None:
+        """Read the value of some lanes, and keep it; where some of them fail or differ, that of each part."""
         try:
-            self._put([position], found)
+            self._read(positions, found)
+        except Diverge as split:
+            for inner in split.parts:
+                self._put_part(positions, lanes, found, inner)
+        except LaneFault as fault:
+            for each in fault.positions.tolist():
+                self._refuse(
+                    each if positions is None else int(positions[each]), reason_of(fault.error_at(each))
+                )
+            rest = b.complement(fault.positions, lanes.count)
+            if len(rest):
+                self._put_part(positions, lanes, found, rest)
         except DwarfGpuError as error:
-            self._refuse(position, reason_of(error))
+            for position in range(len(self.lanes)) if positions is None else positions.tolist():
+                self._refuse(position, reason_of(error))
 
-    def _put(self, positions: list[int], found: Object) -> None:
-        """Read the value of some lanes, and keep it in the array."""
+    def _put_part(self, positions: Any, lanes: LaneSet, found: Object, inner: Any) -> None:
+        part = lanes.select(inner)
+        self._put(
+            inner if positions is None else positions[inner], part, selected(found, inner, self._frame, part)
+        )
+
+    def _read(self, positions: Any, found: Object) -> None:
         import numpy as np
 
-        kind, numbers, undefined = column_of(found, self.byte_order)
+        found = found.target()
+        scalar = found.scalar
+        if scalar is None:
+            kind = dtype_of(found.type, self.byte_order)
+            size = byte_size(found.type)
+            reading = found.read()
+            numbers: Any = _records(reading.bits, size, self.byte_order, kind)
+        else:
+            kind = np.dtype(numpy_name(scalar))
+            reading = pattern_of(found, scalar)
+            numbers = scalar.number(reading.bits)
         if self._array is None:
             self._array = np.zeros(len(self.lanes), dtype=kind)
-        self._array[positions] = numbers
+        self._array[slice(None) if positions is None else positions] = numbers
+        undefined = reading.undefined
         if type(undefined) is int and not undefined:
             return
         reason = reason_of(optimized_out())
-        for index, position in enumerate(positions):
+        for index, position in enumerate(range(len(self.lanes)) if positions is None else positions.tolist()):
             if b.select(undefined, index):
                 self._refuse(position, reason)
                 self._array[position] = np.zeros((), dtype=self._array.dtype)
 
 
-def column_of(found: Object, byte_order: ByteOrder) -> tuple[Any, Any, Any]:
-    """What an object is in its lanes: the numpy type, one element or an array, and the bits without a value."""
-    import numpy as np
-
-    found = found.target()
-    scalar = found.scalar
-    if scalar is not None:
-        reading = found.pattern()
-        return np.dtype(numpy_name(scalar)), scalar.number(reading.bits), reading.undefined
-    kind = dtype_of(found.type, byte_order)
-    size = byte_size(found.type)
-    if not size:
-        return kind, np.zeros((), kind), 0
-    if found.bit_size is not None or size <= WORD:
-        readings = [found.read()]
-    else:  # numbers of more than 64 bits would be Python's, one by one
-        sizes = [min(WORD, size - at) for at in range(0, size, WORD)]
-        readings = [found.place.moved(8 * WORD * i).read(8 * length) for i, length in enumerate(sizes)]
-    undefined = readings[0].undefined
-    for each in readings[1:]:
-        undefined = undefined | (each.undefined != 0)
-    return kind, _records([each.bits for each in readings], size, byte_order, kind), undefined
-
-
-WORD = 8
-"""Bytes that are read at once, where there are many."""
-
-
-def _records(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
-    """Patterns, word after word, as records: one that is the same for all, or an array."""
-    import numpy as np
-
-    count = max((1 if isinstance(bits, int) else len(bits)) for bits in words)
-    raw = np.empty((count, size), dtype=np.uint8)
-    for i, bits in enumerate(words):
-        length = min(WORD, size - WORD * i)
-        raw[:, WORD * i : WORD * i + length] = _bytes_of(bits, length, byte_order)
-    records = raw.reshape(-1).view(kind.base).reshape(count, *kind.shape)
-    return records[0] if all(isinstance(bits, int) for bits in words) else records
-
-
-def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
-    """Patterns of at most one word as bytes: ``[slot, byte]``."""
+def _records(bits: Any, size: int, byte_order: ByteOrder, kind: Any) -> Any:
+    """Patterns of many bits as records; the same one for all, or an array."""
     import numpy as np
 
     if isinstance(bits, int):
-        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=np.uint8)
-    order = "<" if byte_order == "little" else ">"
-    raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, WORD)
-    return raw[:, :size] if byte_order == "little" else raw[:, WORD - size :]
+        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=kind)[0] if size else np.zeros((), kind)
+    if bits.dtype != object:  # up to 64 bits: the bytes of the numbers
+        order = "<" if byte_order == "little" else ">"
+        raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, 8)
+        raw = raw[:, :size] if byte_order == "little" else raw[:, 8 - size :]
+        return np.ascontiguousarray(raw).view(kind).reshape(-1)
+    data = b"".join([int(each).to_bytes(size, byte_order) for each in bits.tolist()])
+    return np.frombuffer(data, dtype=kind)
 
 
 # --- One value --------------------------------------------------------------------------------------------------
@@ -197,13 +194,21 @@ def python_value(found: Object) -> Any:
     scalar = found.scalar
     if scalar is None:
         return found
-    reading = found.pattern()
+    reading = pattern_of(found, scalar)
     if reading.undefined:
         raise optimized_out()
     number = scalar.number(reading.bits)
     if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(found.type), Enumeration):
         return bool(number)
     return number
+
+
+def pattern_of(found: Object, scalar: Scalar) -> Reading:
+    """What `Object.pattern` gives, where how the bits are read is known already."""
+    reading = found.place.read(scalar.storage_bits)
+    if scalar.bits == scalar.storage_bits and not scalar.swapped:
+        return reading
+    return found.pattern()
 
 
 def inactive(lane: int) -> Reason:

@@ -14,7 +14,7 @@ from dwarfgpu.program.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.contents import FileFrame
-from dwarfgpu.program.variables.variable import STATIC, Variable, kind_of
+from dwarfgpu.program.variables.variable import Variable, kind_of
 from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.expr.evaluation import Trace
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.loaded import LoadedCode
@@ -75,6 +74,9 @@ class Frame:
         self._around: dict[Any, Surroundings] = {}
         self._lanes: dict[int | None, LaneSet] = {}
         self._all: LaneSet | None = None
+        self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
+        self._mask: int | None = None
+        self._knows_mask = False
         self._variables: tuple[Variable, ...] | None = None
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
@@ -160,9 +162,9 @@ class Frame:
         """The lanes that are meant: all for None and ``all``, those that execute for ``active``."""
         if not self.has_lanes or (self.physical is None and lanes is None):
             return (None,)
-        every = range(self.target.lane_count)
-        if lanes is None or lanes == "all":
-            return tuple(every)
+        every = self._every
+        if lanes is None or (isinstance(lanes, str) and lanes == "all"):
+            return every
         if isinstance(lanes, str):
             if lanes != "active":
                 raise UsageError(f"{lanes!r} names no lanes", hint="give numbers, active, or all")
@@ -176,7 +178,7 @@ class Frame:
             return self.lane(numbers[0])
         count = self.target.lane_count
         wave = 0 if self.physical is None else self.physical.stack.wave
-        if numbers == tuple(range(count)):
+        if numbers is self._every or numbers == self._every:
             if self._all is None:
                 self._all = LaneSet.of(range(count), wave)
             return self._all
@@ -186,6 +188,12 @@ class Frame:
     @property
     def active_mask(self) -> int | None:
         """The lanes that execute the function where it stands; None where that is not known."""
+        if not self._knows_mask:
+            self._knows_mask = True
+            self._mask = self._find_mask()
+        return self._mask
+
+    def _find_mask(self) -> int | None:
         physical = self.physical
         number = self.target.execution_mask
         if physical is None or number is None:
@@ -247,31 +255,18 @@ class Frame:
             result_kind="location",
         )
 
-    def around(self, lanes: LaneSet) -> Surroundings:
-        """What values are read in."""
+    def around(self, lanes: LaneSet, code: LoadedCode | None = None) -> Surroundings:
+        """What values are read in; ``code`` is the file that their types are from."""
         lane = lanes.lane
+        code = code or self.code or self.state.loaded.codes[0]
         cached = lanes is self._all or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self._all else lane, lanes.count)
+        key = (None if lanes is self._all else lane, lanes.count, id(code))
         found = self._around.get(key) if cached else None
         if found is None:
-            code = self.code or self.state.loaded.codes[0]
-            found = Surroundings(
-                replace(self.context(lanes), result_kind=None),
-                code.dialect,
-                code.bias,
-                lambda die: self._bound(die, lanes),
-                lambda unit: self.unit_info(unit, self.code_of(unit)),
-            )
+            found = Surroundings(replace(self.context(lanes), result_kind=None), code)
             if cached:
                 self._around[key] = found
         return found
-
-    def _bound(self, die: Die, lanes: LaneSet) -> Location | None:
-        """Where a variable is that a type depends on, such as the bound of an array; None if it is nowhere."""
-        found = next((each for each in self.variables() if each.die == die), None)
-        if found is None:
-            found = Variable(self, die, self.code_of(die.unit), STATIC)
-        return found.place(lanes) if found.is_here() else None
 
     # --- Variables ------------------------------------------------------------------------------------------------
 

@@ -101,18 +101,9 @@ class Quantity:
         frame = self.frame
         numbers = frame.lane_numbers(lanes)
         chosen = frame.lane_set(numbers)
-        from dwarfgpu.program.variables.answers import selected
-
-        found = Values(
-            numbers,
-            self.groups(chosen),
-            frame.active_mask,
-            frame.target.byte_order,
-            lambda one, index, lane: selected(one, index, frame, lane),
-        )
+        found = Values(frame, numbers, chosen, self.groups(chosen))
         for lane, reason in list(found.reasons.items()):
-            found.reasons[lane] = better = self._explained(reason, lane)
-            found.states[numbers.index(lane)] = better.state
+            found.reasons[lane] = self._explained(reason, lane)
         return found
 
     # --- Writing --------------------------------------------------------------------------------------------------

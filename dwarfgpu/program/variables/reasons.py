@@ -35,6 +35,10 @@ MISSING = "missing_context"
 """The question lacks something: a machine, a frame, a lane."""
 FAILED = "error"
 
+_OF_REGISTERS = ("DW_OP_regx", "DW_OP_breg", "DW_OP_LLVM_aspace_bregx")
+"""How the operations begin whose first operand is a register; all others are made of them."""
+_ENTRY_VALUES = ("DW_OP_entry_value", "DW_OP_GNU_entry_value")
+_NOT_PASSED = "it is computed from what a parameter was at the call, which nothing tells"
 _ABSENT = frozenset((NO_LOCATION_HERE, OPTIMIZED_OUT))
 _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
@@ -90,11 +94,8 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return Reason(error.kind, f"{error.message}: the machine state does not have it", error=error)
     if error.kind == NO_REGISTER:
         return Reason(error.kind, error.message, error=error)
-    if error.where.operation in ("DW_OP_entry_value", "DW_OP_GNU_entry_value"):
-        what = (
-            "it is computed from what a parameter was at the call, which neither call site nor registers tell"
-        )
-        return Reason(NOT_PASSED, what, error=error)
+    if error.where.operation in _ENTRY_VALUES:
+        return Reason(NOT_PASSED, _NOT_PASSED, error=error)
     if error.kind == "undefined_read":
         return Reason(UNDEFINED, "some of its bits have no value", error=error)
     if isinstance(error, MissingContext):
@@ -130,8 +131,10 @@ def why_undefined(
             name = step.operation.name
             if name == "DW_OP_LLVM_undefined":
                 return unavailable(UNDEFINED_OPERATION, f"its location is undefined here ({name})")
-            if name == "DW_OP_regx" and frame is not None:
-                found = _lost(frame, step.operands[-1], lanes)
+            if name in _ENTRY_VALUES:
+                return unavailable(NOT_PASSED, _NOT_PASSED)
+            if name.startswith(_OF_REGISTERS) and frame is not None:
+                found = _lost(frame, int(step.operands[0]), lanes)
                 if found is not None:
                     return found
     return None

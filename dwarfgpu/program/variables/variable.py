@@ -8,12 +8,16 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.storages import Composite, Implicit, Part
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.lists import ListContext
 from dwarfgpu.objfile.location_lists import LocationList, matching, read_location_list
 from dwarfgpu.objfile.scopes import qualified_name
 from dwarfgpu.program.repairs import as_written, repairs_of, uses_frame_base
-from dwarfgpu.program.values.located import Located, constant_place
+from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.units import constant_bytes
+from dwarfgpu.program.values.arrays import MAX_READ
+from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Place
 from dwarfgpu.program.variables import scopes
@@ -118,15 +122,15 @@ class Variable(Quantity):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
-        around = self.frame.around(lanes)
+        around = self.frame.around(lanes, self.code)
         if plan.constant is not None:
-            return Object(self.type, constant_place(around, self.die, plan.constant))
-        return Object(self.type, Place(Located(around, self._located(plan, lanes))))
-
-    def place(self, lanes: LaneSet) -> Location | None:
-        """Where it is, for some lanes; None where that is nowhere or it is a constant."""
-        found = self.find(lanes).place.storage
-        return found.location if isinstance(found, Located) else None
+            data = constant_bytes(plan.constant)
+            stream = int.from_bytes(data, self.frame.target.byte_order)
+            return Object(self.type, around.located(locations.at(Implicit(stream, 8 * len(data)))))
+        location = self._located(plan, lanes)
+        if len(location.places) == 1 and type(location.places[0].storage) is Composite:
+            location = _completed(location, self.type)
+        return Object(self.type, Place(Located(around, location)))
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
@@ -269,6 +273,23 @@ def kind_of(die: Die) -> str:
     if die.tag == scopes.PARAMETER:
         return PARAMETER
     return CONSTANT if die.tag == scopes.CONSTANT else LOCAL
+
+
+def _completed(location: Location, type: Type) -> Location:
+    """A composite with as many bits as the object: compilers leave out the pieces behind the last one that they know.
+
+    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way, and
+    what is not is undefined.
+    """
+    place = location.places[0]
+    storage: Any = place.storage
+    size = known_size(type)
+    if size is None or place.bit_offset != 0:  # which is that of a composite as its operations leave it
+        return location
+    missing = 8 * size - storage.bit_size
+    if not 0 < missing <= 8 * MAX_READ or not storage.parts:
+        return location
+    return locations.at(locations.extended(storage, (Part(locations.UNDEFINED, missing),)))
 
 
 def _defines(die: Die, declaration: Die) -> bool:
