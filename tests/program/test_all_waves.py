@@ -10,6 +10,7 @@ from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_waves
 from tests.builders.divergence import FIXTURES, Example, Masks
+from tests.builders.spread import code_object
 
 PLACES = ("lex_1_else", "lex_1_1_else", "lex_1_else", "whole_wave_begin", "lex_1_else", "lex_start")
 
@@ -173,3 +174,42 @@ def test_random_snapshots_agree(attached):
                         wave,
                     )
                     assert found.array[position].tolist() == values or set(states) <= {"error", "absent"}
+
+
+# --- Structures in several places -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spread():
+    """Ten waves of a kernel whose structures are half in vector registers, half in scratch memory."""
+    from dwarfgpu.program import codeobject
+    from dwarfgpu.program.program import Program
+
+    program = Program(codeobject.opened(code_object(0x1000)))
+    machine = Machine(program.target)
+    chance = np.random.default_rng(5)
+    machine.add_waves(10)
+    machine.set_register("pc", 0x1010)
+    machine.set_register("exec", chance.integers(0, 1 << 63, 10, dtype=np.uint64))
+    for number in (5, 6, 7):
+        machine.set_register(f"v{number}", chance.integers(0, 1 << 32, (10, 64), dtype=np.uint32))
+    space = machine.target.space_named("private_wave")
+    for wave in range(9):
+        machine.memory.map(space, 0, chance.integers(0, 256, 64 * 64, dtype=np.uint8), instance=wave)
+    return program.attach(machine)
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "pair", "four", "spilled", "partly", "pair.second + four.c", "partly.first"]
+)
+def test_structures_in_several_places(spread, text):
+    (found,) = all_waves(spread, text)
+    for wave in range(10):
+        values, states = by_itself(spread, wave, text)
+        assert [STATES[code] for code in found.states[wave].tolist()] == list(states)
+        if set(states) != {"error"}:  # a type of its own has only what has a value
+            assert found.array[wave].tolist() == values
+    if "four" in text:
+        assert set(found.states[9].tolist()) == {CODES["error"]}
+        assert found.reason(9, 0).kind == "memory_unavailable"
+        assert CODES["error"] not in found.states[:9]
