@@ -47,7 +47,7 @@ def characters_of(look: Look, found: Elements) -> str | None:
     """An array of characters as a string; None for any other, and for one of which a part has no value."""
     prefix = character_prefix(found.element)
     size = known_size(found.element)
-    if prefix is None or size is None or found.stride != 8 * size:
+    if prefix is None or not size or found.stride != 8 * size:
         return None
     count = min(found.length, MAX_READ // size)
     reading = found.place.read(count * found.stride)

@@ -120,4 +120,3 @@ class Program:
         return value_text(
             value, Look(letter=letter, symbol=lambda each: self.symbol_text(each, demangled=letter != "a"))
         )
-

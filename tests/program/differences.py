@@ -38,7 +38,9 @@ VALUES = [
     ),
     Difference(r"(print|ptype).*method", r" \* const[,)]", "gdb makes the parameter `this` constant"),
     Difference(r"ptype.*", r"virtual ~", "gdb does not say that a destructor is virtual"),
-    Difference(r"(print|ptype).*", r"_vtable\$", "clang describes a member `_vtable$`, and gdb does not find it"),
+    Difference(
+        r"(print|ptype).*", r"_vtable\$", "clang describes a member `_vtable$`, and gdb does not find it"
+    ),
     Difference(
         r"print/[xduotzfca] (function_reference|moved)",
         r".",
@@ -50,9 +52,13 @@ VALUES = [
         "a pointer to a member function: gdb has no such format",
     ),
     Difference(r"(print|ptype).* nothing", r".", "std::nullptr_t: gdb takes it for an int, or for void"),
-    Difference(r"ptype uhuge", r"unsigned int __int128", "clang's `unsigned __int128`: gdb takes the words apart"),
     Difference(
-        r"ptype constant_triple", r"const int \[3\]", "an array that is constant as a whole: gdb drops the word"
+        r"ptype uhuge", r"unsigned int __int128", "clang's `unsigned __int128`: gdb takes the words apart"
+    ),
+    Difference(
+        r"ptype constant_triple",
+        r"const int \[3\]",
+        "an array that is constant as a whole: gdb drops the word",
     ),
 ]
 

@@ -98,7 +98,9 @@ def described_array(value: Object) -> str:
     bounds, texts = [], []
 
     def walk(each: Object, depth: int) -> None:
-        if not isinstance(each.inner, Array) and not (isinstance(each.inner, Base) and each.inner.vector_size):
+        if not isinstance(each.inner, Array) and not (
+            isinstance(each.inner, Base) and each.inner.vector_size
+        ):
             number = each.number()
             texts.append(f"{number:g}" if isinstance(number, float) else str(number))
             return
@@ -110,7 +112,9 @@ def described_array(value: Object) -> str:
 
     walk(value, 0)
     shown = " ".join(texts)
-    return shown if found.is_vector or isinstance(value.inner, Base) else f"({','.join(bounds[::-1])}) {shown}"
+    return (
+        shown if found.is_vector or isinstance(value.inner, Base) else f"({','.join(bounds[::-1])}) {shown}"
+    )
 
 
 OTHERWISE = {

@@ -14,7 +14,9 @@ from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from tests.builders.dwarf import die, dwarf, unit
 
-INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
+INT = die(
+    "base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"
+)
 CHAR = die(
     "base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char"
 )
@@ -133,7 +135,13 @@ def test_pointers_know_their_spaces():
             ("LLVM_address_space", "data1", 3),
             ("LLVM_memory_space", "data1", 3),
         ),
-        die("pointer_type", named("old"), typed("int"), ("address_class", "data4", 5), ("byte_size", "data1", 4)),
+        die(
+            "pointer_type",
+            named("old"),
+            typed("int"),
+            ("address_class", "data4", 5),
+            ("byte_size", "data1", 4),
+        ),
         die("reference_type", named("plain"), typed("int")),
     )
     assert (get("new").address_space, get("new").memory_space, get("new").byte_size) == (3, 3, 8)
@@ -176,7 +184,13 @@ def test_a_type_that_is_itself_is_an_error(tag):
 
 def test_an_array_of_itself_is_an_error():
     get = types_of(
-        die("array_type", named("loop"), typed("loop"), die("subrange_type", ("count", "data1", 2)), label="loop")
+        die(
+            "array_type",
+            named("loop"),
+            typed("loop"),
+            die("subrange_type", ("count", "data1", 2)),
+            label="loop",
+        )
     )
     with pytest.raises(MalformedFile):
         byte_size(get("loop"))
@@ -215,7 +229,9 @@ def test_arrays_of_fortran_begin_with_one_and_are_column_major():
     get = types_of(array("a", die("subrange_type", upper)), language=FORTRAN)
     assert get("a").dimensions[0].lower == 1
     assert get("a").column_major
-    get = types_of(array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN)
+    get = types_of(
+        array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN
+    )
     assert not get("a").column_major
 
 
@@ -293,13 +309,17 @@ def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
         for name, offset, size in fields
     ]
     get = types_of(
-        die("structure_type", named("s"), ("byte_size", "data1", 4), *members), byte_order=byte_order, version=3
+        die("structure_type", named("s"), ("byte_size", "data1", 4), *members),
+        byte_order=byte_order,
+        version=3,
     )
     assert [each.bit_offset for each in get("s").body.members] == expected
 
 
 def test_new_bit_fields_count_from_the_beginning():
-    member = die("member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5))
+    member = die(
+        "member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5)
+    )
     get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 8), member))
     assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
 
@@ -323,7 +343,9 @@ def test_where_members_are(form, value, offset, is_computed):
 
 
 def test_static_members_before_and_since_version_5():
-    old = die("member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present"))
+    old = die(
+        "member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present")
+    )
     new = die("variable", named("new"), typed("int"), ("declaration", "flag_present"))
     plain = die("member", named("plain"), typed("int"), ("data_member_location", "data1", 0))
     get = types_of(die("class_type", named("s"), ("byte_size", "data1", 4), old, plain, new), language=CPLUS)
@@ -353,7 +375,9 @@ def test_variants_have_their_values():
                     ("discr_list", "block1", b"\x00\x02\x01\x05\x07"),
                     die("member", named("b"), typed("char"), ("data_member_location", "data1", 4)),
                 ),
-                die("variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))),
+                die(
+                    "variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))
+                ),
             ),
         )
     )
@@ -365,9 +389,15 @@ def test_variants_have_their_values():
 
 def test_a_declaration_is_completed_by_a_definition_elsewhere():
     declared = die("structure_type", named("s"), ("declaration", "flag_present"), label="declared")
-    first = unit(die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared"))))
+    first = unit(
+        die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared")))
+    )
     second = unit(
-        die("compile_unit", ("language", "data2", C), die("structure_type", named("s"), ("byte_size", "data1", 24)))
+        die(
+            "compile_unit",
+            ("language", "data2", C),
+            die("structure_type", named("s"), ("byte_size", "data1", 24)),
+        )
     )
     found = dwarf(first, second)
     known = Types()
@@ -383,7 +413,10 @@ def test_a_declaration_is_completed_by_a_definition_elsewhere():
 def test_a_declaration_is_completed_by_a_type_unit():
     defined = die("structure_type", named("s"), ("byte_size", "data1", 40), label="defined")
     type_unit = unit(
-        die("type_unit", ("language", "data2", CPLUS), defined), "type", signature=0x1234, type_label="defined"
+        die("type_unit", ("language", "data2", CPLUS), defined),
+        "type",
+        signature=0x1234,
+        type_label="defined",
     )
     declared = die("structure_type", ("declaration", "flag_present"), ("signature", "ref_sig8", 0x1234))
     found = dwarf(unit(die("compile_unit", ("language", "data2", CPLUS), declared)), type_unit)
@@ -413,7 +446,14 @@ def test_functions():
     pointer = die("pointer_type", typed("char"), label="text")
     get = types_of(
         pointer,
-        die("subroutine_type", named("f"), ("prototyped", "flag_present"), typed("int"), die("formal_parameter", typed("text")), die("unspecified_parameters")),
+        die(
+            "subroutine_type",
+            named("f"),
+            ("prototyped", "flag_present"),
+            typed("int"),
+            die("formal_parameter", typed("text")),
+            die("unspecified_parameters"),
+        ),
         die("subroutine_type", named("g"), ("prototyped", "flag_present")),
         die("subroutine_type", named("h"), typed("int"), die("unspecified_parameters")),
     )

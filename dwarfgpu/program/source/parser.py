@@ -48,6 +48,11 @@ MAX_DEPTH = 100
 """How deep expressions are nested; nobody types deeper ones."""
 MAX_OPERATORS = 2000
 """How many operators an expression has at most: the tree of a long sum is as deep as the sum is long."""
+SOURCE_FILES = frozenset(
+    "c cc cp cpp cppm cxx c++ C h hh hpp hxx inc inl ipp def hip cl clcpp cu cuh m mm s S asm ll f F f90 F90 f95 f03 f08 "
+    "rs go d py metal comp glsl hlsl".split()
+)
+"""What the names of source files end with: ``a.c::x`` is ``x`` of a file, ``a.b::x`` a member of the base ``b``."""
 _CONSTANTS = {"true": True, "false": False}
 
 
@@ -376,11 +381,12 @@ class Parser:
         raise self.error_at(position, f"{self.tokens[start].text} is a type, and a value is needed")
 
     def _file_name(self) -> str | None:
-        """``file.c`` of ``file.c::x``; a name with directories must be in quotes."""
+        """``file.c`` of ``file.c::x``; a name with directories, or with another ending, must be in quotes."""
         index = self.index
         while self.tokens[index].kind == "name":
             index += 1
-            if self.tokens[index].text == "::" and index > self.index + 1:
+            is_file = self.tokens[index - 1].text in SOURCE_FILES and index > self.index + 1
+            if self.tokens[index].text == "::" and is_file:
                 file = self.text[self.token.position : self.tokens[index - 1].end]
                 self.index = index + 1
                 return file

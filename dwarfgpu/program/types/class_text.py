@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Body, Member, Method, StaticMember, Struct, VariantPart
 
 
+MAX_OPENED = 8
+"""How deep classes without a name are opened in each other."""
+
+
 def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
     """A structure, class or union, with its members if it is opened or has no name."""
     head = f"{type.kind} "
     if type.name is not None and show > 0:
         head += f"{type.name} "
-    if show < 0 and type.name is None:
+    if (show < 0 and type.name is None) or declarer.opened > MAX_OPENED:
         return f"{head}{{...}}"
     return head + _Writer(declarer, type, show, level).text()
 
@@ -34,6 +38,7 @@ class _Writer:
             is_cplus=declarer.is_cplus, local={**declarer.local, **self._local_names(declarer)}
         )
         self.declarer.left = declarer.left
+        self.declarer.opened = declarer.opened + 1
         self.outer = declarer
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:
@@ -91,7 +96,7 @@ class _Writer:
         shown = []
         for base in self.body.bases:
             word = f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
-            shown.append(word + self.outer.text(base.type, "", 0, 0))
+            shown.append(word + self.outer.text(base.type, "", -1, 0))
         return f": {', '.join(shown)} " if shown else ""
 
     # --- Access ---------------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ def speaks_cplus(kind: Type) -> bool:
     from dwarfgpu.program.types.naming import is_cplus
 
     for _ in range(MAX_DEPTH):
+        if isinstance(kind, (Struct, Enumeration)):
+            return kind.is_cplus
         die = getattr(kind, "die", None)
         if die is not None:
             return is_cplus(die.unit)
@@ -76,6 +78,8 @@ class Declarer:
         self.local = local or {}
         self.left = [MAX_TYPES]
         """How many types may still be written; shared with those who write a part."""
+        self.opened = 0
+        """How many classes are being opened around what is written."""
 
     def text(self, type: Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
         """A type with a declarator."""
@@ -119,7 +123,7 @@ class Declarer:
         if isinstance(inner, Array):
             element = self.base(inner.element, show, level, depth + 1)
             return element if element.startswith(front) else front + element
-        return front + self.named(inner, show, level)
+        return front + self.named(inner, show, level, depth)
 
     def prefix(self, type: Type, show: int, pointed: bool, spaced: bool, depth: int) -> str:  # noqa: FBT001
         """What stands before the declared name: ``*``, ``(*``, ``const``."""
@@ -200,7 +204,7 @@ class Declarer:
 
     # --- Types that have names ------------------------------------------------------------------------------------
 
-    def named(self, type: Type, show: int, level: int) -> str:
+    def named(self, type: Type, show: int, level: int, depth: int) -> str:
         """A type that is no declarator: by its name, or opened."""
         name = getattr(type, "name", None)
         if show <= 0 and name:
@@ -208,13 +212,13 @@ class Declarer:
         if isinstance(type, Struct):
             return class_text.struct(self, type, show, level)
         if isinstance(type, Enumeration):
-            return self._enumeration(type, show)
+            return self._enumeration(type, show, depth)
         if isinstance(type, (Base, Void, Unspecified, Typedef)):
             return type.name
         if isinstance(type, String):
             return type.name or "character"
         if isinstance(type, Subrange):
-            return type.name or self.text(type.target, "", show, level)
+            return type.name or self.text(type.target, "", show, level, depth + 1)
         if isinstance(type, Opaque):
             return type.name or f"(unnamed {type.tag.removeprefix('DW_TAG_').removesuffix('_type')})"
         return name or "..."
@@ -226,14 +230,14 @@ class Declarer:
             return f"{type.kind} "
         return "enum " if isinstance(type, Enumeration) else ""
 
-    def _enumeration(self, type: Enumeration, show: int) -> str:
+    def _enumeration(self, type: Enumeration, show: int, depth: int) -> str:
         head = "enum class " if type.is_class and self.is_cplus else "enum "
         if type.name is not None:
             head += f"{type.name} "
         if show < 0 and type.name is None:
             return f"{head}{{...}}"
         if type.underlying is not None and type.is_cplus:
-            head += f": {self.text(type.underlying.get(), '', 1, 0)} "
+            head += f": {self.text(type.underlying.get(), '', 1, 0, depth + 1)} "
         if type.is_incomplete:
             return f"{head}{{<incomplete type>}}"
         shown, expected = [], 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import (
     Array,
@@ -281,11 +281,15 @@ class Object:
         else:
             size = inner.length_size or (inner.byte_size if isinstance(inner.byte_size, int) else 8)
             where = arrays.place_of(inner.length, self)
-            reading = where.read(8 * min(size, 8))
+            reading = where.read(8 * max(0, min(size, 8)))
             if reading.undefined:
                 raise optimized_out()
             length = int(reading.bits)
-        return place, length or 0
+        length = length or 0
+        if not 0 <= length <= arrays.MAX_LENGTH:
+            message = f"a string has {shown(length)} characters, which no string has"
+            raise EvaluationError("absurd_size", message, spec="DWARF 5, 5.11")
+        return place, length
 
     # --- As a whole -----------------------------------------------------------------------------------------------
 
