@@ -44,7 +44,7 @@ VALUES = [
     Difference(
         r"print/[xduotzfca] (function_reference|moved)",
         r".",
-        "a reference to a function, and an rvalue reference: gdb shows the first byte of the code, or the address alone",
+        "a reference to a function or to an rvalue: gdb shows the first byte of the code, or the address alone",
     ),
     Difference(
         r"print/[ca] \w*method",

@@ -294,7 +294,7 @@ def test_a_dimension_may_be_an_enumeration():
 
 @pytest.mark.parametrize("byte_order, expected", [("little", [0, 3, 8]), ("big", [29, 24, 0])])
 def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
-    """Three fields from the low end of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
+    """Three fields of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
     fields = [("a", 29, 3), ("b", 24, 5), ("c", 0, 24)]
     members = [
         die(

@@ -10,10 +10,10 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.typenames import type_name
 from dwarfgpu.program.types.declaration import declaration
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import known_size
-from dwarfgpu.program.typenames import type_name
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address
@@ -35,7 +35,8 @@ PARTS = [
 ]  # fmt: skip
 NUMBERS = [
     "byte_size", "bit_size", "bit_offset", "data_bit_offset", "data_member_location", "encoding", "upper_bound",
-    "lower_bound", "count", "byte_stride", "bit_stride", "const_value", "rank", "allocated", "associated", "discr_value",
+    "lower_bound", "count", "byte_stride", "bit_stride", "const_value", "rank", "allocated", "associated",
+    "discr_value",
     "address_class", "LLVM_address_space", "LLVM_vector_size", "string_length_byte_size", "virtuality", "ordering",
 ]  # fmt: skip
 COMPUTED = [

@@ -116,7 +116,7 @@ class Arithmetic:
         width = 8 * byte_size(number)
         if scalar.bits < width or scalar.kind == "boolean":
             return number
-        if isinstance(resolved(type), Enumeration) or scalar.bits == width:
+        if isinstance(resolved(type), Enumeration):
             return self._integer_type(scalar.bits, is_signed=scalar.is_signed)
         return self._by_rank(type)
 

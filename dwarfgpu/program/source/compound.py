@@ -31,8 +31,10 @@ def unary(computer: Arithmetic, operator: str, operand: Operand) -> Operand | No
             return _complex(operand.type, real, computer.unary("-", imaginary))
         return _complex(operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
     vector = _vector(operand.type)
-    if vector is None or operator == "!":
-        return None if vector is None else _refused(operator, operand.type)
+    if vector is None:
+        return None
+    if operator == "!":
+        raise _refused(operator, operand.type)
     element, count = vector
     found = [computer.cast(computer.unary(operator, each), element) for each in _elements(computer, operand)]
     return _packed(computer, element, count, found)
@@ -194,7 +196,7 @@ def _on_vectors(computer: Arithmetic, operator: str, left: Operand, right: Opera
     )
 
 
-def _refused(operator: str, type: Type) -> Any:
+def _refused(operator: str, type: Type) -> UsageError:
     return UsageError(f"{operator} has no meaning for the type {safe_text(type)}", kind="bad_operand")
 
 

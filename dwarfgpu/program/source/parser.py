@@ -49,9 +49,10 @@ MAX_DEPTH = 100
 MAX_OPERATORS = 2000
 """How many operators an expression has at most: the tree of a long sum is as deep as the sum is long."""
 SOURCE_FILES = frozenset(
-    "c cc cp cpp cppm cxx c++ C h hh hpp hxx inc inl ipp def hip cl clcpp cu cuh m mm s S asm ll f F f90 F90 f95 f03 f08 "
-    "rs go d py metal comp glsl hlsl".split()
-)
+    ("c", "cc", "cp", "cpp", "cppm", "cxx", "C", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "hip", "cl",
+     "clcpp", "cu", "cuh", "m", "mm", "s", "S", "asm", "ll", "f", "F", "f90", "F90", "f95", "f03", "f08", "rs", "go",
+     "d", "py", "metal", "comp", "glsl", "hlsl")
+)  # fmt: skip
 """What the names of source files end with: ``a.c::x`` is ``x`` of a file, ``a.b::x`` a member of the base ``b``."""
 _CONSTANTS = {"true": True, "false": False}
 

@@ -43,7 +43,7 @@ class _Writer:
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:
         """Inside a template its parameters stand for its arguments, and typedefs need no scope."""
-        found = {declarer.text(each.to.get(), "", 0, 0): each.name for each in self.body.arguments}
+        found = {declarer.text(each.to.get(), "", -1, 0): each.name for each in self.body.arguments}
         found.update({each.name: each.name.rpartition("::")[2] for each in self.body.typedefs})
         return found
 
