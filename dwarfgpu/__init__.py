@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dwarfgpu.backends.described import DescribedMachine
+    from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.backends.snapshot import load as load_snapshot
+    from dwarfgpu.backends.snapshot import save as save_snapshot
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.errors import (
@@ -35,12 +38,14 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.cases import answer_case, parse_case, run_case
+    from dwarfgpu.program.launch import launch, machine_for
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "backends.described": ("DescribedMachine",),
+    "backends.machine": ("Machine",),
     "backends.protocol": ("Backend",),
     "encoding.operands": ("Format",),
     "errors": (
@@ -59,8 +64,14 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "program.cases": ("answer_case", "parse_case", "run_case"),
+    "program.launch": ("launch", "machine_for"),
 }
-_RENAMED = {"dialect": ("dialects", "get"), "target": ("targets.resolve", "resolve")}
+_RENAMED = {
+    "dialect": ("dialects", "get"),
+    "load_snapshot": ("backends.snapshot", "load"),
+    "save_snapshot": ("backends.snapshot", "save"),
+    "target": ("targets.resolve", "resolve"),
+}
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
 __all__ = [
@@ -79,6 +90,7 @@ __all__ = [
     "LaneSet",
     "Limits",
     "Location",
+    "Machine",
     "MalformedFile",
     "MissingContext",
     "Rules",
@@ -90,10 +102,14 @@ __all__ = [
     "decode",
     "dialect",
     "evaluate",
+    "launch",
     "lines",
+    "load_snapshot",
+    "machine_for",
     "parse",
     "parse_case",
     "run_case",
+    "save_snapshot",
     "target",
     "text",
     "verify",

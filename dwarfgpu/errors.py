@@ -59,6 +59,10 @@ class DwarfGpuError(Exception):
             self.where.section = section
         return self
 
+    def again(self) -> DwarfGpuError:
+        """The error, to be raised once more: without the calls of the time before, which would add up."""
+        return self.with_traceback(None)
+
     @property
     def what(self) -> str:
         """What went wrong, in two or three words."""

@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "records"}
+GROUND = {"errors", "records", "json_node"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
     "records": set(),
+    "json_node": {"errors", "records"},
     # the toolbox
     "bits": GROUND | TOOLBOX,
     "lanes": GROUND | TOOLBOX,

@@ -11,7 +11,9 @@ import sys
 from typing import Any
 
 from bench_files import files
+from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
+from bench_unwind import unwind
 
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 
@@ -129,7 +131,13 @@ def startup() -> None:
     )
 
 
-GROUPS = {"expressions": expressions, "startup": startup, "files": files}
+GROUPS = {
+    "expressions": expressions,
+    "startup": startup,
+    "files": files,
+    "machine": machine,
+    "unwind": unwind,
+}
 
 
 def main() -> int:

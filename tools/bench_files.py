@@ -3,13 +3,15 @@
     python3 tools/bench_files.py decode | index | pyelftools FILE STEP
 
 is what the figures of whole files come from: a process of its own for each reader, so that none profits from what
-another has left in memory. It reads each STEP-th unit and prints its findings as JSON.
+another has left in memory. It reads each STEP-th unit and prints its findings as JSON. The times are those of the
+processor: such readings take seconds, in which there is always something else that the machine has to do.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -38,7 +40,7 @@ sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 LIBRARIES = ("gcc", "clang")
 """The inputs with a million DIEs; the first one whose compiler is installed is taken."""
 DUMPERS = ("llvm-dwarfdump-22", "llvm-dwarfdump")
-LONGEST = 30.0
+LONGEST = 20.0
 """Seconds that pyelftools may take for one reading. Where it takes more, every second or third unit is a sample."""
 ROUNDS = 3
 
@@ -66,23 +68,23 @@ def opened(path: str) -> Dwarf:
 
 def decode(path: str, step: int) -> dict[str, Any]:
     """All entries with all their attributes decoded."""
-    start = time.perf_counter()
+    start = time.process_time()
     entries = values = 0
     for unit in opened(path).units[::step]:
         for _, _, _, decoded in unit.decoded():
             entries += 1
             values += len(decoded)
-    return {"entries": entries, "values": values, "seconds": time.perf_counter() - start}
+    return {"entries": entries, "values": values, "seconds": time.process_time() - start}
 
 
 def index(path: str, step: int) -> dict[str, Any]:
     """The index of names and addresses."""
-    start = time.perf_counter()
+    start = time.process_time()
     found = opened(path).index
     for unit in found.units[::step]:
         found.names_of(unit)
         found.addresses_of(unit)
-    return {"seconds": time.perf_counter() - start}
+    return {"seconds": time.process_time() - start}
 
 
 def pyelftools(path: str, step: int) -> dict[str, Any]:
@@ -91,20 +93,20 @@ def pyelftools(path: str, step: int) -> dict[str, Any]:
 
     entries = values = 0
     with Path(path).open("rb") as file:
-        start = time.perf_counter()
+        start = time.process_time()
         units = [*ELFFile(file).get_dwarf_info(relocate_dwarf_sections=False).iter_CUs()]
-        walk = seconds = time.perf_counter() - start
+        walk = seconds = time.process_time() - start
         for unit in units[::step]:
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in unit.iter_DIEs():
                 pass
-            walk += time.perf_counter() - start
+            walk += time.process_time() - start
             for die in unit.iter_DIEs():  # they are kept
                 entries += not die.is_null()
                 for attribute in die.attributes.values():
                     _ = attribute.value
                     values += 1
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
     return {
         "entries": entries,
         "values": values,
@@ -119,7 +121,6 @@ READERS = {reader.__name__: reader for reader in (decode, index, pyelftools)}
 
 def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
     """What a reader finds in a process of its own, and what that takes."""
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, __file__, reader, path, str(step)],
         cwd=ROOT,
@@ -128,7 +129,7 @@ def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
         check=True,
     )
     found: dict[str, Any] = json.loads(done.stdout)
-    return {**found, "whole": time.perf_counter() - start}
+    return found
 
 
 def shortest(readings: list[dict[str, Any]], key: str) -> float:
@@ -173,19 +174,19 @@ def against_pyelftools(path: str) -> None:
         return
     only_first = reading("pyelftools", path, 1 << 30)
     count = only_first["units"]
-    step = max(1, round(only_first["seconds"] * count / LONGEST))
+    step = math.ceil(only_first["seconds"] * count / LONGEST)
     ours, theirs, indexed = [], [], []
-    for _ in range(ROUNDS - 1):
-        ours.append(reading("decode", path, step))
+    for _ in range(ROUNDS - 1):  # a reading by pyelftools is long, and hardly varies
+        ours += [reading("decode", path, step) for _ in range(ROUNDS)]
         theirs.append(reading("pyelftools", path, step))
-        indexed.append(reading("index", path, step))
+        indexed += [reading("index", path, step) for _ in range(ROUNDS)]
     entries, values = ours[0]["entries"], ours[0]["values"]
     if (entries, values) != (theirs[0]["entries"], theirs[0]["values"]):
         message = (
             f"{entries} entries with {values} values, by pyelftools {theirs[0]}: not the same was measured"
         )
         raise RuntimeError(message)
-    taken = f"{count} units" if step == 1 else f"every {step}th of {count} units"
+    taken = f"{count} units" if step == 1 else f"{-(-count // step)} of {count} units"
     fast, slow = shortest(ours, "seconds"), shortest(theirs, "seconds")
     detail = f"{entries:,} DIEs, {taken}: {fast:.2f} s against {slow:.1f} s"
     show(DECODE[0], slow / fast, DECODE[1], detail)

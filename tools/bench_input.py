@@ -229,6 +229,14 @@ def tool(input_name: str, names: tuple[str, ...]) -> str:
     return found
 
 
+def run(input_name: str, command: list[str], folder: Path) -> None:
+    """Run a compiler or linker, which may not know the target."""
+    done = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        first = next(iter(done.stderr.splitlines()), "without a message")
+        raise InputError(f"the input `{input_name}`: {command[0]} failed: {first}")
+
+
 def build(name: str) -> Path:
     """The path of an input, built if it is not there yet."""
     recipe = RECIPES[name]
@@ -248,9 +256,9 @@ def build(name: str) -> Path:
         text.write_text(recipe.source(number), encoding="ascii")
         objects.append(text.with_suffix(".o"))
         command = [compiler, *recipe.options_of(number), "-c", text.name, "-o", objects[-1].name]
-        subprocess.run(command, cwd=folder, check=True)
+        run(name, command, folder)
     unfinished = target.with_suffix(f".{os.getpid()}")
-    subprocess.run([*linker, "-shared", *map(str, objects), "-o", str(unfinished)], check=True)
+    run(name, [*linker, "-shared", *map(str, objects), "-o", str(unfinished)], folder)
     unfinished.rename(target)
     shutil.rmtree(folder)
     return target

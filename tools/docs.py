@@ -1,4 +1,4 @@
-"""Generate the reference pages under docs/ from the code: the operations, the rules, and what the tests cover.
+"""Generate the reference pages under docs/ from the code: operations, rules, backends, and what the tests cover.
 
 ``--check`` writes nothing and fails when a page is not what the code says, or when an operation has no test.
 """
@@ -16,6 +16,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from dwarfgpu.backends.core import CoreMachine  # noqa: E402
+from dwarfgpu.backends.described import DescribedMachine  # noqa: E402
+from dwarfgpu.backends.machine import Machine  # noqa: E402
+from dwarfgpu.backends.protocol import Backend  # noqa: E402
+from dwarfgpu.backends.snapshot import Snapshot  # noqa: E402
 from dwarfgpu.expr import table  # noqa: E402
 from dwarfgpu.expr.rules import PRESETS, Rules  # noqa: E402
 from dwarfgpu.program import reference  # noqa: E402
@@ -94,6 +99,48 @@ def rules_page() -> str:
     return "\n".join(lines)
 
 
+BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, CoreMachine)
+
+
+def backends_page() -> str:
+    """docs/backends.md: what each backend says of itself."""
+    facts = [one.capabilities for one in BACKENDS]
+    yes_no = {True: "yes", False: "no"}
+    rows = [
+        ("what it is", [one.summary for one in facts]),
+        ("more than one wave", [yes_no[one.many_waves] for one in facts]),
+        ("local memory for each work-group, private for each wave", [yes_no[one.instances] for one in facts]),
+        ("registers that each lane has for itself", [yes_no[one.lane_owned] for one in facts]),
+        ("a write", [one.writes for one in facts]),
+        ("not known", [one.unknown for one in facts]),
+        ("one access for many slots", [one.gathered for one in facts]),
+    ]
+    classes = ", ".join(f"{one.capabilities.name} (`{one.__module__}.{one.__name__}`)" for one in BACKENDS)
+    lines = [
+        "# Backends",
+        "",
+        "A backend is the machine that expressions are about. It answers for bytes of memory and of the registers of",
+        "waves, and knows nothing of DWARF (`dwarfgpu/backends/protocol.py`). What it does not have it says with an",
+        "error of the kind `register_unavailable` or `memory_unavailable`.",
+        "",
+        "| | " + " | ".join(f"{one.name}" for one in facts) + " |",
+        "|---" * (len(facts) + 1) + "|",
+        *(f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows),
+        "",
+        f"There are: {classes}.",
+        "",
+        "All of them pass one suite, `tests/backends/conformance.py`, but for the last, whose processes have one",
+        "address space and no lanes; a new backend is a member of it in a dozen lines. Where they may differ, the",
+        "suite expects what a backend says in its `capabilities`, from which this page is made.",
+        "",
+        "An access may begin at any byte of memory: kernels run with unaligned access enabled (ROCm compute ABI,",
+        "`SH_MEM_CONFIG`). What must be aligned, and is refused otherwise, are the apertures (to 2^32) and the AMD",
+        "queue (to 64 bytes).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def spec_cases() -> list[Any]:
     """Every row of the tables in tests/spec, with the name of its module."""
     found = []
@@ -143,7 +190,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail when a page is out of date")
     options = parser.parse_args()
     coverage, missing = coverage_page()
-    pages = {"operations.md": operations_page(), "rules.md": rules_page(), "coverage.md": coverage}
+    pages = {
+        "operations.md": operations_page(),
+        "rules.md": rules_page(),
+        "backends.md": backends_page(),
+        "coverage.md": coverage,
+    }
     stale = []
     for name, body in pages.items():
         path = ROOT / "docs" / name

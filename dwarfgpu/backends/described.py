@@ -10,9 +10,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
-from dwarfgpu.backends.protocol import Backend, register_unavailable
+from dwarfgpu.backends.protocol import Backend, Capabilities, of_slot, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
-from dwarfgpu.lanes import LaneFault
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -128,6 +127,17 @@ class DescribedMachine(Backend):
     A register of a vector unit (``lane_bits``) is given as a whole, or as one number a lane; the lanes that the list
     does not reach are 0. Where a target has no lanes in its registers, a list gives each lane a copy of its own.
     """
+
+    capabilities = Capabilities(
+        name="described",
+        summary="one wave whose registers and memory somebody describes, such as the context of a case",
+        many_waves=False,
+        writes="changes what is described",
+        unknown="what is not described",
+        gathered="slot by slot; memory that is close together at once",
+        instances=False,
+        lane_owned=True,
+    )
 
     def __init__(
         self, target: Target, registers: Mapping[int, Contents] | None = None, memory: Sequence[Region] = ()
@@ -259,11 +269,7 @@ class DescribedMachine(Backend):
             rows = [read(start, size) for start in at]
         else:
             rows = [self._read_or_none(space, addresses, size, lanes, slot) for slot in range(count)]
-        bad = [slot for slot, row in enumerate(rows) if row is None]
-        if bad:
-            raise LaneFault(np.array(bad), lambda slot: self._fault(space, addresses, size, lanes, slot))
-        data = np.frombuffer(b"".join(rows), dtype=np.uint8)  # type: ignore[arg-type]
-        return data.reshape(count, size), np.ones(count, dtype=bool)
+        return _gathered(rows, size)
 
     def _storage_addresses(
         self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, count: int
@@ -288,19 +294,9 @@ class DescribedMachine(Backend):
         self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, slot: int
     ) -> bytes | None:
         try:
-            return self.read_memory(space, int(b.select(addresses, slot)), size, 0, _lane_of(lanes, slot))
+            return self.read_memory(space, int(b.select(addresses, slot)), size, 0, of_slot(lanes, slot))
         except DwarfGpuError:
             return None
-
-    def _fault(
-        self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, slot: int
-    ) -> DwarfGpuError:
-        """The error that one slot meets, which is the one it would meet alone."""
-        address, lane = int(b.select(addresses, slot)), _lane_of(lanes, slot)
-        try:
-            return self._unavailable(space, address, size, lane)
-        except DwarfGpuError as error:  # its address has no storage at all
-            return error
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
@@ -334,25 +330,25 @@ class DescribedMachine(Backend):
         self._registers[register.number][copy] = data
 
     def gather_register(
-        self, register: Register, waves: Bits, lanes: Bits | None, count: int
+        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
-        import numpy as np
-
         copies = self._registers.get(register.number, [])
         owned = register.number in self._lane_owned
         chosen = _each_lane(lanes, count) if owned else [0] * count
-        bad = [slot for slot, lane in enumerate(chosen) if lane is None or lane >= len(copies)]
-        if bad:
-            raise LaneFault(np.array(bad), lambda slot: self._register_fault(register, lanes, slot))
-        data = np.frombuffer(b"".join(copies[lane or 0] for lane in chosen), dtype=np.uint8)
-        return data.reshape(count, -1), np.ones(count, dtype=bool)
+        rows: list[bytes | None] = []
+        for first, copy in zip(_each(offsets, count), chosen, strict=True):
+            is_there = copy is not None and copy < len(copies) and first + size <= len(copies[copy])
+            rows.append(copies[copy or 0][first : first + size] if is_there else None)
+        return _gathered(rows, size)
 
-    def _register_fault(self, register: Register, lanes: Bits | None, slot: int) -> DwarfGpuError:
-        try:
-            self._copy(register, _lane_of(lanes, slot))
-        except DwarfGpuError as error:
-            return error
-        return register_unavailable(register)
+
+def _gathered(rows: list[bytes | None], size: int) -> tuple[Array, Array]:
+    """Rows of bytes as an array, and flags of those that are there."""
+    import numpy as np
+
+    nothing = bytes(size)
+    data = np.frombuffer(b"".join([nothing if row is None else row for row in rows]), dtype=np.uint8)
+    return data.reshape(len(rows), size), np.array([row is not None for row in rows], dtype=bool)
 
 
 def _bytes_of(number: int, bit_size: int, order: str, name: str) -> bytes:
@@ -378,7 +374,3 @@ def _each(bits: Bits, count: int) -> list[int]:
 
 def _each_lane(lanes: Bits | None, count: int) -> Sequence[int | None]:
     return [None] * count if lanes is None else _each(lanes, count)
-
-
-def _lane_of(lanes: Bits | None, slot: int) -> int | None:
-    return None if lanes is None else int(b.select(lanes, slot))

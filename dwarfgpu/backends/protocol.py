@@ -3,8 +3,8 @@
 A backend knows the innermost frame only; registers of callers are the unwinder's business. It raises
 ``EvaluationError`` with the kinds ``memory_unavailable``, ``register_unavailable`` and ``not_writable``.
 
-`Backend` implements the gathered reads in terms of the single ones, so a small backend writes four methods. A backend
-that keeps its machine in columns overrides them.
+`Backend` implements the gathered accesses in terms of the single ones, so a small backend writes four methods. A
+backend that keeps its machine in columns overrides them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,30 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Register
 
 
+@record
+class Capabilities:
+    """What a backend can do: facts for its users, for its documentation, and for the tests that all backends share."""
+
+    name: str
+    summary: str
+    many_waves: bool
+    """Whether it holds more than one wave; else every index means the same one."""
+    writes: str
+    """What becomes of a write."""
+    unknown: str
+    """What is not known, and what reading it gives."""
+    gathered: str
+    """How one access for many slots is done."""
+    instances: bool
+    """Whether local memory belongs to a work-group and private memory to a wave; else there is one of each."""
+    lane_owned: bool = False
+    """Whether a register can be one of a lane: each lane has its own copy."""
+
+
 class Backend:
     """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
+
+    capabilities: Capabilities
 
     def lane_owned(self, register: Register) -> bool:
         """Whether each lane has its own copy of this register, as a described machine without vectors may."""
@@ -44,6 +67,9 @@ class Backend:
         """Replace the whole register."""
         raise not_writable(f"register {register.name}")
 
+    # --- Many slots at once ---------------------------------------------------------------------------------------
+    # Addresses, offsets, waves and lanes are one for all slots, or an array with one a slot.
+
     def gather_memory(
         self,
         space: AddressSpace,
@@ -53,26 +79,73 @@ class Backend:
         lanes: Bits | None,
         count: int,
     ) -> tuple[Array, Array]:
-        """``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them."""
+        """``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them.
+
+        The bytes of a slot that does not have them mean nothing; `read_memory` says why it does not.
+        """
 
         def read(slot: int) -> bytes:
-            wave, lane = _of_slot(waves, slot), _of_slot(lanes, slot)
+            wave, lane = of_slot(waves, slot), of_slot(lanes, slot)
             return self.read_memory(space, int(b.select(addresses, slot)), size, wave or 0, lane)
 
         return gather(read, size, count)
 
+    def scatter_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        rows: Array,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> Array:
+        """Write a row of bytes at one address a slot, in the order of the slots. Flags of the slots that were written.
+
+        A slot is written as a whole or not at all.
+        """
+
+        def write(slot: int) -> None:
+            wave, lane = of_slot(waves, slot), of_slot(lanes, slot)
+            address = int(b.select(addresses, slot))
+            self.write_memory(space, address, rows[slot].tobytes(), wave or 0, lane)
+
+        return scatter(write, count)
+
     def gather_register(
-        self, register: Register, waves: Bits, lanes: Bits | None, count: int
+        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
-        """The whole register of one wave a slot, as `gather_memory` gives memory."""
-        return gather(
-            lambda slot: self.read_register(register, int(b.select(waves, slot)), _of_slot(lanes, slot)),
-            -(-register.bit_size // 8),
-            count,
-        )
+        """``size`` bytes from a byte offset in a register on, of one wave a slot, as `gather_memory` gives memory."""
+
+        def read(slot: int) -> bytes:
+            first = int(b.select(offsets, slot))
+            whole = self.read_register(register, int(b.select(waves, slot)), of_slot(lanes, slot))
+            if first + size > len(whole):
+                raise register_unavailable(register)
+            return whole[first : first + size]
+
+        return gather(read, size, count)
+
+    def scatter_register(
+        self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int
+    ) -> Array:
+        """Write bytes from a byte offset in a register on, one row a slot, as `scatter_memory` writes memory."""
+        whole_size = -(-register.bit_size // 8)
+
+        def write(slot: int) -> None:
+            first, data = int(b.select(offsets, slot)), rows[slot].tobytes()
+            wave, lane = int(b.select(waves, slot)), of_slot(lanes, slot)
+            if first + len(data) > whole_size:
+                raise register_unavailable(register)
+            if len(data) < whole_size:
+                old = self.read_register(register, wave, lane)
+                data = old[:first] + data + old[first + len(data) :]
+            self.write_register(register, data, wave, lane)
+
+        return scatter(write, count)
 
 
-def _of_slot(bits: Bits | None, slot: int) -> int | None:
+def of_slot(bits: Bits | None, slot: int) -> int | None:
+    """What one slot has of something that may be absent, one for all, or one a slot."""
     return None if bits is None else int(b.select(bits, slot))
 
 
@@ -81,24 +154,37 @@ def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, 
     import numpy as np
 
     data = np.zeros((count, size), dtype=np.uint8)
-    found = np.ones(count, dtype=bool)
+
+    def put(slot: int) -> None:
+        data[slot] = np.frombuffer(read(slot), dtype=np.uint8)
+
+    return data, scatter(put, count)
+
+
+def scatter(write: Callable[[int], None], count: int) -> Array:
+    """Write slot after slot; flags of the slots that could be written."""
+    import numpy as np
+
+    done = np.ones(count, dtype=bool)
     for slot in range(count):
         try:
-            data[slot] = np.frombuffer(read(slot), dtype=np.uint8)
+            write(slot)
         except DwarfGpuError:
-            found[slot] = False
-    return data, found
+            done[slot] = False
+    return done
 
 
-def memory_unavailable(space: AddressSpace, address: int, size: int) -> EvaluationError:
+def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = "") -> EvaluationError:
     """The error of a backend that does not have some memory."""
-    message = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
+    detail = f": {why}" if why else ""
+    message = f"{size} bytes of memory at {space.name}#{address:#x} are not available{detail}"
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
-def register_unavailable(register: Register) -> EvaluationError:
+def register_unavailable(register: Register, why: str = "") -> EvaluationError:
     """The error of a backend that does not have a register."""
-    message = f"the contents of register {register.name} are not available"
+    detail = f": {why}" if why else ""
+    message = f"the contents of register {register.name} are not available{detail}"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.cfi.decode import instructions
-from dwarfgpu.cfi.rules import RegisterOffset
+from dwarfgpu.cfi.state import Initial, State
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.records import record
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_RULES = 1 << 22
 """How many rules all rows of one entry may have together. No function comes near, and a broken one must not fill the
 memory."""
+MAX_INITIAL = 1 << 12
+"""How many rules a CIE may make. No target has so many registers, and every entry begins with them."""
 
 
 class Program(Protocol):
@@ -83,172 +85,81 @@ class Row:
         return self.cfa is None and not self.registers
 
 
-class State:
-    """The row under construction."""
-
-    __slots__ = (
-        "_changes",
-        "_initial",
-        "_marks",
-        "_registers",
-        "_snapshot",
-        "_target",
-        "cfa",
-        "limit",
-        "location",
-    )
+class Tables:
+    """Makes rows. What the initial instructions of a CIE make is kept: all its entries begin with it."""
 
     def __init__(self, target: Target | None = None) -> None:
-        self.cfa: CfaRule | None = None
-        self.location: int | None = None
-        """None in the initial instructions, which stand for no address."""
-        self.limit = 0
-        """The last address there is."""
         self._target = target
-        self._registers: dict[int, Rule] = {}
-        self._snapshot: dict[int, Rule] | None = None
-        self._initial: dict[int, Rule] = {}
-        # What restore_state undoes: the rules that were replaced, and how many there were at each remember_state. So a
-        # stack however high takes no more memory than the instructions that built it.
-        self._changes: list[tuple[int, Rule | None]] = []
-        self._marks: list[tuple[int, CfaRule | None]] = []
+        self._initial: dict[Common, Initial | DwarfGpuError] = {}
 
-    @property
-    def default_space(self) -> int:
-        """The target architecture default address space identifier."""
-        return 0 if self._target is None else self._target.default_space.number
+    def initial(self, cie: Common) -> Initial:
+        """The rules that a CIE makes."""
+        found = self._initial.get(cie)
+        if found is None:
+            try:
+                found = self._run_initial(cie)
+            except DwarfGpuError as error:
+                found = error
+            self._initial[cie] = found
+        if isinstance(found, DwarfGpuError):
+            raise found.with_traceback(None)
+        return found
 
-    def run(self, instruction: Instruction) -> None:
-        """Do what an instruction says."""
-        for operand, value in instruction.pairs():
-            if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
-                message = f"the offset {value:#x} has more than 64 bits"
-                raise IllFormed("overflow", message, spec=instruction.row.spec)
-        instruction.row.run(self, *instruction.operands)
+    def rows(self, fde: Description) -> Iterator[Row]:
+        """The rows of an entry that have addresses, in order. An error comes behind the rows that are right."""
+        registers, count = None, 0
+        state = self._begin(fde)
+        for start, end in _spans(fde, state):
+            if start >= end:
+                continue
+            snapshot = state.snapshot()
+            if snapshot is not registers:
+                registers = snapshot
+                count += len(registers)
+                if count > MAX_RULES:
+                    raise _too_many(f"the rows of one entry have more than {MAX_RULES} rules", fde)
+            yield Row(start, end, state.cfa, snapshot)
 
-    def begin(self, location: int, limit: int) -> None:
-        """Go from the initial instructions, which are done, to those of an FDE."""
-        self._initial = self.snapshot()
-        self._changes.clear()
-        self._marks.clear()
-        self.location, self.limit = location, limit
+    def row_at(self, fde: Description, address: int) -> Row | None:
+        """The row of an address; None when the entry is not about it. What comes behind the row is not read."""
+        if not fde.low <= address < fde.high:
+            return None
+        state = self._begin(fde)
+        for start, end in _spans(fde, state):
+            if start <= address < end:
+                return Row(start, end, state.cfa, state.snapshot())
+        message = (
+            "the rows of the entry do not cover its addresses"  # locations only grow, from `low` to `high`
+        )
+        raise AssertionError(message)
 
-    # --- Location -------------------------------------------------------------------------------------------------
+    def _run_initial(self, cie: Common) -> Initial:
+        state = State(self._target)
+        for instruction in instructions_of(cie, cie.augmentation):
+            _run(state, instruction, cie)
+        registers = state.snapshot()
+        if len(registers) > MAX_INITIAL:
+            raise _too_many(f"a CIE makes more than {MAX_INITIAL} rules", cie)
+        return Initial(state.cfa, registers)
 
-    def location_for(self, what: str) -> int:
-        """The current location."""
-        if self.location is None:
-            message = f"{what} has no place in the initial instructions, which stand for no address"
-            raise IllFormed("bad_cie", message, spec="A.6.4.1")
-        return self.location
-
-    def go_to(self, location: int) -> None:
-        if location > self.limit:
-            message = f"the location {location:#x} is behind the last address {self.limit:#x}"
-            raise IllFormed("overflow", message, spec="DWARF 5, 6.4.2.1")
-        self.location = location
-
-    # --- The CFA --------------------------------------------------------------------------------------------------
-
-    def cfa_with_register(self, spec: str) -> RegisterOffset:
-        """The CFA rule, which must count from a register."""
-        if self.cfa is None:
-            raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=spec)
-        if not isinstance(self.cfa, RegisterOffset):
-            message = "the current CFA rule is an expression"
-            raise IllFormed("cfa_rule_is_expression", message, spec=spec)
-        return self.cfa
-
-    def check_space(self, space: int) -> None:
-        """Refuse an address space that the target does not define."""
-        if self._target is not None and self._target.space(space) is None:
-            message = f"{self._target.name} has no address space {space:#x}"
-            raise IllFormed("bad_address_space", message, spec="A.6.4.2.2 (3)")
-
-    # --- Registers ------------------------------------------------------------------------------------------------
-
-    def snapshot(self) -> dict[int, Rule]:
-        """The rules of registers as they are now; the same object until one changes."""
-        if self._snapshot is None:
-            self._snapshot = dict(self._registers)
-        return self._snapshot
-
-    def set_rule(self, register: int, rule: Rule) -> None:
-        if self._marks:
-            self._changes.append((register, self._registers.get(register)))
-        self._put(register, rule)
-
-    def restore_rule(self, register: int) -> None:
-        """Give a register its initial rule, or take away the one it has if there was none."""
-        if self.location is None:
-            message = "the initial instructions cannot restore what they are about to define"
-            raise IllFormed("bad_cie", message, spec="A.6.4.2.3 (11)")
-        if self._marks:
-            self._changes.append((register, self._registers.get(register)))
-        self._put(register, self._initial.get(register))
-
-    def _put(self, register: int, rule: Rule | None) -> None:
-        self._snapshot = None
-        if rule is None:
-            self._registers.pop(register, None)
-        else:
-            self._registers[register] = rule
-
-    # --- The stack ------------------------------------------------------------------------------------------------
-
-    def remember(self) -> None:
-        """Push the rules on the stack."""
-        self._marks.append((len(self._changes), self.cfa))
-
-    def restore(self) -> None:
-        """Take back the rules of the last `remember`. The CFA rule is one of them, as in every unwinder."""
-        if not self._marks:
-            message = "no state is remembered"
-            raise IllFormed("restore_without_remember", message, spec="DWARF 5, 6.4.2.4 (2)")
-        mark, self.cfa = self._marks.pop()
-        while len(self._changes) > mark:
-            self._put(*self._changes.pop())
-
-
-# --- Running ---------------------------------------------------------------------------------------------------------
-
-
-def initial_state(cie: Common, target: Target | None = None) -> State:
-    """What the initial instructions of a CIE make."""
-    state = State(target)
-    for instruction in instructions_of(cie, cie.augmentation):
-        _run(state, instruction, cie)
-    return state
+    def _begin(self, fde: Description) -> State:
+        if fde.format is None:
+            raise unknown_augmentation(fde, fde.cie.augmentation)
+        last = (1 << 8 * fde.format.form.address_size) - 1
+        return State(self._target, self.initial(fde.cie), fde.low, last)
 
 
 def rows(fde: Description, target: Target | None = None) -> Iterator[Row]:
-    """The rows of an entry that have addresses, in order. An error comes behind the rows that are right."""
-    state = _begin(fde, target)
-    registers, count = None, 0
-    for start, end in _spans(fde, state):
-        if start >= end:
-            continue
-        snapshot = state.snapshot()
-        if snapshot is not registers:
-            registers = snapshot
-            count += len(registers)
-            if count > MAX_RULES:
-                message = f"the rows of one entry have more than {MAX_RULES} rules"
-                error = IllFormed("limit_exceeded", message, spec="A.6.4.1")
-                raise error.at(section=fde.section, offset=fde.offset)
-        yield Row(start, end, state.cfa, snapshot)
+    """The rows of one entry."""
+    return Tables(target).rows(fde)
 
 
 def row_at(fde: Description, address: int, target: Target | None = None) -> Row | None:
-    """The row of an address; None when the entry is not about it. What comes behind the row is not read."""
-    if not fde.low <= address < fde.high:
-        return None
-    state = _begin(fde, target)
-    for start, end in _spans(fde, state):
-        if start <= address < end:
-            return Row(start, end, state.cfa, state.snapshot())
-    message = "the rows of the entry do not cover its addresses"  # locations only grow, from `low` to `high`
-    raise AssertionError(message)
+    """The row of one entry at an address."""
+    return Tables(target).row_at(fde, address)
+
+
+# --- Running ---------------------------------------------------------------------------------------------------------
 
 
 def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
@@ -267,10 +178,9 @@ def unknown_augmentation(entry: Program, augmentation: str) -> DwarfGpuError:
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
-def _begin(fde: Description, target: Target | None) -> State:
-    state = initial_state(fde.cie, target)
-    state.begin(fde.low, (1 << 8 * fde.format.form.address_size) - 1 if fde.format is not None else 0)
-    return state
+def _too_many(message: str, entry: Program) -> DwarfGpuError:
+    error: DwarfGpuError = IllFormed("limit_exceeded", message, spec="A.6.4.1")
+    return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
 def _spans(fde: Description, state: State) -> Iterator[tuple[int, int]]:

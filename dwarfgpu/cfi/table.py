@@ -1,7 +1,7 @@
 """The table of call frame instructions: one row for each, holding all there is to say about it.
 
 A row is declared by decorating the function that is its meaning: what it does to the row of rules under construction
-(`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
+(`dwarfgpu.cfi.state.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.cfi.rows import State
+    from dwarfgpu.cfi.state import State
 
 KINDS: dict[str, tuple[str, str, str]] = {
     # kind: (what it is, how it is encoded, what it is multiplied by)
@@ -196,7 +196,7 @@ def _def_aspace_cfa(state: State, register: int, offset: int, space: int) -> Non
 @instruction("DW_CFA_def_cfa_register", 0x0D, "cfa", "A.6.4.2.2 (5)", operands="R:register")
 def _def_cfa_register(state: State, register: int) -> None:
     """The CFA counts from R, with the offset and the address space that it has."""
-    old = state.cfa_with_register("A.6.4.2.2 (5)")
+    old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
 
 
@@ -204,7 +204,7 @@ def _def_cfa_register(state: State, register: int) -> None:
 @instruction("DW_CFA_def_cfa_offset_sf", 0x13, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
 def _def_cfa_offset(state: State, offset: int) -> None:
     """The CFA is B bytes from the register that it counts from, in the address space that it has."""
-    old = state.cfa_with_register("A.6.4.2.2 (6)")
+    old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
@@ -243,7 +243,7 @@ def _same_value(state: State, register: int) -> None:
     "DW_CFA_GNU_negative_offset_extended",
     0x2F,
     "register",
-    "LSB 5.0, 10.5.3",
+    "LSB 5.0, 10.5.2",
     operands="R:register B:negated",
     since="GNU",
 )
@@ -315,7 +315,7 @@ def _nop(state: State) -> None:
     """Nothing."""
 
 
-@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.3", operands="N:size", since="GNU")
+@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
 def _args_size(state: State, size: int) -> None:
     """N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, read_input, read_lines
+from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ ARGUMENTS = (
     argument("--ops", metavar="TEXT", help='operations, such as "DW_OP_lit1; DW_OP_plus_uconst 4"'),
     argument("--hex", metavar="BYTES", help="the bytes of an expression"),
     argument("--cases", metavar="FILE", help="a case a line, answered as JSON a line"),
-    argument("--state", metavar="FILE", help="registers, memory and the rest of the context, as JSON"),
+    argument(
+        "--state", metavar="FILE", help="a snapshot, or registers, memory and the rest of a context as JSON"
+    ),
+    argument("--wave", metavar="N", help="the wave of a snapshot, by id or by number from 0"),
     argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all"),
     argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of the target)"),
     argument("--want", choices=("value", "location"), help="the kind the result must have"),
@@ -37,12 +40,15 @@ ARGUMENTS = (
     argument("--write", metavar="BYTES", help="write bytes to the result first"),
     argument("--stack", action="store_true", help="show the whole final stack, the top last"),
     argument("--trace", action="store_true", help="show each operation with the stack before and after it"),
+    argument("--force", action="store_true", help="use a snapshot although its code objects have changed"),
     *ENCODING,
 )
 
 _ONE_EXPRESSION = (
     *(
         "state",
+        "wave",
+        "force",
         "lane",
         "rules",
         "want",
@@ -61,12 +67,14 @@ _ONE_EXPRESSION = (
 DESCRIPTION = """\
 Evaluate an expression against a described machine state, for one lane or many.
 
-The state is a JSON file: the `context` of a case, or a whole case without its expression."""
+The state is a snapshot (docs/snapshots.md), or a JSON file with the `context` of a case or a case without its
+expression."""
 
 EXAMPLES = (
     'dwarfgpu eval --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
     'dwarfgpu eval --target amdgcn-gfx90a --lane all --ops "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul"',
     "dwarfgpu eval --hex 9108 --state frame.json --trace",
+    'dwarfgpu eval --state stopped.dgs --wave 3 --lane all --ops "DW_OP_regx v4"',
     "dwarfgpu eval --cases suite.jsonl",
 )
 
@@ -85,23 +93,14 @@ def _eval(session: Session, options: Any) -> int:
 
 
 def _cases(session: Session, options: Any) -> int:
-    from dwarfgpu.program.cases import NotACase, run_line
+    from dwarfgpu.cli.casefile import answer_cases
+    from dwarfgpu.program.cases import run_case
 
     ignored = [name for name in _ONE_EXPRESSION if getattr(options, name) not in (None, False)]
     if ignored:
         message = f"--{ignored[0].replace('_', '-')} does not go with --cases: each case says it for itself"
         raise UsageError(message)
-    status = OK
-    for number, line in enumerate(read_lines(options.cases), 1):
-        if not line.strip():
-            continue
-        try:
-            session.print(run_line(line, number))
-        except NotACase as error:
-            session.report(error, options.cases)
-            status = BAD_FILE
-        session.out.flush()  # whoever writes a case and waits for its answer must get it
-    return status
+    return answer_cases(session, options.cases, run_case)
 
 
 # --- One expression -----------------------------------------------------------------------------------------------
@@ -113,8 +112,14 @@ def _one(session: Session, options: Any) -> int:
 
     state = None
     if options.state is not None:
-        state = question.read_state(read_input(options.state), options.state)
-    case = question.ask(_question(options), state, options.state or "")
+        state = question.open_state(options.state, read_input, force=options.force)
+    if state is None or isinstance(state, dict):
+        if options.wave is not None:
+            message = "--wave chooses a wave of a snapshot, and no snapshot is given"
+            raise UsageError(message, hint="name one with --state")
+        case = question.ask(_question(options), state, options.state or "")
+    else:
+        case = question.ask_machine(_question(options), state, options.wave)
     tracer = None
     if options.trace:
         from dwarfgpu.render.trace import Tracer
@@ -207,17 +212,21 @@ def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]
     from dwarfgpu.render.text import TextRenderer
 
     renderer = TextRenderer(case.target.byte_order)
+    wave = "" if case.wave is None else f"wave {case.wave}"
     if None in outcomes:
         outcome = outcomes[None]
         if outcome is not None and outcome.error is not None:
             raise outcome.error
         if outcome is not None:
-            _show_stack(session, renderer, outcome, "")
-            session.print(renderer.outcome(outcome))
+            lane = case.context.lanes.lane if case.wave is not None else None
+            names = ", ".join(name for name in (wave, "" if lane is None else f"lane {lane}") if name)
+            prefix = session.style("dim", f"{names}:") + " " if names else ""
+            _show_stack(session, renderer, outcome, prefix)
+            session.print(f"{prefix}{renderer.outcome(outcome)}")
         return
     width = len(str(max(outcomes, default=0)))
     for lane, outcome in outcomes.items():
-        name = session.style("dim", f"lane {lane:>{width}}:")
+        name = session.style("dim", f"{wave}{', ' if wave else ''}lane {lane:>{width}}:")
         if outcome is None or outcome.error is not None:
             error = outcome.error if outcome is not None else None
             session.print(f"{name} {session.style('error', 'error:')} {error}")

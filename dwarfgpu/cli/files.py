@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, STDIN_PART, exit_status, read_input
+from dwarfgpu.cli.session import OK, STDIN_PART, exit_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,19 +171,10 @@ def _kernels(session: Session, options: Any) -> int:
 
 
 def _lists(session: Session, options: Any) -> int:
-    import json
-
-    from dwarfgpu.program.cases import NotACase, parse_line
+    from dwarfgpu.cli.casefile import answer_cases
     from dwarfgpu.program.list_cases import run_list_case
 
-    try:
-        for number, line in enumerate(read_input(options.cases).splitlines(), 1):
-            if line.strip():
-                session.print(json.dumps(run_list_case(parse_line(line, number), number)))
-    except NotACase as error:
-        session.report(error)
-        return BAD_FILE
-    return OK
+    return answer_cases(session, options.cases, run_list_case)
 
 
 COMMANDS = {

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, read_lines
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.cli.session import Session
     from dwarfgpu.program.codeobject import CodeObject
 
@@ -18,124 +20,119 @@ def _cfi(session: Session, options: Any) -> int:
     if (options.file is None) == (options.cases is None):
         raise UsageError("exactly one of FILE and --cases is needed")
     if options.cases is not None:
-        return _cases(session, options.cases)
+        from dwarfgpu.cli.casefile import answer_cases
+        from dwarfgpu.program.frame_cases import run_frame_case
+
+        return answer_cases(session, options.cases, run_frame_case)
     file = open_file(options.file)
     if options.dialect is not None:
         file.frames.use_dialect(options.dialect)
+    writer = _Writer(session, file)
     if options.pc or options.function:
-        return _look_up(session, file, options)
-    return _list(session, file)
+        _look_up(writer, options)
+    else:
+        for entry in file.frames.entries():
+            writer.entry(entry)
+        if not file.frames.indexes and not session.wants_json:
+            session.print("no call frame information")
+    return writer.close()
 
 
-def _list(session: Session, file: CodeObject) -> int:
-    """All entries, in text and as lines each as soon as it is read."""
-    errors: list[DwarfGpuError] = []
-    documents = []
-    for entry in file.frames.entries():
-        if isinstance(entry, DwarfGpuError):
-            errors.append(entry)
-            continue
-        document, error = _show(session, file, entry)
-        documents += [document] if session.as_json else []
-        errors += [error] if error is not None else []
-    if session.as_json:
-        session.print_json({**_head(file), "entries": documents, "problems": _problems(file, errors)})
-    elif not file.frames.indexes and not session.as_lines:
-        session.print("no call frame information")
-    return report_problems(session, (*errors, *file.problems))
-
-
-def _look_up(session: Session, file: CodeObject, options: Any) -> int:
+def _look_up(writer: _Writer, options: Any) -> None:
     """The rows at addresses, and the entries of functions."""
     from dwarfgpu.program import frame_lookup
     from dwarfgpu.program.codelookup import parse_address
 
-    errors: list[DwarfGpuError] = []
-    addresses, entries = [], []
+    file = writer.file
     for text in options.pc or ():
-        try:
+        with writer.collecting():
             for found in frame_lookup.frames_at(file, parse_address(file, text)):
-                addresses.append(_show_address(session, file, found))
-                errors += [found.error] if found.error is not None else []
-        except UsageError:
-            raise
-        except DwarfGpuError as error:
-            errors.append(error)
+                writer.address(found)
     for name in options.function or ():
-        try:
+        with writer.collecting():
             for fde in frame_lookup.fdes_of(file, name):
-                document, problem = _show(session, file, fde)
-                entries.append(document)
-                errors += [problem] if problem is not None else []
+                writer.entry(fde)
+
+
+class _Writer:
+    """Writes entries and rows as they come, or, for one JSON document, when all are there."""
+
+    def __init__(self, session: Session, file: CodeObject) -> None:
+        self.session = session
+        self.file = file
+        self.addresses: list[dict[str, Any]] = []
+        self.entries: list[dict[str, Any]] = []
+        self.errors: list[DwarfGpuError] = []
+        self._is_first = True
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Go on behind an error, unless it is one of usage."""
+        try:
+            yield
         except UsageError:
             raise
         except DwarfGpuError as error:
-            errors.append(error)
-    if session.as_json:
-        problems = _problems(file, errors)
-        session.print_json({**_head(file), "addresses": addresses, "entries": entries, "problems": problems})
-    return report_problems(session, (*errors, *file.problems))
+            self.errors.append(error)
 
+    def entry(self, entry: Any) -> None:
+        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.render import frames as render
 
-def _show(session: Session, file: CodeObject, entry: Any) -> tuple[dict[str, Any], DwarfGpuError | None]:
-    """Print an entry, unless all are to be one document; that of this one, and what is wrong with it."""
-    from dwarfgpu.program.frame_lookup import code_name
-    from dwarfgpu.render import frames as render
+        if isinstance(entry, DwarfGpuError):
+            self.errors.append(entry)
+            return
+        frames, name = self.file.frames, code_name(self.file, entry)
+        found = frames.listed(entry)
+        if self.session.wants_json:
+            self._document(self.entries, render.listed_json(found, frames, name=name))
+        else:
+            self._text(render.listed_text(found, frames, self.session.style, name=name))
+        self.errors += [found.error] if found.error is not None else []
 
-    found = file.frames.listed(entry)
-    name = code_name(file, entry)
-    document: dict[str, Any] = {}
-    if session.wants_json:
-        document = render.listed_json(found, file.frames, name=name)
-        if session.as_lines:
-            session.print_json({"file": file.name, **document})
-    else:
-        for line in render.listed_text(found, file.frames, session.style, name=name):
-            session.print(line)
-    return document, found.error
+    def address(self, found: Any) -> None:
+        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.render import frames as render
 
+        frames, name = self.file.frames, code_name(self.file, found.fde)
+        if self.session.wants_json:
+            self._document(self.addresses, render.at_json(found, frames, name=name))
+        else:
+            self._text(render.at_text(found, frames, self.session.style, name=name))
+        self.errors += [found.error] if found.error is not None else []
 
-def _show_address(session: Session, file: CodeObject, found: Any) -> dict[str, Any]:
-    from dwarfgpu.program.frame_lookup import code_name
-    from dwarfgpu.render import frames as render
+    def _document(self, documents: list[dict[str, Any]], document: dict[str, Any]) -> None:
+        if self.session.as_lines:
+            self.session.print_json({"file": self.file.name, **document})
+        else:
+            documents.append(document)
 
-    name = code_name(file, found.fde)
-    document: dict[str, Any] = {}
-    if session.wants_json:
-        document = render.at_json(found, file.frames, name=name)
-        if session.as_lines:
-            session.print_json({"file": file.name, **document})
-    else:
-        for line in render.at_text(found, file.frames, session.style, name=name):
-            session.print(line)
-    return document
+    def _text(self, lines: list[str]) -> None:
+        """Lines below those that are there, with an empty one between."""
+        if not self._is_first:
+            self.session.print()
+        self._is_first = False
+        for line in lines:
+            self.session.print(line)
 
+    def close(self) -> int:
+        """Write what is left; return the exit status."""
+        from dwarfgpu.render.layout import problem_json
 
-def _head(file: CodeObject) -> dict[str, Any]:
-    frames = file.frames
-    return {"file": file.name, "target": frames.target.name, "dialect": frames.dialect.name}
-
-
-def _problems(file: CodeObject, errors: list[DwarfGpuError]) -> list[dict[str, Any]]:
-    from dwarfgpu.render.layout import problem_json
-
-    return [problem_json(error) for error in (*errors, *file.problems)]
-
-
-def _cases(session: Session, path: str) -> int:
-    import json
-
-    from dwarfgpu.program.cases import NotACase, parse_line
-    from dwarfgpu.program.frame_cases import run_frame_case
-
-    try:
-        for number, line in enumerate(read_lines(path), 1):
-            if line.strip():
-                session.print(json.dumps(run_frame_case(parse_line(line, number), number)))
-    except NotACase as error:
-        session.report(error)
-        return BAD_FILE
-    return OK
+        problems = (*self.errors, *self.file.problems)
+        if self.session.as_json:
+            frames = self.file.frames
+            self.session.print_json(
+                {
+                    "file": self.file.name,
+                    "target": frames.target.name,
+                    "dialect": frames.dialect.name,
+                    "addresses": self.addresses,
+                    "entries": self.entries,
+                    "problems": [problem_json(error) for error in problems],
+                }
+            )
+        return report_problems(self.session, problems)
 
 
 COMMANDS = {

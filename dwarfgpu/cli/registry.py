@@ -49,6 +49,11 @@ MODULES = {
     "dump": "dump",
     "lists": "files",
     "cfi": "frames",
+    "bt": "backtrace",
+    "state": "launch",
+    "hsa": "launch",
+    "address": "machines",
+    "snapshot": "machines",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -64,6 +69,11 @@ SUMMARIES = {
     "dump": "show debugging information entries, and other sections in full",
     "lists": "read location lists from a file of cases",
     "cfi": "show the call frame information of a file",
+    "bt": "show the call frames of waves or threads",
+    "state": "explain the registers of a wave at its first instruction",
+    "hsa": "show a queue, signal, packet or kernel descriptor in memory",
+    "address": "show one address in every address space that reaches it",
+    "snapshot": "convert, check or summarise a snapshot",
 }
 
 

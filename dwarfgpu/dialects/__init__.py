@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dialects.dwarf5 import DWARF5
@@ -41,7 +42,8 @@ def _make(name: str) -> Dialect:
     ]
 
 
-def known_in(path: Path) -> list[str]:
+@lru_cache(1024)
+def known_in(path: Path) -> tuple[str, ...]:
     """The dialects that know a path, with the operation it is there."""
     found = []
     for name in NAMES:
@@ -51,4 +53,4 @@ def known_in(path: Path) -> list[str]:
             found.append(f"{name} ({encoding.name})")
         elif path in dialect.prefixes:
             found.append(f"{name} (prefix)")
-    return found
+    return tuple(found)

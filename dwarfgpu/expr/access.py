@@ -158,11 +158,13 @@ class Accessor:
                 )
             import numpy as np
 
-            return self._slice_rows(np.frombuffer(data, dtype=np.uint8), offset, size)
-        rows, found = self.backend.gather_register(register, storage.wave, storage.lane, self.count)
+            return self._slice_rows(np.frombuffer(data, dtype=np.uint8), offset, size)  # type: ignore[arg-type]
+        skip = uniform(offset & 7)
+        length = (skip + size + 7) >> 3
+        rows, found = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
         if not found.all():
             raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
-        return self._slice_rows(rows, offset, size)
+        return self._slice(self._stream(rows), length * 8, skip, size)
 
     def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
         """The error that a slot meets when it reads alone."""
@@ -187,19 +189,15 @@ class Accessor:
             return error
         return register_unavailable(one.register)
 
-    def _slice_rows(self, rows: Array, offset: Bits, size: int) -> Bits:
-        """Bits from one row of bytes a slot, or from one row for all of them."""
-        if type(offset) is int:
-            first, last = offset >> 3, (offset + size + 7) >> 3
-            return self._slice(self._stream(rows[:, first:last]), (last - first) * 8, offset & 7, size)
+    def _slice_rows(self, row: Array, offset: Array, size: int) -> Bits:
+        """Bits from one row of bytes, from an offset on that differs from slot to slot."""
         skip = uniform(offset & 7)
         length = (skip + size + 7) >> 3
         import numpy as np
 
         starts: Any = offset >> 3
         columns = starts.astype(np.intp)[:, None] + np.arange(length)
-        picked = rows[columns] if rows.ndim == 1 else rows[np.arange(len(rows))[:, None], columns]
-        return self._slice(self._stream(picked), length * 8, skip, size)
+        return self._slice(self._stream(row[columns]), length * 8, skip, size)
 
     def _stream(self, rows: Array) -> Bits:
         """Rows of bytes as the numbers they are in the byte order of the target."""

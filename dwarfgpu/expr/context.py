@@ -85,10 +85,10 @@ class FrameInfo(Protocol):
     def caller(self) -> FrameInfo:
         """The frame that called this one, at its call site."""
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         """The value of a call site parameter that matches the operand of DW_OP_entry_value, if there is one."""
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         """The value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
 
     def thread_local(self, offset: int, lanes: LaneSet) -> Location:

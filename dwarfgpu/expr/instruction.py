@@ -185,7 +185,7 @@ def _return(ev: Any) -> None:
 
 def _faulty(fault: DwarfGpuError) -> Operation:
     def fail(_ev: Any) -> None:
-        raise fault
+        raise fault.again()
 
     return table.Operation("(undecoded)", fail, "*", "A.2.5.4")
 

@@ -55,6 +55,21 @@ def evaluate(
     return LaneResults(context.lanes.count, groups)
 
 
+def result_for(results: LaneResults[Any]) -> Any:
+    """The result of an evaluation that another one needs; where it differs from slot to slot, that one splits."""
+    if results.count == 1:
+        group = results.groups[0]
+        return results.one() if group.failed else group.result  # which holds plain ints: nothing to select
+    for group in results.groups:
+        if group.failed:
+            positions = b.arange(results.count) if group.positions is None else group.positions
+            index = {int(position): i for i, position in enumerate(positions)}
+            raise LaneFault(positions, lambda at, group=group, index=index: group.outcome(index[at]))  # type: ignore[misc]
+    if len(results.groups) > 1:
+        raise Diverge([group.positions for group in results.groups if group.positions is not None])
+    return results.groups[0].result
+
+
 def _fault_group(current: Evaluation, fault: LaneFault) -> Group[Any]:
     positions = fault.positions
     expression, index, callers = current.expression, current.index, current.callers

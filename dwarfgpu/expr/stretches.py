@@ -22,14 +22,14 @@ def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, i
     for part in storage.parts:
         stop = position + part.total
         if part.total and stop > offset and position < end:
-            found.extend(_stretches(part, max(offset - position, 0), min(end, stop) - position))
+            found.extend(stretches_of_part(part, max(offset - position, 0), min(end, stop) - position))
         position = stop
         if position >= end:
             break
     return found
 
 
-def _stretches(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
+def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
     """Bits ``start`` to ``stop`` of a run of parts."""
     if part.is_contiguous:
         return [(part.location, start, stop - start)]

@@ -27,7 +27,8 @@ MAX_ATTRIBUTES = 1000
 """An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so
 many."""
 MAX_DENSE = 1 << 14
-"""Codes from here on take three bytes and more; they are looked up in a dictionary."""
+"""Codes from here on take three bytes and more; they are looked up in a dictionary, as are large codes of a table with
+few abbreviations."""
 
 
 MAX_SHAPES = 1 << 15
@@ -89,7 +90,8 @@ class Abbreviation:
 class AbbreviationTable:
     """The abbreviations from an offset to the null entry that ends them, or to the end of the section.
 
-    They are read as far as they are asked for. What is broken does not hide the abbreviations before it.
+    They are read as far as they are asked for. What is broken does not hide the abbreviations before it. ``room`` is
+    how many more there may be in this and other tables of the section: tables that overlap would fill the memory.
     """
 
     __slots__ = (
@@ -98,13 +100,21 @@ class AbbreviationTable:
         "_dense",
         "_family",
         "_kept",
+        "_room",
         "_rows",
         "_shapes",
         "offset",
         "problem",
     )
 
-    def __init__(self, data: bytes, offset: int, format: Format, section: str = ".debug_abbrev") -> None:
+    def __init__(
+        self,
+        data: bytes,
+        offset: int,
+        format: Format,
+        section: str = ".debug_abbrev",
+        room: list[int] | None = None,
+    ) -> None:
         if not 0 <= offset < len(data):
             error = MalformedFile(
                 "bad_offset",
@@ -123,6 +133,7 @@ class AbbreviationTable:
         self._cursor: Cursor | None = Cursor(
             data, offset, byte_order=format.byte_order, error=MalformedFile, section=section
         )
+        self._room = [len(data)] if room is None else room
         self._dense: list[Abbreviation | None] | None = None
         self._rows: list[list[int]] | None = None
         self._kept: dict[Any, Any] = {}
@@ -136,7 +147,7 @@ class AbbreviationTable:
         if found is not None:
             return found
         if self.problem is not None:
-            raise self.problem
+            raise self.problem.again()
         raise MalformedFile(
             "unknown_abbreviation",
             f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}",
@@ -162,10 +173,11 @@ class AbbreviationTable:
     def dense(self) -> list[Abbreviation | None]:
         """The abbreviations by code, for codes of one and two bytes. The last element stands for all other codes."""
         if self._dense is None:
-            last = max((code for code in self._by_code if code < MAX_DENSE), default=0) if self.all() else 0
+            limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
+            last = max((code for code in self._by_code if code < limit), default=0)
             self._dense = [None] * (max(last + 1, 128) + 1)
             for code, found in self._by_code.items():
-                if code < MAX_DENSE:
+                if code < limit:
                     self._dense[code] = found
         return self._dense
 
@@ -213,6 +225,13 @@ class AbbreviationTable:
             self._cursor = None
             return
         if code not in self._by_code:
+            if not self._room[0]:
+                message = "tables overlap: they have more abbreviations than the section has bytes"
+                overlap = MalformedFile("limit_exceeded", message, spec="DWARF 5, 7.5.3")
+                self.problem = overlap.at(section=cursor.section, offset=position)
+                self._cursor = None
+                return
+            self._room[0] -= 1
             self._by_code[code] = Abbreviation(code, tag, children, shape)
 
     def _slowly(self, cursor: Cursor) -> tuple[int, int, bool, Shape]:

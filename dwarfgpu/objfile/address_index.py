@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import ADDR, ADDRESS_INDEX
-from dwarfgpu.objfile.pc_ranges import Ranges, is_dead
+from dwarfgpu.objfile.pc_ranges import Ranges, is_dead, limited
 from dwarfgpu.objfile.scan import scan
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 def functions_of(unit: Unit) -> Ranges:
     """The ranges of the functions of a unit, each with the offset of the entry. What is broken is left out."""
-    return Ranges(_functions(unit))
+    try:
+        return Ranges(limited(_functions(unit), unit.header.end - unit.offset))
+    except DwarfGpuError as error:
+        raise unit.error(error) from None
 
 
 def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:

@@ -110,7 +110,7 @@ class Container:
         """The bytes of an entry, decompressed."""
         found = self._found[entry.index]
         if found.problem is not None:
-            raise found.problem
+            raise found.problem.again()
         return found.part.content()[found.offset : found.offset + found.size]
 
     def image(self, entry: Entry) -> Image:

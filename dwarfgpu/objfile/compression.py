@@ -64,9 +64,14 @@ def section_stream(raw: memoryview, layout: Layout, *, gnu: bool, file: str, sec
     return Stream(method, fields[-2], header.size)
 
 
+def most_of(size: int) -> int:
+    """How much may be made of so many bytes."""
+    return min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * size))
+
+
 def check_size(size: int, stream_size: int, *, file: str, section: str | None, spec: str) -> None:
     """Refuse to make much of little: a size that no honest stream of ``stream_size`` bytes has."""
-    limit = min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * stream_size))
+    limit = most_of(stream_size)
     if size > limit:
         message = f"{stream_size} compressed bytes claim to be {size}; at most {limit} are accepted"
         raise malformed(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import forms
 from dwarfgpu.objfile.readers import FAILURES, FEW, truncated
-from dwarfgpu.objfile.source import decode
+from dwarfgpu.objfile.source import MAX_TEXTS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,9 +126,16 @@ class _Remembered(dict[int, "Any"]):
     def __init__(self, find: Callable[[int], Any]) -> None:
         super().__init__()
         self._find = find
+        self._room = MAX_TEXTS
 
     def __missing__(self, key: int) -> Any:
-        found = self[key] = self._find(key)
+        found = self._find(key)
+        if isinstance(found, str):
+            self._room -= len(found)
+            if self._room < 0:
+                self.clear()
+                self._room = MAX_TEXTS
+        self[key] = found
         return found
 
 

@@ -218,10 +218,7 @@ class Die:
     def parent(self) -> Die | None:
         """The entry that owns it; None for the unit entry."""
         offset = self.unit.tree.parent(self.offset)
-        if offset is None:
-            return None
-        abbreviation, values, _ = self.unit.entry(offset)
-        return Die(self.unit, offset, abbreviation, values)
+        return None if offset is None else self.unit.die_known_at(offset)
 
     def ancestors(self) -> Iterator[Die]:
         """The entry that owns it, the one that owns that, and so on to the unit entry."""

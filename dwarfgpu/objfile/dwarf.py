@@ -59,6 +59,7 @@ class Dwarf:
         self._supplementary = None if supplementary is None else self._related(supplementary)
         self._open_split = open_split
         self._tables: dict[tuple[str, int, Format], AbbreviationTable] = {}
+        self._room: dict[str, list[int]] = {}  # by section how many more abbreviations there may be
         self._units: dict[str, tuple[Unit, ...]] = {}
         self._offsets: dict[str, list[int]] = {}
         self._types: dict[str, dict[int, Unit]] = {}
@@ -165,6 +166,7 @@ class Dwarf:
         if found is None:
             found = self._split[skeleton] = find_split_unit(self, skeleton)
             found.skeleton = skeleton
+            found.tables.drop()  # that there was no skeleton is no reason any more
         return found
 
     def split_unit_with(self, unit_id: int | None) -> Unit | None:
@@ -223,7 +225,9 @@ class Dwarf:
         key = (section, offset, format)
         found = self._tables.get(key)
         if found is None:
-            found = self._tables[key] = AbbreviationTable(self.source.data(section), offset, format, section)
+            data = self.source.data(section)
+            room = self._room.setdefault(section, [len(data)])
+            found = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
         return found
 
     def note(self, error: DwarfGpuError) -> None:
@@ -259,6 +263,7 @@ class Dwarf:
         self._loaded.clear()
         self._loaded_size = 0
         self._tables.clear()
+        self._room.clear()
         self._index = None
         self.source.drop()
         for other in (*self._related_files(), self._supplementary):

@@ -13,17 +13,18 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, PCREL, Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.frames import Fde
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.headers import following
 from dwarfgpu.objfile.pc_ranges import Ranges
 from dwarfgpu.objfile.reader_text import CODES, order_code
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.frames import Entry, FrameSection
+    from dwarfgpu.objfile.frame_entries import Entry
+    from dwarfgpu.objfile.frames import FrameSection
 
 EH_FRAME_HDR = ".eh_frame_hdr"
 SPEC = "LSB 5.0, 10.6.2"
@@ -130,31 +131,31 @@ class FrameIndex:
         found = self._through_header(address)
         if found is not None:
             return found
-        entries = self.fdes_at(address)
-        return entries[-1] if entries else None
+        return next(self._fdes(reversed(self.ranges.at(address))), None)
 
     def fdes_at(self, address: int) -> list[Fde]:
         """All entries that cover an address: in a file that is not linked there may be several."""
-        return self._fdes(self.ranges.at(address))
+        return list(self._fdes(self.ranges.at(address)))
 
     def fdes_between(self, low: int, high: int) -> list[Fde]:
         """All entries that cover some address from ``low`` up to ``high``."""
-        return self._fdes(self.ranges.between(low, high))
+        return list(self._fdes(self.ranges.between(low, high)))
 
-    def _fdes(self, offsets: list[int]) -> list[Fde]:
+    def _fdes(self, offsets: Iterable[int]) -> Iterator[Fde]:
         """The entries at some offsets. Of those that are broken the first is raised, if there is no other."""
-        found: list[Fde] = []
+        is_found = False
         broken: DwarfGpuError | None = None
         for offset in offsets:
             try:
                 entry = self.section.entry_at(offset)
             except DwarfGpuError as error:
                 broken = broken or error
-            else:
-                found += [entry] if isinstance(entry, Fde) else []
-        if broken is not None and not found:
+                continue
+            if isinstance(entry, Fde):
+                is_found = True
+                yield entry
+        if broken is not None and not is_found:
             raise broken
-        return found
 
     @property
     def ranges(self) -> Ranges:
@@ -205,8 +206,8 @@ class FrameIndex:
                     if layout.pcrel is not None:
                         low += layout.pcrel + position + 8
                     low &= layout.mask
-                    if 0 <= size <= layout.mask + 1 - low:
-                        if size:
+                    if 0 <= size <= layout.mask + 1 - low or low >= layout.mask - 1:
+                        if size and low < layout.mask - 1:  # from there on there are only tombstones
                             yield low, low + size, position
                         position = after
                         continue

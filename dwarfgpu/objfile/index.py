@@ -14,7 +14,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.forms import REF_UNIT
-from dwarfgpu.objfile.pc_ranges import Ranges
+from dwarfgpu.objfile.pc_ranges import MIN_RANGES, Ranges
 from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
 
@@ -50,6 +50,7 @@ class Index:
         self._searched: dict[Unit, int] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
+        self._span_count = 0
         self._sets: list[AddressSet] | None = None
         self._ranges: Ranges | None = None
         self._asked = 0
@@ -96,6 +97,8 @@ class Index:
         self._addresses.clear()
         self._searched.clear()
         self._spans.clear()
+        self._variables.clear()
+        self._span_count = 0
         self._sets = self._ranges = None
 
     # --- By name ----------------------------------------------------------------------------------------------------
@@ -344,7 +347,13 @@ class Index:
         """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
         found = self._spans.get(unit)
         if found is None:
-            found = self._spans[unit] = self._read_spans(unit)
+            limit = max(MIN_RANGES, len(unit.source.view(unit.section)))
+            found = self._read_spans(unit) if self._span_count <= limit else []
+            if self._span_count <= limit < self._span_count + len(found):
+                message = f"unit entries have more than {limit} ranges: those of further units are not read"
+                self.dwarf.note(unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")))
+            self._span_count += len(found)
+            self._spans[unit] = found
         return found
 
     def _read_spans(self, unit: Unit) -> list[tuple[int, int]]:

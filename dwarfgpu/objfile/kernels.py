@@ -71,8 +71,40 @@ class UserSgprs:
     count: int
 
 
+class _BitFields:
+    """What both ways to describe a kernel have: bit fields, and the registers that they ask for."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        fields: tuple[Field, ...]
+        generation: int | None
+
+        @property
+        def wavefront_size(self) -> int | None: ...
+
+    def field(self, name: str) -> int | None:
+        """The value of a bit field; None if this generation has no such field."""
+        return _value(self.fields, name)
+
+    @property
+    def vgprs(self) -> int | None:
+        """The vector registers that are allocated to each lane, with accumulation registers where they share a file."""
+        return _vgprs(self.fields, self.generation, self.wavefront_size)
+
+    @property
+    def sgprs(self) -> int | None:
+        """The scalar registers that are allocated to a wave."""
+        return _sgprs(self.fields, self.generation)
+
+    @property
+    def user_sgprs(self) -> tuple[UserSgprs, ...]:
+        """What the user SGPRs hold when a wave starts."""
+        return _user_sgprs(self.fields)
+
+
 @record
-class KernelDescriptor:
+class KernelDescriptor(_BitFields):
     """A kernel descriptor of 64 bytes. ``fields`` has every bit of it; None is what only a processor would tell."""
 
     group_segment_fixed_size: int
@@ -90,24 +122,10 @@ class KernelDescriptor:
     violations: tuple[str, ...]
     """What must be 0 and is not."""
 
-    def field(self, name: str) -> int | None:
-        """The value of a bit field; None if this generation has no such field."""
-        return _value(self.fields, name)
-
     @property
     def wavefront_size(self) -> int | None:
         """The lanes of a wave."""
         return _wavefront_size(self.fields, self.generation)
-
-    @property
-    def vgprs(self) -> int | None:
-        """The vector registers that are allocated to each lane, with accumulation registers where they share a file."""
-        return _vgprs(self.fields, self.generation, self.wavefront_size)
-
-    @property
-    def sgprs(self) -> int | None:
-        """The scalar registers that are allocated to a wave."""
-        return _sgprs(self.fields, self.generation)
 
     @property
     def accum_offset(self) -> int | None:
@@ -115,14 +133,9 @@ class KernelDescriptor:
         value = self.field("ACCUM_OFFSET")
         return None if value is None else (value + 1) * 4
 
-    @property
-    def user_sgprs(self) -> tuple[UserSgprs, ...]:
-        """What the user SGPRs hold when a wave starts."""
-        return _user_sgprs(self.fields)
-
 
 @record
-class KernelCode:
+class KernelCode(_BitFields):
     """An ``amd_kernel_code_t`` of 256 bytes. ``fields`` has every bit of its three words of flags."""
 
     amd_code_version_major: int
@@ -165,10 +178,6 @@ class KernelCode:
     fields: tuple[Field, ...]
     violations: tuple[str, ...]
 
-    def field(self, name: str) -> int | None:
-        """The value of a bit field; None if this generation has no such field."""
-        return _value(self.fields, name)
-
     @property
     def processor(self) -> str:
         """The processor's name, such as gfx801."""
@@ -179,21 +188,6 @@ class KernelCode:
     def wavefront_size(self) -> int | None:
         """The lanes of a wave; None if the exponent is not one of a wave."""
         return 1 << self.wavefront_size_log2 if self.wavefront_size_log2 <= 8 else None
-
-    @property
-    def vgprs(self) -> int | None:
-        """The vector registers that are allocated to each lane."""
-        return _vgprs(self.fields, self.generation, self.wavefront_size)
-
-    @property
-    def sgprs(self) -> int | None:
-        """The scalar registers that are allocated to a wave."""
-        return _sgprs(self.fields, self.generation)
-
-    @property
-    def user_sgprs(self) -> tuple[UserSgprs, ...]:
-        """What the user SGPRs hold when a wave starts."""
-        return _user_sgprs(self.fields)
 
 
 @record

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ class _Tables:
             raise self.cursor.fail(
                 "limit_exceeded", f"names and sources of more than {MAX_TEXT} bytes", "DWARF 5, 6.2.4"
             )
-        return data.decode("utf-8", "backslashreplace")
+        return decode(data)
 
     def _check_count(self, count: int) -> None:
         if count > MAX_ENTRIES:

@@ -17,6 +17,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES
 from dwarfgpu.objfile.line_header import FileEntry, LineHeader, file_entry
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -326,7 +327,7 @@ def _define_file(rows: Rows, payload: bytes) -> None:
     cursor = Cursor(payload, payload.find(b"\0") + 1, error=MalformedFile)
     if cursor.position == 0 or len(rows.defined_files) >= MAX_DEFINED_FILES:
         raise _error("bad_file", "DW_LNE_define_file has no end, or there are too many", "6.2.5.3")
-    name = payload[1 : cursor.position - 1].decode("utf-8", "backslashreplace")
+    name = decode(payload[1 : cursor.position - 1])
     rows.defined_files.append(file_entry(cursor, name))
 
 

@@ -66,7 +66,7 @@ class LocationList:
     def matching(self, pc: int) -> tuple[ListEntry, ...]:
         """The entries that apply at a program location (A.2.5.5). A list with an error has no answer."""
         if self.error is not None:
-            raise self.error
+            raise self.error.again()
         return matching(self.entries, pc)
 
 

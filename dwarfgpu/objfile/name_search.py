@@ -31,6 +31,8 @@ MAX_COPIES = 16
 MAX_HITS = 200
 """With more places in a unit than this it is quicker to look at all its entries."""
 
+_HEAD = 256
+"""So much of a name is searched for, and the rest compared: to make an expression of a long name takes long."""
 _NAMES = (at.NAME, *LINKAGE_NAMES)
 _REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
 _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
@@ -190,11 +192,12 @@ class NameSearch:
             parts = {
                 unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
             }
-            tables = sorted(parts)
-            for table, end in zip(tables, [*tables[1:], len(data)], strict=True):
+            tables = sorted(part for part in parts if part < len(data))
+            for table, end in zip(tables, [*tables[1:], len(data)], strict=False):
                 following = bisect_left(self._suspects, table)
                 suspect = following == len(self._suspects) or self._suspects[following] < end
                 self._odd[table] = suspect and _PLAIN_TABLE.match(data, table) is None
+            self._odd.setdefault(start, False)  # there is no table: the unit has no entries that can be read
         return self._odd[start]
 
 
@@ -263,10 +266,13 @@ def find_all(
     data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
 ) -> Iterator[int]:
     """All places of a pattern, also those that overlap."""
-    found = re.compile(re.escape(pattern)).search  # twice as fast as bytes.find for patterns with zeros
+    head = pattern[:_HEAD]
+    found = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
+    size = len(pattern)
     stop = len(data) if end is None else end
     match = found(data, start, stop)
     while match is not None:
         position = match.start()
-        yield position
+        if size <= _HEAD or (position + size <= stop and data[position : position + size] == pattern):
+            yield position
         match = found(data, position + 1, stop)

@@ -8,8 +8,9 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.addresses import initial_length
-from dwarfgpu.objfile.forms import FLAG_PRESENT, read_value
+from dwarfgpu.objfile.forms import FLAG_PRESENT, form_name, read_value
 from dwarfgpu.objfile.headers import following
+from dwarfgpu.objfile.source import decode
 from dwarfgpu.objfile.unit_tables import numbers
 from dwarfgpu.records import record
 
@@ -73,7 +74,7 @@ class NameTable:
             cursor.unsigned(4) for _ in range(7)
         )
         self.format = Format(8, offset_size, self._order, version)
-        self.augmentation = cursor.bytes(augmentation).rstrip(b"\0").decode("utf-8", "backslashreplace")
+        self.augmentation = decode(cursor.bytes(augmentation).rstrip(b"\0"))
         """The augmentation string. LLVM writes ``LLVM0700``; `parse_augmentation` reads the format of A.6.1.1.4.1."""
         self.compile_units = self._column(cursor, units, offset_size)
         self.type_units = self._column(cursor, types, offset_size)
@@ -128,6 +129,9 @@ class NameTable:
         for i in self._places(name):
             if self.name(i) == name:
                 found += self.entries(i)
+                if len(found) > self.end - self._pool:
+                    message = "names share their entries: there are more of them than the index has bytes"
+                    raise self._error("limit_exceeded", message, self._pool)
         return found
 
     def name(self, index: int) -> bytes:
@@ -192,6 +196,8 @@ class NameTable:
         parent = None
         for attribute, form in attributes:
             value = read_value(cursor, form, self.format)
+            if type(value) is not int and form != FLAG_PRESENT:
+                raise self._error("bad_form", f"{form_name(form)} is no number", start)
             if attribute == PARENT:
                 parent = None if form == FLAG_PRESENT else self._pool + value
             values.setdefault(attribute, value)
@@ -206,16 +212,16 @@ class NameTable:
         if index is None and len(self.compile_units) == 1:
             index = 0  # the only unit need not be named
         if index is not None:
-            if index >= len(self.compile_units):
+            if not 0 <= index < len(self.compile_units):
                 raise self._error("index_out_of_range", f"there is no unit {index}", start)
             unit = self.compile_units[index]
         index = values.get(TYPE_UNIT)
         if index is None:
             return unit, None
-        if index < len(self.type_units):
+        if 0 <= index < len(self.type_units):
             return self.type_units[index], None
         index -= len(self.type_units)
-        if index >= len(self.foreign_types):
+        if not 0 <= index < len(self.foreign_types):
             raise self._error("index_out_of_range", f"there is no foreign type unit {index}", start)
         return unit, self.foreign_types[index]
 

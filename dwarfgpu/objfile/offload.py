@@ -29,6 +29,8 @@ COMPRESSED_HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"),
 OFFLOAD_KINDS = {0: "", 1: "openmp", 2: "cuda", 4: "hip", 8: "sycl"}
 MAX_ENTRIES = 1 << 16
 """A limit on the entries of one bundle, and on the bundles and entries of one file."""
+MAX_STRINGS = 16
+"""How many keys of an image in an offload binary are looked at; producers write two."""
 MAX_BROKEN = 100
 """After so many broken bundles a file is not searched any further."""
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
@@ -293,7 +295,7 @@ def next_bundle(data: memoryview, start: int) -> int:
 def _offload_strings(data: memoryview, start: int, count: int, stride: int) -> dict[str, str]:
     """The keys and values of an image, of which ``triple`` and ``arch`` matter."""
     result: dict[str, str] = {}
-    for index in range(min(count, 256)):
+    for index in range(min(count, MAX_STRINGS)):
         key, value = struct.unpack_from("<QQ", data, start + index * stride)
         result[_zero_terminated(data, key)] = _zero_terminated(data, value)
     return result

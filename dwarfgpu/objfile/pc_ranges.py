@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
+
+T = TypeVar("T")
+
+MIN_RANGES = 1 << 16
+"""So many ranges are always read, whatever the size of the entries that have them."""
 
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
@@ -35,12 +41,27 @@ def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]
 
 
 def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
-    """The ranges of a range list."""
-    from dwarfgpu.objfile.lists import ListContext
-    from dwarfgpu.objfile.range_lists import read_range_list
+    """The ranges of a range list. The last one is remembered, because entries may share it."""
+    known = unit.tables.ranges
+    if known is None or known[:2] != (section, offset):
+        from dwarfgpu.objfile.lists import ListContext
+        from dwarfgpu.objfile.range_lists import read_range_list
 
-    context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
-    return read_range_list(unit.tables.list_data(section), offset, section=section, context=context).spans()
+        context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+        data = unit.tables.list_data(section)
+        found = read_range_list(data, offset, section=section, context=context)
+        unit.tables.ranges = known = section, offset, found
+    return known[2].spans()
+
+
+def limited(ranges: Iterable[T], size: int) -> Iterator[T]:
+    """The ranges of entries in so many bytes. When there are too many, the entries share lists, again and again."""
+    limit = max(MIN_RANGES, size)
+    for count, each in enumerate(ranges):
+        if count >= limit:
+            message = f"entries of {size} bytes have more than {limit} ranges"
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")
+        yield each
 
 
 def is_dead(address: int, address_size: int) -> bool:

@@ -46,7 +46,7 @@ class RangeList:
     def spans(self) -> list[tuple[int, int]]:
         """The ranges that are not empty, in the order of the list. A list with an error has no answer."""
         if self.error is not None:
-            raise self.error
+            raise self.error.again()
         return [(entry.start, entry.end) for entry in self.entries if entry.start < entry.end]
 
 

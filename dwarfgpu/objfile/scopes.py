@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import attributes as at
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B, 0x03, 0x22, 0x25, 0x32, 0x15))
 ENUMERATION = 0x04
 ANONYMOUS = "(anonymous namespace)"
 """How an unnamed namespace is named (DWARF 5, 6.1.1.1)."""
+MAX_SCOPES = 256
+"""Names in more scopes are refused: each entry would have a name as long as the file is deep."""
 _EXPORT_SYMBOLS, _ENUM_CLASS = 0x89, 0x6D
 _OPEN, _CLOSE = "<([{", ">)]}"
 
@@ -27,20 +30,34 @@ def scopes_of(die: Die) -> list[tuple[str, bool]]:
     They are those of its declaration. What is local to a function has none above that function.
     """
     *_, first = die.origins()
-    found: list[tuple[str, bool]] = []
+    scopes: tuple[tuple[str, bool], ...] = ()
+    owners: list[Die] = []
     for owner in first.ancestors():
-        if owner.tag in CODE_SCOPES:
+        known = owner.unit.scopes.get(owner.offset)
+        if known is not None or owner.tag in CODE_SCOPES:
+            scopes = known or ()
             break
-        if owner.tag not in NAMED_SCOPES:
-            continue
-        name = owner.name
-        if owner.tag == NAMESPACE:
-            inline = owner.number(_EXPORT_SYMBOLS) is not None
-            found.append((name or ANONYMOUS, inline or name is None))
-        elif name is not None:
-            optional = owner.tag == ENUMERATION and owner.number(_ENUM_CLASS) is None
-            found.append((name, optional))
-    return found[::-1]
+        owners.append(owner)
+    for owner in reversed(owners):
+        if len(scopes) <= MAX_SCOPES:
+            scopes = (*scopes, *_scope(owner))
+        owner.unit.scopes[owner.offset] = scopes
+    if len(scopes) > MAX_SCOPES:
+        message = f"a name is in more than {MAX_SCOPES} scopes"
+        raise die.unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.3"), die.offset)
+    return list(scopes)
+
+
+def _scope(owner: Die) -> tuple[tuple[str, bool], ...]:
+    """What an entry adds to the names of those it owns."""
+    if owner.tag not in NAMED_SCOPES:
+        return ()
+    name = owner.name
+    if owner.tag == NAMESPACE:
+        return ((name or ANONYMOUS, name is None or owner.number(_EXPORT_SYMBOLS) is not None),)
+    if name is None:
+        return ()
+    return ((name, owner.tag == ENUMERATION and owner.number(_ENUM_CLASS) is None),)
 
 
 def qualified_name(die: Die) -> str | None:

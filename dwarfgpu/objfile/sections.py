@@ -15,6 +15,8 @@ from dwarfgpu.objfile.elf import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dwarfgpu.objfile.compression import Stream
     from dwarfgpu.objfile.elf import SectionHeader
     from dwarfgpu.objfile.image import Image
@@ -190,6 +192,9 @@ class Section:
         from dwarfgpu.objfile.relocation import relocate
 
         image = self._image
+        if sum(source.size for source in sources) > len(image.data):
+            message = f"the relocations of {self.name} overlap: they have more bytes than the file"
+            raise malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
         changed = bytearray(data)
         for source in sources:
             relocate(
@@ -202,3 +207,22 @@ class Section:
                 section=self.name,
             )
         return bytes(changed)
+
+
+def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> bytes | memoryview:
+    """The contents of the sections with a name, one behind the other.
+
+    Section headers may lead to the same bytes again and again, so the whole has a limit as a stream has.
+    """
+    from dwarfgpu.objfile.compression import most_of
+
+    limit = most_of(len(image.data))
+    found: list[bytes | memoryview] = []
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > limit and found:
+            message = f"the sections {name} have more than {limit} bytes together"
+            raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
+        found.append(part)
+    return found[0] if len(found) == 1 else b"".join(found)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.image import Image
+    from dwarfgpu.objfile.sections import Section
 
 
 class Sections(Protocol):
@@ -32,6 +33,8 @@ class Sections(Protocol):
         """
 
 
+MAX_TEXTS = 1 << 26
+"""How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
 _PIECE = 256
 """How much of a string is looked at first."""
 
@@ -45,6 +48,7 @@ class Source:
         self.byte_order: ByteOrder = sections.byte_order
         self._content: dict[str, bytes | memoryview] = {}
         self._texts: dict[str, dict[int, str]] = {}
+        self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
         """The content of a section as it comes, without a copy; empty when there is none."""
@@ -83,7 +87,12 @@ class Source:
         texts = self._texts.setdefault(section, {})
         found = texts.get(offset)
         if found is None:
-            found = texts[offset] = decode(self.string(section, offset))
+            found = decode(self.string(section, offset))
+            self._room -= len(found)
+            if self._room < 0:
+                self._texts.clear()
+                texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
+            texts[offset] = found
         return found
 
     def drop(self) -> None:
@@ -98,18 +107,50 @@ def decode(data: bytes) -> str:
 
 
 class ImageSections:
-    """The sections of an ELF file as `Sections`."""
+    """The sections of an image by name. What a truncated file still holds of a section is read."""
 
     def __init__(self, image: Image) -> None:
-        self._image = image
-        self.name = image.name
-        self.byte_order: ByteOrder = image.byte_order
-        self.address_size = image.address_size
+        self.image = image
+        self.problems: list[DwarfGpuError] = []
+        self._broken: dict[str, DwarfGpuError] = {}
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.image.byte_order
+
+    @property
+    def address_size(self) -> int:
+        return self.image.address_size
+
+    @property
+    def name(self) -> str:
+        return self.image.name
 
     def data(self, name: str) -> bytes | memoryview | None:
-        found = self._image.sections_named(name)
-        parts = []
-        for section in found:
-            parts.append(section.view)
-            section.release()  # whoever asks keeps it
-        return (parts[0] if len(parts) == 1 else b"".join(parts)) if parts else None
+        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
+        from dwarfgpu.objfile.sections import joined
+
+        if name in self._broken:
+            raise self._broken[name].again()
+        found = self.image.sections_named(name)
+        if not found:
+            return None
+        errors: list[DwarfGpuError] = []
+        data: bytes | memoryview = b""
+        try:
+            data = joined(self.image, name, (_content(section, errors) for section in found))
+        except DwarfGpuError as error:
+            errors.append(error)
+        self.problems += errors
+        if errors and not data:
+            self._broken[name] = errors[-1]
+            raise errors[-1]
+        return data
+
+
+def _content(section: Section, errors: list[DwarfGpuError]) -> bytes | memoryview:
+    content, error = section.partial()
+    section.release()  # whoever asks keeps it
+    if error is not None:
+        errors.append(error)
+    return content

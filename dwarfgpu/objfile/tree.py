@@ -207,7 +207,7 @@ class UnitTree:
         return abbreviation.layout.skip(data, position)
 
     def _read(self, until: int) -> None:
-        """Read on, at least to an offset if the unit entry does not end before."""
+        """Read on, at least to an offset if the unit entry does not end before. Entries before a broken one count."""
         position = self._position
         if position >= until or (not self._open and position > self._first):
             return
@@ -218,8 +218,8 @@ class UnitTree:
                 self._error = truncated(self._unit + self._position, self._section)
             except DwarfGpuError as error:
                 self._error = error.at(section=self._section, offset=self._unit + self._position)
-        if self._error is not None:
-            raise self._error
+        if self._error is not None and self._position < until:
+            raise self._error.again()
 
     def _read_first(self, position: int) -> int:
         """Read the unit entry, which may own nothing."""
@@ -247,7 +247,8 @@ class UnitTree:
                 break
             above[waiting[i]] = waiting[i - 1]
 
-    def _walk(self, position: int, until: int) -> None:
+    def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call for each entry would cost)
+        """Read the entries from a position on. Where one is broken, the position is its own."""
         data, table = self._data, self._table
         known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
         waiting = self._open
@@ -256,38 +257,40 @@ class UnitTree:
             if not waiting:
                 self._position = position
                 return
-        while position < until:
-            self._position = position
-            self._mark(position)
-            mark = min(until, position + STRIDE)
-            while position < mark:
-                code = data[position]
-                if code > 127:
-                    code = rows[data[position + 1]][code]
-                size = sizes[code]
-                if size > 0:
-                    position += size
-                elif size < 0:
-                    if code:
-                        waiting.append(position)
-                        position -= size
+        try:
+            while position < until:
+                self._position = position
+                self._mark(position)
+                mark = min(until, position + STRIDE)
+                while position < mark:
+                    code = data[position]
+                    if code > 127:
+                        code = rows[data[position + 1]][code]
+                    size = sizes[code]
+                    if size > 0:
+                        position += size
+                    elif size < 0:
+                        if code:
+                            waiting.append(position)
+                            position -= size
+                        else:
+                            waiting.pop()
+                            position += 1
+                            if not waiting:  # the unit entry has ended
+                                return
                     else:
-                        waiting.pop()
-                        position += 1
-                        if not waiting:  # the unit entry has ended
-                            self._position = position
-                            return
-                else:
-                    abbreviation = known[code]
-                    start = position
-                    if abbreviation is None:
-                        abbreviation, start = table.at(data, position)
-                    if abbreviation.has_children:
-                        waiting.append(position)
-                    position = abbreviation.layout.skip(data, start)
+                        abbreviation = known[code]
+                        start = position
+                        if abbreviation is None:
+                            abbreviation, start = table.at(data, position)
+                        if abbreviation.has_children:
+                            waiting.append(position)
+                        position = abbreviation.layout.skip(data, start)
+        finally:
+            if position <= len(data):
+                self._position = position
         if position > len(data):
             raise IndexError
-        self._position = position
 
 
 def has_siblings(table: AbbreviationTable) -> bool:

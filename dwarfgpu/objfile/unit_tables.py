@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile import forms
-from dwarfgpu.objfile.addresses import address_table, contribution_at, contribution_with_base
+from dwarfgpu.objfile.addresses import address_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
+    from dwarfgpu.objfile.range_lists import RangeList
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units import Unit
 
@@ -33,16 +34,20 @@ LIST_SECTIONS = {
 class UnitTables:
     """The tables of one unit."""
 
-    __slots__ = ("_addresses", "_strings", "unit")
+    __slots__ = ("_addresses", "_no_addresses", "_strings", "ranges", "unit")
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
+        self._no_addresses: DwarfGpuError | None = None
+        """Why it has no addresses, once somebody has asked."""
+        self.ranges: tuple[str, int, RangeList] | None = None
+        """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
         """Give back what has been read."""
-        self._strings = self._addresses = None
+        self._strings = self._addresses = self._no_addresses = self.ranges = None
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
@@ -124,8 +129,14 @@ class UnitTables:
     @property
     def addresses(self) -> Sequence[int]:
         """Its addresses, by index."""
+        if self._no_addresses is not None:
+            raise self._no_addresses.again()
         if self._addresses is None:
-            self._addresses = self._read_addresses()
+            try:
+                self._addresses = self._read_addresses()
+            except DwarfGpuError as error:  # a list may ask for an address with each of its entries
+                self._no_addresses = error
+                raise
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
@@ -192,25 +203,19 @@ class UnitTables:
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
         """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
+        from dwarfgpu.objfile.lists import list_table, list_table_at
+
         data, order = self.unit.source.data(section), self.unit.format.byte_order
         found = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
         if found is not None:
-            table = contribution_with_base(data, part + found, self.unit.offset_size, order, section)
+            size = self.unit.offset_size
+            table = list_table(data, part + found, section=section, offset_size=size, byte_order=order)
         elif self.unit.suffix:
-            table = contribution_at(data, part, order, section)
+            table = list_table_at(data, part, section=section, byte_order=order)
         else:
             message = f"the unit has no DW_AT_{kind}s_base"
             raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
-        if index >= table.count:
-            raise self._no_index("list", index, table.count)
-        start = table.base + index * table.offset_size
-        offset = table.base + int.from_bytes(data[start : start + table.offset_size], order)
-        if start + table.offset_size > table.end or offset >= table.end:
-            error = MalformedFile(
-                "bad_offset", f"list {index} begins past the end of its table", spec="DWARF 5, 7.28"
-            )
-            raise error.at(section=section, offset=start)
-        return offset
+        return table[index]
 
     def _no_index(self, what: str, index: int, count: int) -> DwarfGpuError:
         message = f"there is no {what} {index}, the table of the unit has {count}"

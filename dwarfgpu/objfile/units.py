@@ -58,8 +58,11 @@ class Unit:
         self._table: AbbreviationTable | None = None
         self._root: tuple[Abbreviation, tuple[Any, ...]] | None = None
         self._tree: UnitTree | None = None
+        self._positions: tuple[int, list[tuple[int, int]]] | None = None
         self.ends: dict[int, int] = {}
         """Where what some entries own ends, by the offset of the owner."""
+        self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
+        """The scopes of what some entries own, by the offset of the owner (`scopes`)."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
@@ -100,8 +103,9 @@ class Unit:
 
     def release(self) -> None:
         """Give back the data and what was made of it; what is asked for again is read again."""
-        self._data = self._tree = None
+        self._data = self._tree = self._positions = None
         self.ends.clear()
+        self.scopes.clear()
 
     def drop(self) -> None:
         """Give back everything but the header."""
@@ -170,6 +174,14 @@ class Unit:
             raise self.error(error, start) from None
         except FAILURES:
             raise truncated(self.offset + start, self.section) from None
+
+    def positions(self, die: Die) -> list[tuple[int, int]]:
+        """Where the value of each attribute of an entry begins and ends; those of the last entry are remembered."""
+        known = self._positions
+        if known is None or known[0] != die.offset:
+            _, start = self.table.at(self.data, die.offset)
+            self._positions = known = die.offset, die.abbreviation.layout.positions(self.data, start)
+        return known[1]
 
     def dies(self) -> Iterator[Die]:
         """All entries, in order."""

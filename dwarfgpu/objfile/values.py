@@ -102,8 +102,7 @@ class Attribute:
         die = self.die
         data: bytes = self.value
         unit = die.unit
-        _, start = unit.table.at(unit.data, die.offset)
-        _, end = die.abbreviation.layout.positions(unit.data, start)[self.index]
+        _, end = unit.positions(die)[self.index]
         return Block(data, unit.section, unit.offset + end - len(data))
 
     def list_place(self) -> tuple[str, int]:

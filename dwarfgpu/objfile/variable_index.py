@@ -61,6 +61,7 @@ class VariableIndex:
     def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
         """The variables whose object contains an address."""
         found: list[Die] = []
+        sizes: dict[Die | None, int | None] = {}  # many variables have the same type
         i = bisect_right(self._starts, address)
         start = None
         while i > 0:
@@ -72,9 +73,20 @@ class VariableIndex:
                 continue
             start = begin
             die = self._unit.die_known_at(offset)
-            if begin == address or address < begin + (size_of_object(die) or 0):
+            if begin == address or address < begin + (self._size(die, sizes) or 0):
                 found.append(die)
         return found[::-1]
+
+    def _size(self, die: Die, sizes: dict[Die | None, int | None]) -> int | None:
+        """The size of an object; unknown where its type is broken, which hides no other variable."""
+        try:
+            kind = die.type()
+            if kind not in sizes:
+                sizes[kind] = size_of_type(kind)
+            return sizes[kind]
+        except DwarfGpuError as error:
+            self._unit.dwarf.note(error)
+            return None
 
 
 def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
@@ -85,11 +97,6 @@ def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
     plain = expression[0] == _OP_ADDR
     address = cursor.unsigned(unit.address_size) if plain else unit.tables.address(cursor.uleb())
     return address, expression[cursor.position :]
-
-
-def size_of_object(die: Die) -> int | None:
-    """The size in bytes of an object, by its type; None when it is not a constant."""
-    return size_of_type(die.type())
 
 
 def size_of_type(die: Die | None) -> int | None:

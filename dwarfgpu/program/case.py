@@ -8,8 +8,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.context import Limits
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.json_node import Node, NotACase
 from dwarfgpu.program.case_context import ExpressionReader, Setting, context_of
-from dwarfgpu.program.json_node import Node, NotACase
 from dwarfgpu.program.json_types import type_of
 from dwarfgpu.records import record, replace
 
@@ -54,6 +54,8 @@ class Case:
     read: Read | None = None
     write: bytes | None = None
     stack: bool = False
+    wave: str | None = None
+    """What the wave is called, in a machine that has several."""
     problem: DwarfGpuError | None = None
     """Why nothing can be evaluated: an expression that is none, or an ill-formed type."""
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr import types
+from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Context, Limits
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.values import Value
+from dwarfgpu.json_node import Node, NotACase, parse_hex
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedDie, DescribedFrame, DescribedUnit, bound
-from dwarfgpu.program.json_node import Node, NotACase, parse_hex
+from dwarfgpu.program.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.program.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.records import record, replace
 

@@ -6,17 +6,13 @@ answer in the context that it describes, is part of the answer.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.json_node import NotACase, parse
 from dwarfgpu.program.case import Case, Read, parse_case
 from dwarfgpu.program.case_answer import Answer, Outcome, ReadBits, answer_case
 from dwarfgpu.program.json_answers import JsonWriter, error_json
-from dwarfgpu.program.json_node import NotACase, unique_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Answer",
@@ -28,41 +24,17 @@ __all__ = [
     "answer_case",
     "answer_json",
     "parse_case",
+    "parse_line",
     "run_case",
-    "run_line",
-    "run_lines",
 ]
-
-
-def run_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The answers to cases, one JSON object a line, in order and each as soon as it is known.
-
-    Blank lines are passed over, but counted. A line that is not a case raises `NotACase`, which names the line.
-    """
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield run_line(line, number)
-
-
-def run_line(line: str, number: int) -> str:
-    """The answer to the case in one line, as JSON on one line."""
-    return json.dumps(run_case(parse_line(line, number), number))
 
 
 def parse_line(line: str, number: int) -> object:
     """The JSON value in a line; `NotACase` where there is none."""
     try:
-        return json.loads(line, object_pairs_hook=unique_object, parse_constant=_refuse)
+        return parse(line)
     except NotACase as error:
         raise error.in_line(number) from None
-    except RecursionError:
-        raise NotACase("", "it is nested too deeply").in_line(number) from None
-    except ValueError as error:
-        raise NotACase("", f"it is not JSON: {error}").in_line(number) from error
-
-
-def _refuse(word: str) -> None:
-    raise NotACase("", f"{word} is not JSON")
 
 
 def run_case(value: object, line: int) -> dict[str, Any]:
@@ -77,14 +49,19 @@ def run_case(value: object, line: int) -> dict[str, Any]:
 def answer_json(answer: Answer) -> dict[str, Any]:
     """The answer to a case as a JSON object."""
     case = answer.case
-    names = {"dialect": case.dialect.name, "rules": case.rules.name}
+    names: dict[str, Any] = {"dialect": case.dialect.name, "rules": case.rules.name}
+    if case.wave is not None:
+        names["wave"] = case.wave
+        lane = case.context.lanes.lane
+        if isinstance(lane, int) and answer.by_lane is None:
+            names["lane"] = lane
     if answer.by_lane is not None:
         lanes = {str(lane): _outcome_json(outcome, case, {}) for lane, outcome in answer.by_lane.items()}
         return {"id": case.id, **names, "lanes": lanes}
     return {"id": case.id, **_outcome_json(answer.outcome or Outcome(), case, names)}
 
 
-def _outcome_json(outcome: Outcome, case: Case, names: dict[str, str]) -> dict[str, Any]:
+def _outcome_json(outcome: Outcome, case: Case, names: dict[str, Any]) -> dict[str, Any]:
     """What came out: ``status``, and the result or the error."""
     writer = JsonWriter(case.target.byte_order)
     try:
@@ -96,5 +73,6 @@ def _outcome_json(outcome: Outcome, case: Case, names: dict[str, str]) -> dict[s
         if outcome.reading is not None:
             found["read"] = writer.reading(outcome.reading)
     except DwarfGpuError as error:  # also a result that cannot be written down
-        return {"status": "error", "error": error_json(error)}
+        slot: dict[str, Any] = {key: names[key] for key in ("wave", "lane") if key in names}
+        return {"status": "error", **slot, "error": error_json(error)}
     return found

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import NotFound
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.inlining import InlinedFrame
     from dwarfgpu.objfile.lines import LineTable
     from dwarfgpu.objfile.symbols import Symbol
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.codeobject import CodeObject
+
+T = TypeVar("T")
 
 SHF_EXECINSTR = 0x4
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
@@ -40,8 +44,8 @@ class CallFrame:
     source: SourceLine | None
     inlined: bool
     """Whether it is inlined into the next level."""
-    offset: int
-    """Of its entry in the section of its unit."""
+    offset: int | None
+    """Of its entry in the section of its unit; None where only a symbol is known."""
 
 
 @record
@@ -162,6 +166,23 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     )
 
 
+def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
+    """The calls at an address of code, the innermost first; where only a symbol is known, a function of its name."""
+    frames: tuple[CallFrame, ...] = ()
+    source = None
+    if file.has_dwarf:
+        try:
+            _unit, frames, row = _in_dwarf(file, address)
+            source = None if row is None else row.source
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+    if frames:
+        return frames
+    symbol = file.symbol_image.symbol_at(address)
+    name = None if symbol is None else symbol.name
+    return (CallFrame(name, name, source, inlined=False, offset=None),)
+
+
 def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     if not file.has_dwarf or not file.image.is_linked:
         return ()
@@ -202,8 +223,13 @@ def _in_dwarf(file: CodeObject, address: int) -> tuple[Unit | None, tuple[CallFr
         return unit, (), row
     position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
     function = functions[-1]
-    chain = inlined_chain([function, *scopes_at(function, address)], position)
-    return unit, tuple(_frame(frame, unit, table) for frame in chain), row
+    frames: tuple[CallFrame, ...] = ()
+    try:
+        chain = inlined_chain([function, *scopes_at(function, address)], position)
+        frames = tuple(_frame(frame, unit, table) for frame in chain)
+    except DwarfGpuError as error:
+        dwarf.note(error)
+    return unit, frames, row
 
 
 def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
@@ -284,7 +310,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
 
     unit = die.unit
     linkage = die.linkage_name if kind in ("function", "variable") else None
-    ranges = tuple(die.ranges()) if kind == "function" else ()
+    ranges = tuple(_noted(file, die.ranges) or ()) if kind == "function" else ()
     size = die.find("DW_AT_byte_size") if kind == "type" else None
     symbol = None
     if kind in ("function", "variable"):
@@ -299,11 +325,20 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
         unit.section,
         die.section_offset,
         unit.name,
-        _declared(file, die),
+        _noted(file, lambda: _declared(file, die)),
         ranges,
-        size.unsigned() if size is not None and size.value_class == "constant" else None,
+        _noted(file, size.unsigned) if size is not None and size.value_class == "constant" else None,
         symbol,
     )
+
+
+def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
+    """The answer to a question. That it is an error is noted, and hides nothing else."""
+    try:
+        return ask()
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return None
 
 
 def _declared(file: CodeObject, die: Die) -> SourceLine | None:
@@ -341,26 +376,31 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
 
     ``of_entries`` asks for the one whose files the entries name: a split unit has its own, without rows.
     """
-    from dwarfgpu.objfile.attributes import STMT_LIST
+    from dwarfgpu.objfile.attributes import STMT_LIST, STR_OFFSETS_BASE
     from dwarfgpu.objfile.lines import line_table as read
 
     if unit.skeleton is not None and not (of_entries and unit.source.data(".debug_line.dwo")):
         unit = unit.skeleton
     if unit in file.line_tables:
         return file.line_tables[unit]
-    found = unit.root_value(STMT_LIST)
-    if found is None:
+    offset = unit.root_number(STMT_LIST)
+    if offset is None:
         return None
     part, section = unit.part(".debug_line")
-    file.line_tables[unit] = table = read(
-        unit.source.data(section),
-        part + int(found[1]),
-        byte_order=unit.format.byte_order,
-        address_size=unit.address_size,
-        string_at=_strings(unit),
-        section=section,
-        zero_is_code=not file.image.is_linked,
-    )
+    # units may share a table, as type units do; what it leaves to the unit is part of the key
+    place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(STR_OFFSETS_BASE))
+    table = file.shared_line_tables.get(place)
+    if table is None:
+        table = file.shared_line_tables[place] = read(
+            unit.source.data(section),
+            part + offset,
+            byte_order=unit.format.byte_order,
+            address_size=unit.address_size,
+            string_at=_strings(unit),
+            section=section,
+            zero_is_code=not file.image.is_linked,
+        )
+    file.line_tables[unit] = table
     return table
 
 

@@ -7,17 +7,17 @@ the others.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.objfile.elf import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.objfile.source import ImageSections
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.bundle import Entry as Entry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.kernels import Kernel as Kernel  # noqa: PLC0414
@@ -132,52 +132,6 @@ def _noted_target(image: Image) -> TargetOf | None:
     return None
 
 
-# --- The sections that DWARF is read from -------------------------------------------------------------------------
-
-
-class ImageSections:
-    """The sections of an image by name. What a truncated file still holds of a section is read."""
-
-    def __init__(self, image: Image) -> None:
-        self.image = image
-        self.problems: list[DwarfGpuError] = []
-        self._broken: dict[str, DwarfGpuError] = {}
-
-    @property
-    def byte_order(self) -> ByteOrder:
-        return self.image.byte_order
-
-    @property
-    def address_size(self) -> int:
-        return self.image.address_size
-
-    @property
-    def name(self) -> str:
-        return self.image.name
-
-    def data(self, name: str) -> bytes | memoryview | None:
-        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
-        if name in self._broken:
-            raise self._broken[name]
-        found = self.image.sections_named(name)
-        if not found:
-            return None
-        parts = []
-        broken: DwarfGpuError | None = None
-        for section in found:
-            content, error = section.partial()
-            parts.append(content)
-            section.release()
-            if error is not None:
-                broken = error
-                self.problems.append(error)
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
-        if broken is not None and not data:
-            self._broken[name] = broken
-            raise broken
-        return data
-
-
 # --- The file -----------------------------------------------------------------------------------------------------
 
 
@@ -190,6 +144,8 @@ class CodeObject:
         self.sections = ImageSections(image)
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
+        self.shared_line_tables: dict[Any, LineTable] = {}
+        """The same by where they stand."""
         self._attributes = attributes
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None

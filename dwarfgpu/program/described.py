@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Die
-from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
-from dwarfgpu.expr.storages import Composite, Implicit, Memory, Part, Register
-from dwarfgpu.records import record, replace
-from dwarfgpu.targets.target import Scope, Unspecified
+from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.records import record
+from dwarfgpu.targets.target import Unspecified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.bits import Bits
     from dwarfgpu.expr.context import DieReference, FrameInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.types import BaseType
@@ -195,10 +195,10 @@ class DescribedFrame:
             raise MissingContext("frame", message, hint=hint)
         return CallingFrame(self)
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return self.entry_values.get(expression)
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         message = f"the value of the parameter at {die} at the call site is not known"
         raise MissingContext("frame", message)
 
@@ -226,10 +226,10 @@ class CallingFrame:
     def caller(self) -> FrameInfo:
         raise self._unknown()
 
-    def entry_value(self, expression: bytes) -> Value | None:
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         return None
 
-    def entry_parameter(self, die: DieReference) -> Value:
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         raise self._unknown()
 
     def thread_local(self, offset: int, lanes: LaneSet) -> Location:
@@ -240,40 +240,3 @@ class CallingFrame:
 
 
 # --- Whose storage a location means -------------------------------------------------------------------------------
-
-
-def bound(location: Location, machine: DescribedMachine, lanes: LaneSet) -> Location:
-    """A location for some lanes: what belongs to a lane, and does not say to which, is that of each of them."""
-    places = [_bound_place(place, machine, lanes) for place in location.places]
-    same = all(new is old for new, old in zip(places, location.places, strict=True))
-    return location if same else Location(tuple(places))
-
-
-def _bound_place(place: SingleLocation, machine: DescribedMachine, lanes: LaneSet) -> SingleLocation:
-    storage = place.storage
-    if isinstance(storage, Memory):
-        space = storage.space
-        if storage.lane is None and space.scope in (Scope.LANE, Scope.DEPENDS):
-            lane = _lane(
-                f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE
-            )
-            return SingleLocation(Memory(space, storage.wave, lane), place.bit_offset)
-    elif isinstance(storage, Register):
-        if storage.lane is None and machine.lane_owned(storage.register):
-            lane = _lane(f"each lane has its own register {storage.register.name}", lanes, needed=True)
-            return SingleLocation(Register(storage.register, storage.wave, lane), place.bit_offset)
-    elif isinstance(storage, Composite):
-        parts = tuple(
-            Part(bound(part.location, machine, lanes), part.bit_size, part.count, part.stride)
-            for part in storage.parts
-        )
-        if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
-            filled = replace(storage, parts=parts)
-            return SingleLocation(filled, place.bit_offset)
-    return place
-
-
-def _lane(why: str, lanes: LaneSet, needed: bool) -> Bits | None:  # noqa: FBT001 (internal)
-    if lanes.lane is None and needed:
-        raise MissingContext("lane", f"{why}, and there is no current lane", spec="A.2.5.4.4.3 (3)")
-    return lanes.lane

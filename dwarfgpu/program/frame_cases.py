@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cfi import rows as cfi_rows
+from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.json_node import Node, NotACase
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.objfile.frame_entries import Cie, Fde
 from dwarfgpu.objfile.frame_index import FrameIndex
-from dwarfgpu.objfile.frames import Cie, Fde, FrameSection
+from dwarfgpu.objfile.frames import FrameSection
 from dwarfgpu.program.frames import known_target, rule_json
 from dwarfgpu.program.json_answers import error_json
-from dwarfgpu.program.json_node import Node, NotACase
 from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
@@ -89,29 +90,29 @@ def _unsigned_or_none(node: Node | None, bits: int) -> int | None:
 
 
 def _rows(question: _Question) -> Iterator[Row]:
-    pc, target = question.pc, question.target
+    pc, tables = question.pc, Tables(question.target)
     if question.fde is None and pc is None:
-        yield from _all_rows(question.section, target)
+        yield from _all_rows(question.section, tables)
         return
     fde = _numbered(question.section, question.fde) if question.fde is not None else None
     if pc is None:
         if fde is not None:
-            yield from cfi_rows.rows(fde, target)
+            yield from tables.rows(fde)
         return
     fde = _covering(question.section, pc) if fde is None else fde
-    row = None if fde is None else cfi_rows.row_at(fde, pc, target)
+    row = None if fde is None else tables.row_at(fde, pc)
     if row is not None:
         yield row
 
 
-def _all_rows(section: FrameSection, target: Target | None) -> Iterator[Row]:
+def _all_rows(section: FrameSection, tables: Tables) -> Iterator[Row]:
     for entry in section.entries():
         if isinstance(entry, DwarfGpuError):
             raise entry
         if isinstance(entry, Fde):
-            yield from cfi_rows.rows(entry, target)
+            yield from tables.rows(entry)
         elif isinstance(entry, Cie) and entry.format is not None:
-            cfi_rows.initial_state(entry, target)  # for its errors
+            tables.initial(entry)  # for its errors
 
 
 def _covering(section: FrameSection, pc: int) -> Fde | None:

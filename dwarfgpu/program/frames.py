@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dialects
-from dwarfgpu.cfi import rows as cfi_rows
 from dwarfgpu.cfi.decode import Instruction, Instructions, decode
-from dwarfgpu.cfi.rows import Row
+from dwarfgpu.cfi.rows import Row, Tables, unknown_augmentation
 from dwarfgpu.cfi.rules import Block, CfaRule, Rule
+from dwarfgpu.cfi.state import Initial
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import OMIT, Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode as decode_expression
+from dwarfgpu.objfile.frame_entries import Cie, Fde, Terminator
 from dwarfgpu.objfile.frame_index import EH_FRAME_HDR, FrameIndex, read_frame_header
-from dwarfgpu.objfile.frames import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+from dwarfgpu.objfile.frames import DEBUG_FRAME, EH_FRAME, FrameSection
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.records import record
 
@@ -64,10 +65,8 @@ class ListedEntry:
     instructions: Instructions = Instructions(())
     rows: tuple[Row, ...] = ()
     """Of an FDE: its rows, up to the first error."""
-    cfa: CfaRule | None = None
-    """Of a CIE: the CFA rule that its initial instructions make."""
-    registers: dict[int, Rule] = {}  # noqa: RUF012 (never changed)
-    """Of a CIE: the rules of registers that they make."""
+    initial: Initial = Initial()
+    """Of a CIE: the rules that its initial instructions make."""
     error: DwarfGpuError | None = None
     """What is wrong with the instructions."""
 
@@ -85,11 +84,14 @@ class Frames:
         before ``.eh_frame``."""
         self.target = file.target.target
         self._file = file
+        self._tables = Tables(known_target(self.target))
         self._code = CodeReader(file)
+        self._expressions: dict[tuple[Block, Format], Expression] = {}
 
     def use_dialect(self, name: str) -> None:
         """Choose the dialect of expressions."""
         self._code = CodeReader(self._file, name)
+        self._expressions.clear()
 
     @property
     def dialect(self) -> Dialect:
@@ -144,7 +146,7 @@ class Frames:
         """The instructions of an entry, as far as they can be decoded."""
         if entry.format is None:
             cie = entry.cie if isinstance(entry, Fde) else entry
-            return Instructions((), cfi_rows.unknown_augmentation(entry, cie.augmentation))
+            return Instructions((), unknown_augmentation(entry, cie.augmentation))
         return decode(
             entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
         )
@@ -155,22 +157,21 @@ class Frames:
             return ListedEntry(entry)
         listed = self.instructions(entry)
         rows: list[Row] = []
-        cfa: CfaRule | None = None
-        registers: dict[int, Rule] = {}
+        initial = Initial()
         error = listed.fault
         try:
             if isinstance(entry, Fde):
                 for row in self.rows(entry):
                     rows.append(row)  # noqa: PERF402 (those before an error are kept)
             elif entry.format is not None:
-                cfa, registers = self.initial_rules(entry)
+                initial = self.initial(entry)
         except DwarfGpuError as found:
             error = found  # it comes first: running an entry stops where decoding does
-        return ListedEntry(entry, listed, tuple(rows), cfa, registers, error)
+        return ListedEntry(entry, listed, tuple(rows), initial, error)
 
     def rows(self, fde: Fde) -> Iterator[Row]:
         """The rows of an entry in order; an error comes behind those that are right."""
-        return cfi_rows.rows(fde, known_target(self.target))
+        return self._tables.rows(fde)
 
     def row_at(self, address: int, fde: Fde | None = None) -> Row | None:
         """The row that holds at an address; None where no entry is about it.
@@ -178,23 +179,26 @@ class Frames:
         A row that is empty says as little: compilers without unwind information write entries all the same.
         """
         fde = self.fde_at(address) if fde is None else fde
-        return None if fde is None else cfi_rows.row_at(fde, address, known_target(self.target))
+        return None if fde is None else self._tables.row_at(fde, address)
 
-    def initial_rules(self, cie: Cie) -> tuple[CfaRule | None, dict[int, Rule]]:
-        """The CFA rule and the rules of registers that the initial instructions of a CIE make."""
-        state = cfi_rows.initial_state(cie, known_target(self.target))
-        return state.cfa, state.snapshot()
+    def initial(self, cie: Cie) -> Initial:
+        """The rules that the initial instructions of a CIE make."""
+        return self._tables.initial(cie)
 
     def expression(self, block: Block, entry: Cie | Fde) -> Expression:
-        """The expression in a rule or an operand, ready to be evaluated."""
-        return decode_expression(
-            block.data,
-            self.dialect,
-            self._form(entry),
-            section=block.section,
-            offset=block.offset,
-            known_in=dialects.known_in,
-        )
+        """The expression in a rule or an operand, ready to be evaluated. It is decoded once."""
+        form = self._form(entry)
+        found = self._expressions.get((block, form))
+        if found is None:
+            found = self._expressions[block, form] = decode_expression(
+                block.data,
+                self.dialect,
+                form,
+                section=block.section,
+                offset=block.offset,
+                known_in=dialects.known_in,
+            )
+        return found
 
     def code(self, block: Block, entry: Cie | Fde) -> Code:
         """The same as it is shown."""
@@ -254,9 +258,9 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
 
 
 def _bases(image: Image, section: Section) -> Bases:
-    """What pointers count from, as the run-time unwinders have it: the code, and the global offset table."""
+    """What pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
     text = image.section(".text")
-    got = image.section(".got.plt") or image.section(".got")
+    got = image.section(".got") or image.section(".got.plt")
     return Bases(
         section.address,
         None if text is None else text.address,

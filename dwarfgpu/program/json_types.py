@@ -13,7 +13,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaini
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
-from dwarfgpu.program.json_node import MAX_INTEGER_BITS, Node, parse_integer
+from dwarfgpu.json_node import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.records import record
 from dwarfgpu.targets.target import Scope
 
@@ -114,7 +114,7 @@ LOCATION_KINDS = ("memory", "register", "implicit", "implicit_pointer", "undefin
 
 
 class LocationReader:
-    """Reads locations of a machine. Whose storage one means stays open where it does not say (`described.bound`)."""
+    """Reads locations of a machine. Whose storage one means stays open where it does not say (`binding.bound`)."""
 
     def __init__(self, machine: DescribedMachine, unit: UnitInfo) -> None:
         self.machine = machine

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.json_node import Node, NotACase, parse_integer
 from dwarfgpu.objfile.addresses import ADDRESS_SIZES
 from dwarfgpu.objfile.lists import ListContext
 from dwarfgpu.objfile.location_lists import ListEntry, read_location_list
-from dwarfgpu.program.json_node import Node, NotACase, parse_integer
+from dwarfgpu.program.json_answers import error_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ def _run(node: Node, line: int) -> dict[str, Any]:
         if found.error is not None:
             raise found.error
     except DwarfGpuError as error:
-        return {"id": id_, "status": "error", "error": _error(error)}
+        return {"id": id_, "status": "error", "error": error_json(error)}
     entries = found.entries if pc is None else found.matching(pc)
     return {"id": id_, "status": "ok", "entries": [_entry(entry) for entry in entries]}
 
@@ -101,12 +102,3 @@ def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
 def _entry(entry: ListEntry) -> dict[str, Any]:
     start, end = (None, None) if entry.default else (entry.start, entry.end)
     return {"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()}
-
-
-def _error(error: DwarfGpuError) -> dict[str, Any]:
-    found: dict[str, Any] = {"class": error.error_class, "kind": error.kind, "message": error.message}
-    if error.where.offset is not None:
-        found["offset"] = error.where.offset
-    if error.spec is not None:
-        found["spec"] = error.spec
-    return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.dump.code import Code
 from dwarfgpu.program.dump.values import Lists, Place
 from dwarfgpu.records import replace
-from dwarfgpu.render.layout import WIDTH, labelled, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, cut, labelled, plain, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,8 @@ DEEPEST = 10
 NARROWEST = 34
 """Values have at least this width, also where that leaves the terminal."""
 MAX_BYTES = 64
+MAX_ENTRIES = 512
+"""How many entries of a list are shown."""
 
 
 # --- Text ---------------------------------------------------------------------------------------------------------
@@ -76,9 +78,12 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
         lines = [f"{detail.section}+{detail.offset:#x}"]
         if detail.pc is not None:
             lines[0] += f" at {detail.pc:#x}" + ("" if detail.entries else ": nowhere")
-        return lines + [line for each in detail.entries for line in _entry(each, width)]
+        lines += [line for each in detail.entries[:MAX_ENTRIES] for line in _entry(each, width)]
+        if len(detail.entries) > MAX_ENTRIES:
+            lines.append(f"and {len(detail.entries) - MAX_ENTRIES} more, which --json has")
+        return lines
     text = f"{detail.section}+{detail.offset:#x}" if isinstance(detail, Place) else _value(attribute)
-    return wrapped(text if attribute.note is None else f"{text} ({attribute.note})", width)
+    return wrapped(text if attribute.note is None else f"{text} ({cut(attribute.note)})", width)
 
 
 def _value(attribute: ShownAttribute) -> str:
@@ -86,7 +91,7 @@ def _value(attribute: ShownAttribute) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'"{value}"'
+        return f'"{cut(value)}"'
     if isinstance(value, (bytes, bytearray)):
         return bytes(value[:MAX_BYTES]).hex() + ("..." if len(value) > MAX_BYTES else "") or "(no bytes)"
     if attribute.kind == "reference" and isinstance(value, int):

@@ -60,8 +60,8 @@ def listed_text(
             lines += [f"  {style('name', 'rows')}"] if before is None else []
             lines += row_text(row, frames, style, entry=entry, before=before)
             before = row
-        if found.cfa is not None or found.registers:
-            rules = _rules(found.cfa, found.registers, entry, frames, style)
+        if found.initial.cfa is not None or found.initial.registers:
+            rules = _rules(found.initial.cfa, found.initial.registers, entry, frames, style)
             lines += [f"  {style('name', 'rules')}", *rules]
     if found.error is not None:
         first, *rest = wrapped(f"error: {found.error}", WIDTH - 2)
@@ -263,7 +263,7 @@ def listed_json(found: ListedEntry, frames: Frames, *, name: str = "") -> dict[s
     document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
     if isinstance(entry, Cie):
         document = {"kind": "cie", **document, **_cie_json(entry, frames)}
-        document |= _rules_json(found.cfa, found.registers, frames, entry)
+        document |= _rules_json(found.initial.cfa, found.initial.registers, frames, entry)
     elif isinstance(entry, Fde):
         document = {"kind": "fde", **document, **_fde_json(entry, name)}
         document["rows"] = [row_json(row, frames, entry) for row in found.rows]

@@ -27,6 +27,15 @@ def shown(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
+LONGEST = 2048
+"""A text of a file that is longer is cut where people read it."""
+
+
+def cut(text: str) -> str:
+    """A text that is not too long to be read, nor to be wrapped in no time."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+
+
 def labelled(label: str, text: str, style: Style = plain_style, *, indent: int = 0) -> list[str]:
     """A label and a text behind it, which goes on below itself."""
     width = LABEL - indent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.dump.code import Code
 from dwarfgpu.render.entries import code_json, code_text
-from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, cut, plain, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def _cell(kind: Kind, value: Any) -> str:
         return f"embedded, {counted(len(value.splitlines()), 'line')}"
     if kind == "code":
         return "expression"
-    return shown(str(value))
+    return shown(cut(str(value)))
 
 
 def _aligned(text: str, kind: Kind, width: int) -> str:

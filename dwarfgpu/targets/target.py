@@ -66,7 +66,7 @@ class Register:
     """One register of a target."""
 
     number: int
-    """Its DWARF register number."""
+    """Its DWARF register number; negative where it has none (``Target.unnumbered``)."""
     name: str
     bit_size: int
     lane_bits: int = 0
@@ -159,6 +159,11 @@ class Target:
     """Ordered by number; the first is ``DW_ASPACE_LLVM_none``, the default address space."""
     same_value: tuple[tuple[int, int], ...] = ()
     """First and last number of the registers that a callee preserves."""
+    named_if_changed: tuple[tuple[int, int], ...] = ()
+    """First and last number of the registers that compilers give the undefined rule where a function changes them.
+
+    Where call frame information does that, one of them without a rule has not been changed (`untouched`).
+    """
     stack_pointer: int | None = None
     """The DWARF number of the register that the ABI makes the stack pointer."""
     stack_scale: int = 1
@@ -166,6 +171,8 @@ class Target:
     program_counter: int | None = None
     execution_mask: int | None = None
     """The DWARF number of the register with one bit for each lane that executes."""
+    unnumbered: tuple[RegisterFamily, ...] = ()
+    """Registers without a DWARF number, under negative numbers of their own: no expression can name them."""
     features: tuple[str, ...] = ()
     """The settings that a target ID or an ELF header names, such as ``xnack+``, in alphabetical order."""
 
@@ -185,6 +192,15 @@ class Target:
         """The register with a name, in any case and with or without a leading ``$``."""
         name = name.removeprefix("$").lower()
         for family in self.families:
+            number = family.number_named(name)
+            if number is not None:
+                return family.register(number)
+        return None
+
+    def unnumbered_register(self, name: str) -> Register | None:
+        """The register with a name that has no DWARF number."""
+        name = name.removeprefix("$").lower()
+        for family in self.unnumbered:
             number = family.number_named(name)
             if number is not None:
                 return family.register(number)
@@ -212,6 +228,14 @@ class Target:
         if any(first <= number <= last for first, last in self.same_value):
             return Unspecified.SAME_VALUE
         return Unspecified.UNDEFINED
+
+    def untouched(self, number: int) -> bool:
+        """Whether a register without a rule has not been changed, where the information names those that were.
+
+        A "compilation system authoring body may specify an alternate default value" (A.6.4.1) besides the ABI: code
+        that knows what its callee changes keeps values in any other register, also in one that the ABI does not save.
+        """
+        return any(first <= number <= last for first, last in self.named_if_changed)
 
     # --- Address spaces -----------------------------------------------------------------------------------------
 

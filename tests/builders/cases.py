@@ -18,9 +18,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.cases import run_case
+from dwarfgpu.program.cases import parse_line, run_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def run_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The answers to cases, a case a line, each as soon as it is known; blank lines are counted, but not answered."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield json.dumps(run_case(parse_line(line, number), number))
 
 
 def answer(ops: str, **case: Any) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.scopes import is_local, qualified_name
 from dwarfgpu.program.codeobject import opened
+from dwarfgpu.program.loaded import LoadedCode
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object
@@ -25,6 +27,23 @@ if TYPE_CHECKING:
 VARIABLE = 0x34
 SECTIONS = (".rodata", ".data", ".data.rel.ro", ".bss", ".text")
 _NUMBERED = re.compile(r"^\$\d+ = ", re.MULTILINE)
+
+
+class Unloaded:
+    """Code that was built for a test, and is where it says: what units ask of a file that is loaded."""
+
+    def __init__(self, dialect: str, bias: int = 0) -> None:
+        self.dialect = dialects.get(dialect)
+        self.bias = bias
+
+    def in_file(self, address: int) -> int:
+        return address - self.bias
+
+    def in_program(self, address: int) -> int:
+        return address + self.bias
+
+    def expression(self, data: bytes, form: Any, section: str, offset: int) -> Any:
+        return decode(data, self.dialect, form, section=section, offset=offset)
 
 
 class Dumped(Backend):
@@ -80,7 +99,7 @@ class Program:
                 stretches.append((each.address, stream.read()))
         target = self.file.target.target
         context = Context(target=target, rules=PRESETS[target.default_rules], backend=Dumped(stretches))
-        self.around = Surroundings(context, dialects.get(target.default_dialect))
+        self.around = Surroundings(context, LoadedCode(self.file))
         answers = [_NUMBERED.sub("", each.rstrip("\n")) for each in found]
         assert len(answers) == len(commands), text[-2000:]
         return dict(zip(commands, answers, strict=True))

@@ -18,6 +18,7 @@ from dwarfgpu.cfi.rules import (
     ValOffset,
 )
 from dwarfgpu.errors import IllFormed
+from dwarfgpu.objfile.frame_entries import Fde
 from dwarfgpu.objfile.frames import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
@@ -185,7 +186,7 @@ def test_a_change_of_no_cfa_rule(text, in_cie):
 
     assert error.kind == "no_cfa_rule"
     assert error.where.operation == f"DW_CFA_{text.split()[0]}"
-    assert error.spec.startswith("A.6.4.2.2")
+    assert error.spec == f"A.6.4.2.2 ({5 + CHANGES.index(text)})"
 
 
 @pytest.mark.parametrize("text", CHANGES)
@@ -469,3 +470,60 @@ def test_a_table_too_large_to_be_one():
 def test_equal_rows_share_their_rules():
     first, second = rows("undefined 1; advance_loc 4; def_cfa_offset 16")
     assert first.registers is second.registers
+
+
+# --- Many entries of one CIE ----------------------------------------------------------------------------------------
+
+
+def many(initial, count=50):
+    builder = FrameBuilder()
+    cie = builder.cie(initial)
+    for i in range(count):
+        builder.fde(cie, LOW + 16 * i, 16, "advance_loc 4; undefined 3")
+    return [entry for entry in FrameSection(builder.data).entries() if isinstance(entry, Fde)]
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """Where the instructions stand that are decoded."""
+    found = []
+    decode = cfi_rows.instructions
+
+    def instructions(data, format, **options):
+        found.append(options["offset"])
+        return decode(data, format, **options)
+
+    monkeypatch.setattr(cfi_rows, "instructions", instructions)
+    return found
+
+
+def test_the_initial_instructions_are_run_once(decoded):
+    tables = cfi_rows.Tables()
+    fdes = many("def_cfa 7 8; offset 16 1")
+    found = [list(tables.rows(fde)) for fde in fdes]
+
+    assert decoded == [fdes[0].cie.instructions_offset, *(fde.instructions_offset for fde in fdes)]
+    assert all(row.registers[16] == Offset(-8) for rows in found for row in rows)
+    assert [3 in rows[0].registers for rows in found] == [False] * len(fdes)
+
+
+def test_their_error_is_that_of_every_entry(decoded):
+    tables = cfi_rows.Tables()
+    fdes = many("restore_state")
+    messages = set()
+    for fde in fdes:
+        with pytest.raises(IllFormed) as caught:
+            next(tables.rows(fde))
+        messages.add(str(caught.value))
+
+    assert len(messages) == 1
+    assert decoded == [fdes[0].cie.instructions_offset]
+
+
+@pytest.mark.parametrize("count, is_allowed", [(4096, True), (4097, False)])
+def test_a_cie_has_no_more_rules_than_there_are_registers(count, is_allowed):
+    initial = b"".join(b"\x07" + bytes([n & 0x7F | 0x80, n >> 7]) for n in range(count))
+    if is_allowed:
+        assert len(last("", initial).registers) == count
+    else:
+        assert fault("", initial).kind == "limit_exceeded"

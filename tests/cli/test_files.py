@@ -99,7 +99,7 @@ def test_status(status: int, words: tuple[str, ...]) -> None:
         assert done.stdout == ""
         lines = done.stderr.splitlines()
         assert lines[0].startswith("dwarfgpu: error: ")
-        assert all(line.startswith("hint: ") for line in lines[1:])
+        assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in lines[1:])
 
 
 def test_a_wrong_selection_names_the_candidates() -> None:

@@ -1,18 +1,22 @@
-"""The Python that docs/library.md shows runs and prints what it says."""
+"""The Python that the documentation shows runs and prints what it says."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/library.md"
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_library_page() -> None:
-    text = PAGE.read_text()
-    test = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
+@pytest.mark.parametrize("page, examples", [("library.md", 10), ("frames.md", 5), ("launch.md", 5)])
+def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    path = ROOT / "docs" / page
+    test = doctest.DocTestParser().get_doctest(path.read_text(), {}, path.name, str(path), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     runner.run(test)
 
-    assert runner.tries > 10
+    assert runner.tries > examples
     assert runner.failures == 0

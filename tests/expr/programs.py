@@ -241,10 +241,10 @@ class Frame:
     def caller(self):
         return self
 
-    def entry_value(self, expression):
+    def entry_value(self, expression, lanes):
         return None
 
-    def entry_parameter(self, die):
+    def entry_parameter(self, die, lanes):
         return Value(types.generic(8), die.offset)
 
     def thread_local(self, offset, lanes):

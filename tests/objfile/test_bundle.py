@@ -421,6 +421,18 @@ def test_broken_containers(data, kind):
         assert error.value.kind == kind
 
 
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("method", [0, 1])
+def test_a_bomb_is_refused(version, method):
+    content = TWO + bytes(64 << 20)
+    stream = None
+    if method == 1:
+        stream = pytest.importorskip("zstandard").ZstdCompressor().compress(content)
+    with pytest.raises(MalformedFile) as error:
+        open_image(compressed(content, version, method, stream=stream), "gfx90a")
+    assert error.value.kind == "too_large"
+
+
 def test_a_uri_past_the_end_of_the_file(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(A)
@@ -448,6 +460,15 @@ def test_many_magics_are_not_searched_for_ever():
     builder = ElfBuilder(machine=62, osabi=0)
     builder.section(".hip_fatbin", b"CCOB" * 100_000)
     assert len(open_container(builder.build()).problems) == 100
+
+
+def test_an_image_has_few_keys():
+    """Images of an offload binary may share their strings, so that a small file has very many."""
+    image = bytearray(offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)))
+    image[32 + 16 : 32 + 24] = (1 << 40).to_bytes(8, "little")  # how many there are
+    with pytest.raises(MalformedFile):
+        open_container(bytes(image[:200]))
+    assert [entry.target_id for entry in list_images(bytes(image))] == ["gfx90a"]
 
 
 SAMPLES = [

@@ -11,6 +11,8 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile import compression
 from dwarfgpu.objfile.image import Image, open_image
+from dwarfgpu.objfile.source import ImageSections
+from dwarfgpu.program.codeobject import ImageSections as program_sections  # noqa: N813
 from tests.builders.code_objects import opencl, run, section_bytes
 from tests.builders.elf import ElfBuilder
 
@@ -132,6 +134,29 @@ def test_a_zstd_bomb_is_refused():
     stream = zstd(bytes(64 << 20))
     build = lambda b: b.compressed(".debug_info", b"", size=64 << 20, method=2, stream=stream)  # noqa: E731
     assert error_of(build).kind == "too_large"
+
+
+def test_a_zdebug_bomb_is_refused():
+    stream = zlib.compress(bytes(64 << 20))
+    data = b"ZLIB" + (64 << 20).to_bytes(8, "big") + stream
+    assert error_of(lambda b: b.section(".zdebug_info", data)).kind == "too_large"
+
+
+def test_sections_of_one_name_are_no_bomb_together(monkeypatch):
+    """Their headers may lead to the same bytes, each time anew."""
+    monkeypatch.setattr(compression, "FREE_SIZE", 110_000)
+    builder = ElfBuilder()
+    index = builder.compressed(".debug_str", bytes(1 << 15))
+    builder.section(".debug_line", b"line")
+    image = Image(builder.build(), name="k.co")
+    image.sections += (image.sections[index],) * 100
+    for sections in (ImageSections(image), program_sections(image)):
+        with pytest.raises(
+            MalformedFile, match=r"the sections \.debug_str have more than 110000 bytes"
+        ) as error:
+            sections.data(".debug_str")
+        assert error.value.kind == "too_large"
+        assert bytes(sections.data(".debug_line")) == b"line"
 
 
 def test_a_small_thing_may_be_very_compressible():

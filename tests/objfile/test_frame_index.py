@@ -124,6 +124,17 @@ def test_an_address_decodes_one_entry_of_20000_in_eh_frame(decoded):
     assert decoded == [offsets[12345]]
 
 
+def test_one_of_many_entries_for_an_address_is_enough(decoded):
+    builder = FrameBuilder("debug_frame")
+    cie = builder.cie("def_cfa 7 8")
+    offsets = [builder.fde(cie, 0, 16) for _ in range(500)]
+    index = FrameIndex(frames.FrameSection(bytes(builder.data)))
+
+    assert index.fde_at(4).offset == offsets[-1]
+    assert len(decoded) == 1
+    assert len(index.fdes_at(4)) == 500
+
+
 def test_entries_that_overlap():
     """Of several the one that begins last; all of them can be had."""
     builder = FrameBuilder()
@@ -158,13 +169,24 @@ def test_an_entry_of_no_bytes_covers_nothing():
     assert FrameIndex(section_of(builder)).fde_at(0x1000) is None
 
 
+def test_an_entry_for_code_that_the_linker_has_dropped():
+    builder = FrameBuilder()
+    cie = builder.cie()
+    builder.fde(cie, -1, 0x40)
+    builder.fde(cie, -2, 0x40)
+    index = FrameIndex(section_of(builder))
+
+    assert index.fde_at((1 << 64) - 1) is None
+    assert index.problems == []
+
+
 def test_what_is_broken_hides_nothing():
     builder = FrameBuilder()
     good = builder.cie()
     bad = builder.cie(version=9)
     builder.data += bytes(8)  # a hole
     builder.fde(bad, 0x1000, 16)
-    builder.fde(good, (1 << 64) - 1, 16)
+    builder.fde(good, (1 << 64) - 8, 16)
     builder.fde(12345, 0x3000, 16)
     last = builder.fde(good, 0x2000, 16)
     builder.data += b"\x05"

@@ -6,7 +6,8 @@ import pytest
 
 from dwarfgpu.encoding.pointers import OMIT, Bases, Pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
-from dwarfgpu.objfile.frames import Cie, Fde, FrameSection, Terminator
+from dwarfgpu.objfile.frame_entries import Cie, Fde, Terminator
+from dwarfgpu.objfile.frames import FrameSection
 from tests.builders.frames import FrameBuilder, cfa, z
 
 ORDERS = ["little", "big"]
@@ -129,6 +130,19 @@ def test_the_last_address_may_be_part_of_an_entry():
     builder.fde(builder.cie(), 0xFFFFFF00, 0x100)
 
     assert entries(builder)[1].high == 1 << 32
+
+
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("tombstone", [-1, -2])
+def test_code_that_the_linker_has_dropped(size, tombstone):
+    """A tombstone stands where its address was: the entry covers nothing, and is no error."""
+    builder = FrameBuilder(size=size)
+    builder.fde(builder.cie(), tombstone, 0x40)
+
+    dead = tombstone % (1 << 8 * size)
+    fde = entries(builder)[1]
+    assert (fde.low, fde.high) == (dead, dead)
+    assert not fde.covers(dead)
 
 
 # --- Zero lengths ---------------------------------------------------------------------------------------------------
@@ -638,3 +652,24 @@ def test_an_error_is_the_same_every_time():
             section.cie_at(cie)
         messages.add(str(caught.value))
     assert len(messages) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wide", [False, True])
+def test_only_an_entry_can_be_a_cie(kind, wide):
+    """What looks like one in the middle of another entry is none."""
+    inner = FrameBuilder(kind, wide=wide)
+    inner.cie("def_cfa 7 8")
+    builder = FrameBuilder(kind, wide=wide)
+    outer = builder.cie(bytes(8) + inner.data)
+    hidden = builder.data.index(inner.data, 8)
+    builder.fde(outer, 0x1000, 16)
+    builder.fde(hidden, 0x2000, 16)
+    builder.data += bytes(4)
+    last = builder.cie()
+    builder.fde(last, 0x3000, 16)
+
+    found = entries(builder)
+    assert [getattr(entry, "kind", getattr(entry, "low", None)) for entry in found] == [
+        None, 0x1000, "bad_cie", None, None, 0x3000,
+    ]  # fmt: skip

@@ -8,11 +8,13 @@ import pytest
 
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import index as index_module
-from dwarfgpu.objfile import name_search
+from dwarfgpu.objfile import name_search, pc_ranges, range_lists
+from dwarfgpu.objfile import scopes as scopes_module
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.entries import KINDS, is_static, kind_of
 from dwarfgpu.objfile.scopes import in_scopes, qualified_name, split_name
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.lists import rnglist, table_of_lists
 from tests.builders.sources import compile_source, opened
 
 STRINGS = ("str_offsets_base", "sec_offset", "strings")
@@ -209,6 +211,24 @@ def test_qualified_names():
     assert qualified_name(enumerator) == "ns::S::E::one"
 
 
+def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
+    """Or each of the entries of a deep file would have a name as long as it is deep."""
+    monkeypatch.setattr(scopes_module, "MAX_SCOPES", 20)
+    tree = die("namespace", ("name", "string", "a"))
+    for _ in range(59):
+        tree = die("namespace", ("name", "string", "a"), tree)
+    one = only(tree)
+    dies = [each for each in one.units[0].dies() if each.tag_name == "DW_TAG_namespace"]
+
+    assert qualified_name(dies[20]) == "::".join(["a"] * 21)
+    for deep in (dies[59], dies[21], dies[40]):
+        with pytest.raises(MalformedFile) as error:
+            qualified_name(deep)
+        assert error.value.kind == "limit_exceeded"
+    assert len(one.index.find("a::a::a")) == 19
+    assert qualified_name(dies[3]) == "a::a::a::a"
+
+
 def test_concrete_functions_stand_for_their_abstract_instance():
     """DW_AT_abstract_origin: the instance with code is what a name means; without one, the abstract instance is."""
     one = only(
@@ -342,6 +362,27 @@ def test_only_functions_and_data_can_be_completed():
     assert found(one, "S") == [("type", "S")]
     one.index.build()
     assert found(one, "S") == [("type", "S")]
+
+
+def test_a_very_long_name_is_found():
+    name = "name" * 20_000
+    one = only(function(f"other{name}", 16, 4), function(name, 32, 4), function(name[:-1] + "E", 48, 4))
+
+    assert found(one, name) == [("function", name)]
+    assert found(one, name + "x") == []
+
+
+@pytest.mark.parametrize("offset", [1 << 40, 1 << 63, (1 << 64) - 1])
+def test_a_unit_whose_abbreviations_are_nowhere_hides_no_other(offset):
+    trees = [unit(die("compile_unit", function(name, 16, 4)), offset_size=8) for name in "fg"]
+    built = build(*trees)
+    data = bytearray(built.sections[".debug_info"])
+    data[16:24] = offset.to_bytes(8, "little")
+    one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
+
+    assert found(one, "g") == [("function", "g")]
+    assert found(one, "f") == []
+    assert {error.kind for error in one.problems} == {"bad_offset"}
 
 
 def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
@@ -536,6 +577,44 @@ def test_one_broken_unit_does_not_hide_the_others():
         list(one.units[1].dies())
 
 
+def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
+    """A hundred functions with a list of a hundred ranges are ten thousand ranges."""
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 500)
+    lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
+    functions = [die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 16)) for _ in range(100)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert one.index.functions_at(0x1004) == []
+    assert {error.kind for error in one.problems} == {"limit_exceeded"}
+    assert one.units[0].root.children().__next__().ranges()[0] == (0x1000, 0x1008)
+
+
+@pytest.mark.parametrize("end", [0x1008, 0xFF0])
+def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
+    """Also where it is broken."""
+    asked = []
+    read = range_lists.read_range_list
+    monkeypatch.setattr(range_lists, "read_range_list", lambda *a, **k: asked.append(a[1]) or read(*a, **k))
+    lists = table_of_lists(rnglist(("start_end", 0x1000, end), "end_of_list"))
+    functions = [die("subprogram", ("ranges", "sec_offset", 16)) for _ in range(10)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == (10 if end > 0x1000 else 0)
+    assert asked == [16]
+
+
+def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
+    monkeypatch.setattr(index_module, "MIN_RANGES", 50)
+    lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
+    low = ("low_pc", "addr", 0)
+    trees = [unit(die("compile_unit", low, ("ranges", "sec_offset", 16), children=True)) for _ in range(40)]
+    one = dwarf(*trees, extra={".debug_rnglists": lists})
+
+    assert one.index.unit_at(0x1004) is one.units[0]
+    assert one.index.unit_at(0x999) is None
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+
+
 # --- Variables by address -------------------------------------------------------------------------------------------
 
 
@@ -580,6 +659,17 @@ def test_variables_by_address():
     assert at(0x402, b"\x31\x16\x18") == ["shared"]
     assert at(0x2000) == ["cyclic"]
     assert at(0x2001) == []
+
+
+def test_a_broken_type_hides_no_other_variable():
+    one = only(
+        die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), label="int"),
+        variable("good", 0x100, "int"),
+        variable("broken", 0x100, 0xFFFF),
+    )
+
+    assert [each.name for each in one.index.variables_at(0x102)] == ["good"]
+    assert [error.kind for error in one.problems] == ["bad_reference"]
 
 
 def test_names_with_a_prefix():

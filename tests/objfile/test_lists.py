@@ -334,6 +334,17 @@ def test_entries_before_an_error_are_given_but_the_list_has_no_answer():
         found.matching(1)
 
 
+def test_an_error_that_is_raised_again_holds_on_to_nothing():
+    """Python adds the calls that lead to an error to those of the time before."""
+    found = read_ranges(b"\x08")
+    lengths = set()
+    for _ in range(5):
+        with pytest.raises(MalformedFile) as error:
+            found.spans()
+        lengths.add(len(error.traceback))
+    assert len(lengths) == 1
+
+
 def test_an_entry_that_ends_before_it_begins_hides_no_other():
     data = loclist(
         ("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list"
@@ -341,6 +352,35 @@ def test_an_entry_that_ends_before_it_begins_hides_no_other():
     found = read(data)
     assert [entry.expression.hex() for entry in found.entries] == ["50", "52"]
     assert failed(found) == ("bad_range", ".debug_loclists+0x13")
+
+
+def test_a_range_that_ends_before_it_begins_hides_no_other():
+    data = rnglist(("start_end", 1, 2), ("start_end", 9, 8), ("start_end", 3, 4), "end_of_list")
+    found = read_ranges(data)
+    assert [(entry.start, entry.end) for entry in found.entries] == [(1, 2), (3, 4)]
+    assert failed(found) == ("bad_range", ".debug_rnglists+0x11")
+
+
+@pytest.mark.parametrize(
+    "entries, kind",
+    [
+        ([("GNU_view_pair", 1, 2), "end_of_list"], None),
+        ([("GNU_view_pair", 1, 2), ("GNU_view_pair", 3, 4), "end_of_list"], None),
+        ([("GNU_view_pair", 1, 2), ("base_address", 7), "end_of_list"], None),
+        ([("GNU_view_pair", (1 << 64) - 1, 0), "end_of_list"], None),
+        ([("GNU_view_pair", 1, 2)], "truncated"),
+    ],
+)
+def test_a_view_pair_without_an_entry_is_none(entries, kind):
+    found = read(loclist(*entries))
+    assert (found.entries, found.error and found.error.kind) == ((), kind)
+
+
+def test_the_views_of_a_broken_entry_belong_to_no_other():
+    found = read(
+        loclist(("GNU_view_pair", 1, 2), ("start_end", 9, 8, "50"), ("start_end", 1, 2, "51"), "end_of_list")
+    )
+    assert [(entry.start, entry.views) for entry in found.entries] == [(1, None)]
 
 
 def test_an_offset_needs_a_base_address():

@@ -167,6 +167,42 @@ def test_entries_that_lead_nowhere(names, abbreviations, kind):
     assert caught.value.where.section == ".debug_names"
 
 
+@pytest.mark.parametrize("attribute", [1, 2, 3, 4, 0x2000])
+@pytest.mark.parametrize("form", ["block1", "string", "exprloc", "indirect"])
+def test_the_attributes_of_an_entry_are_numbers(attribute, form):
+    names = Names({1: (SUBPROGRAM, (attribute, "data4"))}, {"f": [(1, [0])]})
+    declared = bytes([1, SUBPROGRAM]) + encode_unsigned(attribute)
+    names.data = names.data.replace(declared + b"\x06", declared + bytes([FORM_CODES[form]]))
+    if form == "indirect":  # to a string
+        names.data = names.data[:-5] + b"\x08abc\0"
+
+    with pytest.raises(MalformedFile) as error:
+        names.table().find(b"f")
+    assert error.value.kind == "bad_form"
+
+
+@pytest.mark.parametrize("attribute", [1, 2])
+def test_there_is_no_unit_before_the_first(attribute):
+    names = Names({1: (SUBPROGRAM, (attribute, "data1"))}, {"f": [(1, [0x7F])]}, units=(0, 1), types=(2, 3))
+    names.data = names.data.replace(
+        bytes([1, SUBPROGRAM, attribute, 0x0B]), bytes([1, SUBPROGRAM, attribute, 0x0D])
+    )
+
+    with pytest.raises(MalformedFile) as error:  # -1 as DW_FORM_sdata
+        names.table().find(b"f")
+    assert error.value.kind == "index_out_of_range"
+
+
+def test_names_that_share_their_entries_are_limited():
+    names = Names(PLAIN, {"f": [(1, [7])] * 40, **{f"other{i}": [] for i in range(40)}}, hashed=False).table()
+    names._strings = [names._strings[list(names.names()).index(b"f")]] * 41
+    names._entries = [names._entries[0]] * 41
+
+    with pytest.raises(MalformedFile, match="share") as error:
+        names.find(b"f")
+    assert error.value.kind == "limit_exceeded"
+
+
 @given(st.data())
 def test_any_change_of_an_index_gives_results_or_errors(data):
     rows = {f"n{i}": [(1, [i]), (2, [0, i])] for i in range(6)}
@@ -247,6 +283,29 @@ def test_a_broken_index_is_a_problem_and_hides_nothing():
 
         assert [entry.name for entry in found.index.find("f")] == ["f"]
         assert found.problems != []
+
+
+@pytest.mark.parametrize(
+    "change", [{4: b"\x09"}, {12 + 4 * 3: b"\xff" * 4}, {12 + 4 * 5: b"\xff" * 4}, {12: b"\xff" * 4}]
+)
+def test_a_broken_index_does_not_hide_the_next(change):
+    good = Names(PLAIN, {"f": [(1, [7])]})
+    broken = bytearray(good.data)
+    for place, data in change.items():
+        broken[place : place + len(data)] = data
+    sections = {".debug_names": bytes(broken) + good.data, ".debug_str": bytes(good.strings)}
+    first, second = read_tables(Source(DictSections(sections)))
+
+    assert isinstance(first, DwarfGpuError)
+    assert [entry.die_offset for entry in second.find(b"f")] == [7]
+
+
+def test_a_broken_entry_hides_no_other_name():
+    table = Names({**PLAIN, 3: (TYPE, (1, "data1"))}, {"f": [(3, [9])], "g": [(1, [7])]}).table()
+
+    with pytest.raises(MalformedFile):
+        table.find(b"f")
+    assert [entry.die_offset for entry in table.find(b"g")] == [7]
 
 
 _NAME = re.compile(r'String: 0x[0-9a-f]+ "(.*)"')

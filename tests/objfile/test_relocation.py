@@ -169,6 +169,19 @@ def test_a_relocation_that_does_not_fit(options, kind):
     assert (error.value.kind, error.value.where.section) == (kind, ".debug_info")
 
 
+def test_relocations_that_overlap_are_refused():
+    """Section headers may lead to the same rows again and again."""
+    builder = ElfBuilder(type=1)
+    target = builder.section(".debug_info", bytes(16))
+    table = builder.symbols([("f", 8, 4, 2, 1, target)])
+    builder.relocations(target, table, [(0, 3, 1, 0)] * 100)
+    image = Image(builder.build())
+    image.sections += (image.sections[-2],) * 10
+    with pytest.raises(MalformedFile, match="overlap") as error:
+        _ = image.section(".debug_info").data
+    assert error.value.kind == "too_large"
+
+
 def test_a_symbol_that_is_not_there():
     builder = ElfBuilder(type=1)
     target = builder.section(".debug_info", bytes(16))

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, Unsupported
+from dwarfgpu.objfile import source as source_module
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.headers import read_headers
+from dwarfgpu.objfile.source import Source
 from dwarfgpu.objfile.split import PackageIndex
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.lists import RLE
@@ -309,6 +311,15 @@ def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
         meaning()
     assert caught.value.kind == kind
     assert caught.value.where.section is not None or kind == "supplementary_file"
+
+
+def test_strings_that_overlap_are_not_all_remembered(monkeypatch):
+    monkeypatch.setattr(source_module, "MAX_TEXTS", 1000)
+    source = Source(DictSections({".debug_str": b"x" * 300 + b"\0"}))
+
+    for offset in range(300):
+        assert source.text(".debug_str", offset) == "x" * (300 - offset)
+        assert sum(map(len, source._texts[".debug_str"].values())) <= 2000
 
 
 def test_a_string_without_an_end():
@@ -652,3 +663,18 @@ def test_a_split_unit_alone_has_no_addresses():
     with pytest.raises(MissingContext, match="skeleton"):
         function.ranges()
     assert [entry.name for entry in found.index.find("f")] == ["f"]
+
+
+def test_a_skeleton_that_is_found_later_brings_its_addresses():
+    """Until then that there are none is remembered: a list may ask with each of its entries."""
+    found = Dwarf(DictSections({**skeleton_sections(5), **split_sections(5)}))
+    function = next(found.split_units[0].root.children())
+    errors = set()
+    for _ in range(2):
+        with pytest.raises(MissingContext, match="skeleton") as error:
+            function.ranges()
+        errors.add(error.value)
+    found.split_unit(found.units[0])
+
+    assert len(errors) == 1
+    assert function.ranges() == [(0x4444, 0x4448)]

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from dwarfgpu.program.cases import run_case, run_lines
+from dwarfgpu.program.cases import run_case
+from tests.builders.cases import run_lines
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 BIG = {"byte_order": "big", **AMD}

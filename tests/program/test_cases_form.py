@@ -7,7 +7,8 @@ import json
 import pytest
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.program.cases import NotACase, run_case, run_lines
+from dwarfgpu.program.cases import NotACase, run_case
+from tests.builders.cases import run_lines
 
 BASE = {"expr": "31"}
 REGION = {"space": 0, "address": 0, "bytes": "0102"}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 
 from dwarfgpu import dialects
-from dwarfgpu.program.cases import NotACase, run_case, run_lines
+from dwarfgpu.program.cases import NotACase, run_case
+from tests.builders.cases import run_lines
 from tests.program.generators import SETTINGS, TYPES, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}

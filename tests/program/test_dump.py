@@ -518,3 +518,34 @@ def test_names_select_what_llvm_dwarfdump_finds(require_tool):
         except DwarfGpuError:
             found = []
         assert set(offsets) <= set(found), name
+
+
+# --- Limits -------------------------------------------------------------------------------------------------------
+
+
+def test_long_texts_are_cut_where_people_read_them():
+    from dwarfgpu.program.dump.values import ShownAttribute
+
+    long = ShownAttribute("DW_AT_name", "DW_FORM_string", "string", "word " * 20_000)
+    lines = render_entries.attribute_text(long, 40)
+
+    assert len(lines) < 80
+    assert lines[-1].endswith('(100000 characters)"')
+    assert render_entries.attribute_json(long)["value"] == long.value
+
+
+def test_lists_that_overlap_have_a_limit():
+    """A section of a few thousand bytes could ask for millions of entries."""
+    code = file("host/optimized.gcc.O2.v5.x86_64")
+    section = code.image.section(".debug_loclists")
+    data = bytearray((FIXTURES / HOST).read_bytes())
+    entry = bytes.fromhex("04000001 00")  # DW_LLE_offset_pair, and one byte that is no operation
+    begin = section.offset + 0xE
+    stop = section.offset + section.size
+    data[begin:stop] = (entry * section.size)[: stop - begin]
+    broken = opened(bytes(data))
+    shown = [each for entry in entries(broken) for each in entry.attributes if each.kind == "loclist"]
+
+    assert any(each.error is not None and each.error.kind == "limit_exceeded" for each in shown)
+    total = sum(len(each.detail.entries) for each in shown if isinstance(each.detail, Lists))
+    assert total <= section.size

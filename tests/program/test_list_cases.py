@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dwarfgpu.program.json_node import NotACase
+from dwarfgpu.json_node import NotACase
 from dwarfgpu.program.list_cases import run_list_case
 from tests.builders.lists import gnu_loclist, loc, loclist
 

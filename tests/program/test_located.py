@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu import bits as b
-from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register
+from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.types.model import Base, Body, Lazy, Member, Pointer, Struct
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.unit_context import UnitContext, base_type_of
+from dwarfgpu.program.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.programs import Unloaded
 
 INT, FLOAT = Base("int", 5, 4), Base("float", 4, 4)
 TARGET = resolve("gfx90a")
@@ -40,9 +40,9 @@ class Machine(Backend):
         return b"".join((100 * index).to_bytes(4, "little") for index in range(register.bit_size // 32))
 
 
-def around(lanes, **changes):
-    context = Context(target=TARGET, rules=AMD, backend=Machine(), lanes=lanes)
-    return Surroundings(context, dialects.get("llvm-user"), **changes)
+def around(lanes, pc=None):
+    context = Context(target=TARGET, rules=AMD, backend=Machine(), lanes=lanes, pc=pc)
+    return Surroundings(context, Unloaded("llvm-user"))
 
 
 def lanes_of(count):
@@ -95,7 +95,7 @@ def test_an_implicit_pointer_leads_to_its_object():
         )
     )
     target = next(each for each in found.units[0].dies() if each.tag == 0x34)
-    unit_context = UnitContext(found.units[0], dialects.get("llvm-user"))
+    unit_context = FileUnit(found.units[0], Unloaded("llvm-user"), None)
     storage = ImplicitPointer(DieReference("unit", target.offset), 0, TARGET.default_space, unit_context, 64)
     value = Object(pointer, around(LaneSet.one(0)).located(locations.at(storage)))
     assert value_text(value) == "<synthetic pointer>"
@@ -136,55 +136,25 @@ def test_variables_are_found():
             ("const_value", "block1", b"\1\2\3\4"),
         ),
         die("variable", ("name", "string", "gone"), ("type", "ref4", "int")),
-        die("variable", ("name", "string", "local"), ("type", "ref4", "int"), ("location", "loclistx", 0)),
+        die("variable", ("name", "string", "listed"), ("type", "ref4", "int"), ("location", "sec_offset", 0)),
     ]
-    found = dwarf(unit(die("compile_unit", *entries)))
+    rows = b"".join(each.to_bytes(8, "little") for each in (0x10, 0x20)) + b"\2\0\x39\x9f" + bytes(16)
+    root = die("compile_unit", ("low_pc", "addr", 0), *entries)
+    found = dwarf(unit(root, version=4), extra={".debug_loc": rows})
     dies = {each.name: each for each in found.units[0].dies() if each.name}
-    elsewhere = locations.at(Implicit(9, 32))
-    surroundings = around(LaneSet(1, 0, 0), variable=lambda each: elsewhere if each.name == "local" else None)
     types = Types()
 
-    def number(name):
-        place = variable_place(surroundings, dies[name])
+    def number(name, pc=None):
+        place = variable_place(around(LaneSet(1, 0, 0), pc), dies[name])
         return None if place is None else Object(types.type_of(dies[name]), place).number()
 
-    names = ["here", "seven", "bytes", "gone", "local"]
-    assert [number(name) for name in names] == [16, -7, 0x04030201, None, 9]
-
-
-@pytest.mark.parametrize(
-    "attributes, expected",
-    [
-        ([("encoding", "data1", 5), ("byte_size", "data1", 4)], "signed32"),
-        ([("encoding", "data1", 4), ("byte_size", "data1", 2), ("name", "string", "__bf16")], "bfloat16"),
-        (
-            [("encoding", "data1", 4), ("byte_size", "data1", 4), ("LLVM_vector_size", "data1", 4)],
-            "float32 x 4",
-        ),
-        ([("encoding", "data1", 7), ("byte_size", "data1", 4), ("bit_size", "data1", 12)], "unsigned12"),
-        ([("encoding", "data1", 0x77), ("byte_size", "data1", 4)], None),
-        ([("byte_size", "data1", 4)], None),
-        ([("encoding", "data1", 5)], None),
-    ],
-)
-def test_base_types_of_expressions(attributes, expected):
-    found = dwarf(unit(die("compile_unit", die("base_type", *attributes))))
-    entry = next(each for each in found.units[0].dies() if each.tag == 0x24)
-    context = UnitContext(found.units[0], dialects.get("dwarf5"), bias=0x100)
-    if expected is None:
-        with pytest.raises(IllFormed):
-            base_type_of(entry)
-        return
-    assert str(context.base_type(entry.offset)) == expected
-    assert context.base_type(entry.offset) is context.base_type(entry.offset)
-    assert context.relocated(0x10) == 0x110
-
-
-def test_an_entry_that_is_no_base_type_is_refused():
-    found = dwarf(unit(die("compile_unit", die("variable"))))
-    entry = next(each for each in found.units[0].dies() if each.tag == 0x34)
-    with pytest.raises(IllFormed, match="not DW_TAG_base_type"):
-        UnitContext(found.units[0], dialects.get("dwarf5")).base_type(entry.offset)
+    names = ["here", "seven", "bytes", "gone"]
+    assert [number(name) for name in names] == [16, -7, 0x04030201, None]
+    assert number("listed", 0x18) == 9
+    with pytest.raises(DwarfGpuError, match="optimized out"):
+        number("listed", 0x28)
+    with pytest.raises(DwarfGpuError, match="there is none"):
+        number("listed")
 
 
 def test_memory_of_a_lane_is_that_of_the_lane():

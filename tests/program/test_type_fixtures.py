@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from dwarfgpu import dialects
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.codeobject import opened
+from dwarfgpu.program.loaded import LoadedCode
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.located import Surroundings, variable_place
@@ -60,7 +60,7 @@ class Fixture:
         context = Context(
             target=self.target, rules=AMD, backend=loaded(FIXTURES / name), lanes=LaneSet(1, 0, 0)
         )
-        self.around = Surroundings(context, dialects.get(FILES[name]))
+        self.around = Surroundings(context, LoadedCode(self.file, dialect=FILES[name]))
         self.types = Types()
         dies = [die for unit in self.file.dwarf.compile_units() for die in unit.dies() if die.tag == 0x34]
         self.variables = {die.name: die for die in dies}

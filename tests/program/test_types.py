@@ -266,9 +266,9 @@ def test_bounds_may_be_expressions_and_entries():
     )
     found = get("a")
     assert found.dimensions[0].upper.entry.name == "n"
-    assert found.dimensions[0].lower.expression.data == b"\x31"
+    assert found.dimensions[0].lower.expression == b"\x31"
     assert found.data_location.attribute == "DW_AT_data_location"
-    assert found.allocated.expression.data == b"\x31"
+    assert found.allocated.expression == b"\x31"
     assert declaration(found) == "int [variable length]"
 
 

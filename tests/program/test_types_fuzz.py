@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu import dialects
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
@@ -21,7 +20,7 @@ from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
-from tests.builders.programs import Dumped
+from tests.builders.programs import Dumped, Unloaded
 
 LABELS = [f"d{index}" for index in range(8)]
 TAGS = [
@@ -103,7 +102,7 @@ def test_any_graph_of_entries_is_read(entries, data, byte_order, version):
     )
     target = resolve("generic", byte_order=byte_order, address_size=8)
     context = Context(target=target, rules=AMD, backend=Dumped([(0x1000, data)]), lanes=LaneSet(1, 0, 0))
-    around = Surroundings(context, dialects.get("llvm-user"))
+    around = Surroundings(context, Unloaded("llvm-user"))
     known = Types()
     for each in asked(lambda: list(found.units[0].dies())) or []:
         asked(type_name, each)

@@ -20,6 +20,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.records import replace
+from tests.builders.machines import in_columns
 from tests.properties.programs import LANES, TARGETS, Writer, context, expression
 
 SEEDS = st.integers(0, (1 << 64) - 1)
@@ -74,6 +75,26 @@ def test_programs(seed: int) -> None:
 @given(seed=SEEDS)
 def test_bytes(dialect: str, seed: int) -> None:
     check_bytes(seed, dialect)
+
+
+def essence(one: object) -> object:
+    """What two machines must agree on; the message of an error may tell what each knows."""
+    return (type(one), one.kind, one.spec, str(one.where)) if isinstance(one, DwarfGpuError) else one
+
+
+@settings(max_examples=500)
+@given(seed=SEEDS)
+def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> None:
+    chance = random.Random(seed)
+    target = chance.choice(TARGETS)
+    program = expression(chance, target)
+    described = context(random.Random(seed), target, chance.choice([*PRESETS]))
+    columns = replace(described, backend=in_columns(described.backend))
+    for lanes in (described.lanes, LaneSet.one(chance.randrange(LANES))):
+        expected = evaluate(program, replace(described, lanes=lanes))
+        found = evaluate(program, replace(columns, lanes=lanes))
+
+        assert [essence(one) for one in found] == [essence(one) for one in expected], listing.text(program)
 
 
 @pytest.mark.slow

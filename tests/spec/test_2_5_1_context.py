@@ -209,7 +209,7 @@ class Frame:
     def caller(self):
         return self
 
-    def entry_value(self, expression):
+    def entry_value(self, expression, lanes):
         return None
 
     def thread_local(self, offset, lanes):

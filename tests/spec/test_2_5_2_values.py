@@ -323,9 +323,9 @@ def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
 class Lanes(Backend):
     """A machine in which register r of lane l holds 01 02 03 04 with l in the place of 01."""
 
-    def gather_register(self, register, waves, lanes, count):
+    def gather_register(self, register, offsets, size, waves, lanes, count):
         rows = np.array([[int(lane), 2, 3, 4, 5, 6, 7, 8] for lane in lanes], dtype=np.uint8)
-        return rows, np.ones(count, dtype=bool)
+        return rows[:, offsets : offsets + size], np.ones(count, dtype=bool)
 
 
 class LaneFrame(Frame):

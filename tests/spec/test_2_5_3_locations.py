@@ -764,8 +764,10 @@ class TwoWaves(DescribedMachine):
     def read_register(self, register: Any, wave: int, lane: int | None) -> bytes:
         return (1000 * (wave + 1)).to_bytes(-(-register.bit_size // 8), "little")
 
-    def gather_register(self, register: Any, waves: Any, lanes: Any, count: int) -> Any:
-        return super(DescribedMachine, self).gather_register(register, waves, lanes, count)
+    def gather_register(
+        self, register: Any, offsets: Any, size: int, waves: Any, lanes: Any, count: int
+    ) -> Any:
+        return super(DescribedMachine, self).gather_register(register, offsets, size, waves, lanes, count)
 
     def read_memory(self, space: Any, address: int, size: int, wave: int, lane: int | None) -> bytes:
         return bytes([wave + 1]) * size

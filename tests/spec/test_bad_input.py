@@ -72,10 +72,10 @@ class Frame:
     def caller(self):
         return self
 
-    def entry_value(self, expression):
+    def entry_value(self, expression, lanes):
         return None
 
-    def entry_parameter(self, die):
+    def entry_parameter(self, die, lanes):
         return Value(types.generic(8), 0)
 
     def thread_local(self, offset, lanes):

@@ -318,7 +318,7 @@ class Frame:
     def caller(self):
         return self
 
-    def entry_value(self, expression):
+    def entry_value(self, expression, lanes):
         return None
 
     def frame_base(self, lanes):

@@ -204,3 +204,27 @@ def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
 def test_numbers_that_are_no_registers_have_the_default_rule():
     assert resolve("gfx90a").unspecified_rule(1536 + 40) == Unspecified.UNDEFINED
     assert resolve("gfx90a").unspecified_rule(1 << 70) == Unspecified.UNDEFINED
+
+
+@pytest.mark.parametrize(
+    "name, present, absent",
+    [
+        ("gfx600", ["m0", "mode", "ttmp11"], ["flat_scratch", "xnack_mask", "ttmp12"]),
+        ("gfx803", ["flat_scratch", "tba", "tma"], ["xnack_mask", "ttmp12"]),
+        ("gfx801", ["xnack_mask"], ["ttmp12"]),
+        ("gfx90a", ["flat_scratch", "xnack_mask", "ttmp15", "trapsts"], ["ttmp16", "s0", "v0"]),
+        ("gfx1201-wave64", ["flat_scratch", "ttmp15"], ["xnack_mask"]),
+    ],
+)
+def test_registers_without_a_number(name, present, absent):
+    target = resolve(name)
+    for one in present:
+        register = target.unnumbered_register(one)
+        assert register.name == one
+        assert register.number < 0
+        assert target.register(register.number) is None
+        assert target.register_named(one) is None
+    for one in absent:
+        assert target.unnumbered_register(one) is None
+    numbers_of = [family.first + i for family in target.unnumbered for i in range(family.count)]
+    assert len(set(numbers_of)) == len(numbers_of)

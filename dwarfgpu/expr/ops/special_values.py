@@ -134,7 +134,7 @@ equivalent(
 def entry_value(ev: Evaluation, block: bytes) -> Value:
     """Push the value that the expression E had on entry to the subprogram, in the calling frame."""
     frame = ev.frame
-    known = frame.entry_value(block)
+    known = frame.entry_value(block, ev.lanes)
     if known is not None:
         return known
     expression = decode(block, ev.expression.dialect, ev.expression.form, section=ev.expression.section)
@@ -145,7 +145,7 @@ def entry_value(ev: Evaluation, block: bytes) -> Value:
         last[:] = [step]
 
     changes = {"frame": caller, "object": None, "initial_stack": (), "result_kind": None}
-    result = ev.evaluate(expression, executed, pc=getattr(caller, "pc", None), **changes)
+    result = ev.evaluate(expression, executed, pc=getattr(caller, "place", None), **changes)
     if type(result) is Value:
         return result
     if type(result) is Location and last and last[0].operation.name == "DW_OP_regx":
@@ -178,7 +178,7 @@ def _register_of(ev: Evaluation, number: int) -> BaseType:
 )
 def parameter_ref(ev: Evaluation, offset: int) -> Value:
     """Push the value that the formal parameter at DR had on entry, as the call site describes it."""
-    return ev.frame.entry_parameter(DieReference("unit", offset))
+    return ev.frame.entry_parameter(DieReference("unit", offset), ev.lanes)
 
 
 @operation(

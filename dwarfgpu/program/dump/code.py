@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.codeobject import CodeObject
-    from dwarfgpu.targets.target import AddressSpace, Target
+    from dwarfgpu.targets.target import AddressSpace
+
+
+MAX_KNOWN = 1 << 14
+"""How many expressions are remembered: lists may share their entries."""
 
 
 @record
@@ -48,10 +52,19 @@ class CodeReader:
     def __init__(self, file: CodeObject, dialect: str | None = None) -> None:
         self.target = file.target.target
         self.dialect: Dialect = dialects.get(dialect or self.target.default_dialect)
-        self._other: Target | None = None
+        self._known: dict[tuple[str, int, Unit | None], Code] = {}
 
     def read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None) -> Code:
-        """The expression that stands at an offset of a section, in a unit or in none."""
+        """The expression that stands at an offset of a section, in a unit or in none. It is decoded once."""
+        key = section, offset, unit
+        found = self._known.get(key)
+        if found is None or found.data != data:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._read(data, form, section, offset, unit)
+        return found
+
+    def _read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None) -> Code:
         found = decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
         notes: dict[str, None] = {}
         for i in range(len(found.instructions)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import location_lists, range_lists
 from dwarfgpu.objfile.lists import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext
 from dwarfgpu.records import record
@@ -13,6 +13,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.lists import RawEntry
     from dwarfgpu.objfile.units import Unit
     from dwarfgpu.program.codeobject import CodeObject
@@ -55,16 +56,36 @@ class ListReader:
     def __init__(self, file: CodeObject, code: CodeReader) -> None:
         self.file = file
         self.code = code
+        self._last: tuple[tuple[object, ...], ListedList] | None = None
+        self._seen: set[tuple[str, int]] = set()
+        self._counts: dict[str, int] = {}
+        """How many entries the lists of a section have that were read so far, each list counted once."""
 
     def read(
         self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None = None
     ) -> ListedList:
-        """The list of a kind (``loclist`` or ``rnglist``) at an offset, which belongs to a unit if that is known."""
+        """The list of a kind (``loclist`` or ``rnglist``) at an offset, which belongs to a unit if that is known.
+
+        The last one is remembered, because entries may share it.
+        """
+        key = (section, offset, kind, unit, end)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._read(section, offset, kind, unit, end)
+        return self._last[1]
+
+    def _read(self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None) -> ListedList:
         dwarf = self.file.dwarf if unit is None else unit.dwarf
         data = dwarf.source.data(section) if unit is None else unit.tables.list_data(section)
         context = self._context(unit)
         read = location_lists.raw_location_list if kind == "loclist" else range_lists.raw_range_list
         raw, after, error = read(data, offset, section=section, context=context, end=end)
+        if (section, offset) not in self._seen:
+            self._seen.add((section, offset))
+            self._counts[section] = self._counts.get(section, 0) + len(raw)
+        if 2 * self._counts[section] > len(data):  # an entry has at least two bytes
+            message = f"the lists of {section} overlap: they have more entries than there is room for"
+            limit = MalformedFile("limit_exceeded", message, spec="DWARF 5, 7.28")
+            raise limit.at(section=section, offset=offset)
         if error is not None:
             dwarf.note(error)
         entries = tuple(self._entries(raw, section, kind, context, unit))
@@ -77,6 +98,7 @@ class ListReader:
         form = Format(context.address_size, 4, context.byte_order) if unit is None else unit.format
         name = location_lists.kind_name if kind == "loclist" else range_lists.kind_name
         views: tuple[int, int] | None = None
+        dwarf: Dwarf | None = self.file.dwarf if unit is None else unit.dwarf
         for each in raw:
             start: int | None = None
             end: int | None = None
@@ -84,8 +106,9 @@ class ListReader:
                 try:
                     start, end = bounds.of(each.kind, each.operands) or (None, None)
                 except DwarfGpuError as error:
-                    dwarf = self.file.dwarf if unit is None else unit.dwarf
-                    dwarf.note(error.at(section=section, offset=each.offset))
+                    if dwarf is not None:  # the first of a list speaks for all
+                        dwarf.note(error.at(section=section, offset=each.offset))
+                    dwarf = None
             code = None
             if each.expression is not None:
                 code = self.code.read(each.expression, form, section, each.expression_offset, unit)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import NotFound
-from dwarfgpu.program.dump import lines, tables
+from dwarfgpu.program.dump import lines, macros, tables
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, Part, Table
@@ -35,6 +35,8 @@ _TABLES: dict[str, Callable[[CodeObject, str], Iterator[Part]]] = {
     ".debug_gnu_pubnames": tables.public_names,
     ".debug_gnu_pubtypes": tables.public_names,
     ".debug_line_str": tables.strings,
+    ".debug_macinfo": macros.parts,
+    ".debug_macro": macros.parts,
     ".debug_names": tables.names,
     ".debug_pubnames": tables.public_names,
     ".debug_pubtypes": tables.public_names,

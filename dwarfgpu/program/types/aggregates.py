@@ -105,7 +105,7 @@ def _place(die: Die) -> tuple[int, Dynamic | None]:
     if isinstance(value, int):
         return value * 8, None
     if isinstance(value, Dynamic) and value.expression is not None:
-        constant = _constant_offset(value.expression.data)
+        constant = _constant_offset(value.expression)
         if constant is not None:
             return constant * 8, None
     return 0, value

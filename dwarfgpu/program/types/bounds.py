@@ -34,19 +34,16 @@ def bound_of(found: Attribute) -> Bound:
     kind = found.value_class
     if kind == "constant":
         return int(found.value)
-    unit = found.die.unit
-    if kind in ("exprloc", "block"):
-        return Dynamic(found.name, unit, found.block())
     if kind == "reference":
-        return Dynamic(found.name, unit, entry=found.reference())
-    if kind == "loclist":
-        return Dynamic(found.name, unit, locations=found.list_place())
+        return Dynamic(found, found.reference())
+    if kind in ("exprloc", "block", "loclist"):
+        return Dynamic(found)
     error = MalformedFile(
         "bad_class",
         f"{found.name} is neither a number nor computed ({found.form_name})",
         spec="DWARF 5, 2.19",
     )
-    raise unit.error(error, found.die.offset)
+    raise found.die.unit.error(error, found.die.offset)
 
 
 def dimension(die: Die) -> Dimension:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Block
+    from dwarfgpu.objfile.values import Attribute
 
 T = TypeVar("T")
 
@@ -63,13 +63,24 @@ class Lazy(Generic[T]):
 class Dynamic:
     """A property that depends on an object or on the program: an expression, or another entry whose value it is."""
 
-    attribute: str
-    unit: Unit
-    expression: Block | None = None
+    source: Attribute
+    """An expression, a location list, or a reference to the entry."""
     entry: Die | None = None
     """A variable, a member or a DWARF procedure."""
-    locations: tuple[str, int] | None = None
-    """Section and offset of a location list."""
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute."""
+        return self.source.name
+
+    @property
+    def unit(self) -> Unit:
+        return self.source.die.unit
+
+    @property
+    def expression(self) -> bytes | None:
+        """The bytes of the expression; None where it is something else."""
+        return self.source.value if self.source.value_class in ("exprloc", "block") else None
 
 
 Bound: TypeAlias = "int | Dynamic | None"

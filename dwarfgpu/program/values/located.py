@@ -15,24 +15,23 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.objfile import attributes as at
-from dwarfgpu.program.unit_context import UnitContext
+from dwarfgpu.program.units import FileUnit, constant_bytes
 from dwarfgpu.program.values.storage import Address, Place, Reading, cannot_access
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.program.loaded import LoadedCode
     from dwarfgpu.program.types.model import Dynamic
 
 _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
@@ -41,16 +40,14 @@ _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_A
 
 @record
 class Surroundings:
-    """What values are read in: the context of evaluations, and how the file's expressions are read."""
+    """What values are read in: the context of evaluations, and the file that the types are from, as it is loaded."""
 
     context: Context
-    dialect: Dialect
-    bias: int = 0
-    variable: Callable[[Die], Location | None] | None = None
-    """Where a variable is that depends on a frame; what is static is found without."""
+    code: LoadedCode
 
-    def unit(self, unit: Unit) -> UnitContext:
-        return UnitContext(unit, self.dialect, self.bias)
+    def unit(self, unit: Unit) -> FileUnit:
+        """A unit of the file, at the program location of the context."""
+        return FileUnit(unit, self.code, self.context.pc)
 
     def located(self, location: Location) -> Place:
         """The place that a location denotes."""
@@ -58,30 +55,34 @@ class Surroundings:
 
     def memory(self, address: Address) -> Place:
         """The memory at an address."""
-        space = (
-            self.context.target.default_space
-            if address.space is None
-            else self.context.target.space(address.space)
-        )
+        target = self.context.target
+        space = target.default_space if address.space is None else target.space(address.space)
         if space is None:
-            message = f"{address.space} is not an address space of {self.context.target.name}"
+            message = f"{address.space} is not an address space of {target.name}"
             raise IllFormed("bad_address_space", message, spec="A.5.3")
         return self.located(at_address(_evaluation(self.context), space, address.value))
 
-    def evaluated(self, found: Dynamic, **changes: Any) -> Any:
-        """What an expression of a type gives."""
-        if found.expression is None:
-            message = f"{found.attribute} is a location list, which is not read for types"
-            raise Unsupported("location_list", message, spec="DWARF 5, 2.6.2")
-        unit = self.unit(found.unit)
+    def evaluated(self, source: Attribute, **changes: Any) -> Any:
+        """What the expression of an attribute gives; of a location list all that is valid (A.2.5.5)."""
+        unit = self.unit(source.die.unit)
+        expressions = unit.expressions(source)
         context = replace(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
-        results = evaluate(unit.expression(found.expression), context)
+        if not isinstance(expressions, tuple):
+            return self._result(expressions, context, source)
+        found = [self._result(each, context, source) for each in expressions]
+        if not found:
+            return UNDEFINED
+        return found[0] if len(found) == 1 else locations.union(found, context.lanes.count)
+
+    @staticmethod
+    def _result(expression: Expression, context: Context, source: Attribute) -> Any:
+        results = evaluate(expression, context)
         if len(results.groups) == 1 and not results.groups[0].failed:
             return results.groups[0].result
         for outcome in results:
             if isinstance(outcome, DwarfGpuError):
                 raise outcome
-        message = f"{found.attribute} differs from lane to lane in more than data"
+        message = f"{source.name} differs from lane to lane in more than data"
         raise Unsupported("diverging", message, hint="ask for the lanes one by one")
 
 
@@ -155,7 +156,7 @@ class Located:
         index = generic(self.around.context.target.address_size)
         entries = tuple(Value(index, each & index.mask) for each in stack)
         result = self.around.evaluated(
-            found, object=_location(place), initial_stack=entries, result_kind="value"
+            found.source, object=_location(place), initial_stack=entries, result_kind="value"
         )
         if not isinstance(result, Value) or not isinstance(result.bits, int):
             message = f"{found.attribute} gives no single number"
@@ -176,9 +177,9 @@ class Located:
                 # DW_OP_LLVM_offset, so producers that use it write for the reverse order.
                 number = Value(generic(self.around.context.target.address_size), value)
                 stack = (location, number) if _is_offset(self.around, found) else (number, location)
-            result = self.around.evaluated(found, object=None, initial_stack=stack, result_kind=kind)
+            result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
         else:
-            result = self.around.evaluated(found, object=location, initial_stack=(), result_kind=kind)
+            result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
         if not isinstance(result, Location):
             message = f"{found.attribute} gives no location"
             raise EvaluationError("no_location", message, spec="A.5.18.1")
@@ -195,39 +196,15 @@ def variable_place(around: Surroundings, die: Die) -> Place | None:
     """
     die = _defined(die)
     location = die.find_number(at.LOCATION)
-    if location is not None and location.value_class in ("exprloc", "block") and location.value:
-        from dwarfgpu.program.types.bounds import bound_of
-
-        found: Any = bound_of(location)
-        result = around.evaluated(found, object=None, initial_stack=(), result_kind="location")
-        return around.located(result)
-    if around.variable is not None:
-        known = around.variable(die)
-        if known is not None:
-            return around.located(known)
+    if location is not None and location.value not in (None, b""):
+        found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        return around.located(found)
     constant = die.find_number(at.CONST_VALUE)
-    return None if constant is None else constant_place(around, die, constant)
-
-
-def constant_place(around: Surroundings, die: Die, constant: Any) -> Place:
-    """The value of DW_AT_const_value as a place of its own (DWARF 5, 4.1 (10))."""
-    from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import byte_size
-
-    size = byte_size(Types().type_of(die))
-    order = around.context.target.byte_order
-    kind = constant.value_class
-    if kind in ("block", "exprloc"):
-        data: bytes = constant.block().data
-    elif kind == "string":
-        data = constant.string() + b"\0"
-    else:
-        if not 0 < size <= 1 << 16:
-            message = f"a constant of {size} bytes cannot be a number"
-            raise die.unit.error(EvaluationError("bad_constant", message, spec="DWARF 5, 4.1"), die.offset)
-        data = (constant.signed() & ((1 << 8 * size) - 1)).to_bytes(size, order)
-    storage = Implicit(int.from_bytes(data, order), 8 * len(data))
-    return around.located(locations.at(storage))
+    if constant is None:
+        return None
+    data = constant_bytes(constant)
+    stream = int.from_bytes(data, around.context.target.byte_order)
+    return around.located(locations.at(Implicit(stream, 8 * len(data))))
 
 
 def _defined(die: Die) -> Die:
@@ -251,7 +228,8 @@ def _is_offset(around: Surroundings, found: Dynamic) -> bool:
     """Whether an expression begins by moving the location below a number on the stack."""
     if found.expression is None:
         return False
-    first = around.unit(found.unit).expression(found.expression).instructions[:1]
+    expression = around.unit(found.unit).expressions(found.source)
+    first = () if isinstance(expression, tuple) else expression.instructions[:1]
     return bool(first) and first[0].operation.name == "DW_OP_LLVM_offset"
 
 

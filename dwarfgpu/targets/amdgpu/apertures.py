@@ -36,6 +36,10 @@ GFX9 = Apertures(shared=1 << 48, private=2 << 48)
 """What the Linux driver sets on GFX9 and later, where registers hold the bases."""
 
 
+GFX7 = Apertures(shared=1 << 61, private=(1 << 61) + SIZE)
+"""What the Linux driver sets on GFX7 and GFX8, where the queue has the bases."""
+
+
 def of_queue(group_high: int, private_high: int) -> Apertures:
     """The apertures of GFX7-GFX8, from the upper halves of the bases.
 

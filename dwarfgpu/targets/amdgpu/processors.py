@@ -27,16 +27,23 @@ if TYPE_CHECKING:
 #   agprs           has accumulation registers (LLVM: mai-insts)
 #   agprs-saved     and a callee preserves a32 and up (LLVM: gfx90a-insts)
 #   vgprs-1024      1024 addressable vector registers in wave 32 (LLVM: 1024-addressable-vgprs)
+#   ttmp-ids        a wave finds its work-group IDs in TTMP registers, not in SGPRs (LLVM: architected-sgprs)
+#   preload-prolog  the code of a kernel with preloaded arguments begins with 256 bytes that the packet processor skips
+#   user-sgprs-32   32 user SGPRs; 16 if not given (LLVM: user-sgpr-count)
+#   lds-32 lds-160 lds-320   KiB of local memory a work-group can have; 64 if not given
+#                   (LLVM: addressable-local-memory-size)
 
+_GFX6 = "lds-32"
 _GFX7 = "generic queue-apertures flat-offset"
 _GFX9 = "generic flat-absolute xnack"
-_GFX90A = "generic flat-absolute packed-ids sramecc tgsplit xnack agprs agprs-saved"
-_GFX94 = "generic flat-architected packed-ids sramecc tgsplit xnack agprs agprs-saved"
+_GFX90A = "generic flat-absolute packed-ids sramecc tgsplit xnack agprs agprs-saved preload-prolog"
+_GFX94 = "generic flat-architected packed-ids sramecc tgsplit xnack agprs agprs-saved preload-prolog"
 _GFX10_1 = "generic flat-absolute cumode wavefrontsize64 xnack"
 _GFX10_3 = "generic flat-absolute cumode wavefrontsize64"
 _GFX11 = "generic flat-architected packed-ids cumode wavefrontsize64"
+_GFX12 = _GFX11 + " ttmp-ids"
 # LLVM 22 lets a target ID name xnack and sramecc; since LLVM 23 xnack is always on and is not named.
-_GFX12_5 = "generic flat-architected packed-ids sramecc xnack vgprs-1024"
+_GFX12_5 = "generic flat-architected packed-ids sramecc xnack vgprs-1024 ttmp-ids user-sgprs-32 lds-320"
 
 _W64 = (64,)
 _BOTH = (32, 64)  # 32 is the default: -mwavefrontsize64 is off if not given
@@ -44,9 +51,9 @@ _W32 = (32,)
 
 ROWS: tuple[tuple[str, int, tuple[int, ...], str], ...] = (
     # processor         mach  waves  features and properties
-    ("gfx600", 0x20, _W64, ""),
-    ("gfx601", 0x21, _W64, ""),
-    ("gfx602", 0x3A, _W64, ""),
+    ("gfx600", 0x20, _W64, _GFX6),
+    ("gfx601", 0x21, _W64, _GFX6),
+    ("gfx602", 0x3A, _W64, _GFX6),
     ("gfx700", 0x22, _W64, _GFX7),
     ("gfx701", 0x23, _W64, _GFX7),
     ("gfx702", 0x24, _W64, _GFX7),
@@ -69,7 +76,7 @@ ROWS: tuple[tuple[str, int, tuple[int, ...], str], ...] = (
     ("gfx940", 0x40, _W64, _GFX94),  # LLVM 15 to 19
     ("gfx941", 0x4B, _W64, _GFX94),  # LLVM 17 to 19
     ("gfx942", 0x4C, _W64, _GFX94),
-    ("gfx950", 0x4F, _W64, _GFX94),
+    ("gfx950", 0x4F, _W64, _GFX94 + " lds-160"),
     ("gfx1010", 0x33, _BOTH, _GFX10_1),
     ("gfx1011", 0x34, _BOTH, _GFX10_1),
     ("gfx1012", 0x35, _BOTH, _GFX10_1),
@@ -93,11 +100,11 @@ ROWS: tuple[tuple[str, int, tuple[int, ...], str], ...] = (
     ("gfx1170", 0x5D, _BOTH, _GFX11),  # LLVM 23
     ("gfx1171", 0x5E, _BOTH, _GFX11),  # LLVM 23
     ("gfx1172", 0x5C, _BOTH, _GFX11),  # LLVM 23
-    ("gfx1200", 0x48, _BOTH, _GFX11),
-    ("gfx1201", 0x4E, _BOTH, _GFX11),
+    ("gfx1200", 0x48, _BOTH, _GFX12),
+    ("gfx1201", 0x4E, _BOTH, _GFX12),
     ("gfx1250", 0x49, _W32, _GFX12_5),
     ("gfx1251", 0x5A, _W32, _GFX12_5),
-    ("gfx1310", 0x50, _BOTH, _GFX11),  # LLVM 23
+    ("gfx1310", 0x50, _BOTH, _GFX12),  # LLVM 23
     # one code object for several processors
     ("gfx9-generic", 0x51, _W64, _GFX9),
     ("gfx9-4-generic", 0x5F, _W64, _GFX94),
@@ -105,9 +112,9 @@ ROWS: tuple[tuple[str, int, tuple[int, ...], str], ...] = (
     ("gfx10-3-generic", 0x53, _BOTH, _GFX10_3),
     ("gfx11-generic", 0x54, _BOTH, _GFX11),
     ("gfx11-7-generic", 0x62, _BOTH, _GFX11),  # LLVM 24
-    ("gfx12-generic", 0x59, _BOTH, _GFX11),
+    ("gfx12-generic", 0x59, _BOTH, _GFX12),
     ("gfx12-5-generic", 0x5B, _W32, _GFX12_5),  # LLVM 23
-    ("gfx13-generic", 0x63, _BOTH, _GFX11),  # LLVM 24
+    ("gfx13-generic", 0x63, _BOTH, _GFX12),  # LLVM 24
 )
 
 ALTERNATIVES: tuple[tuple[str, str], ...] = (
@@ -154,6 +161,23 @@ class Processor:
     def vgpr_count(self) -> int:
         """Vector registers that instructions can address."""
         return 1024 if "vgprs-1024" in self.features else 256
+
+    @property
+    def major(self) -> int:
+        """The number of the generation: 9 of gfx90a, 10 of gfx10-3-generic."""
+        digits, _, generic = self.name.removeprefix("gfx").partition("-")
+        return int(digits if generic else digits[:-2])
+
+    @property
+    def local_memory_size(self) -> int:
+        """Bytes of local memory that a work-group can have."""
+        sizes = (word.removeprefix("lds-") for word in self.features if word.startswith("lds-"))
+        return int(next(sizes, "64")) << 10
+
+    @property
+    def user_sgpr_limit(self) -> int:
+        """User SGPRs that the packet processor can set."""
+        return 32 if "user-sgprs-32" in self.features else 16
 
     def has(self, feature: str) -> bool:
         """Whether the processor has a feature or property."""

@@ -49,6 +49,28 @@ def _vector(prefix: str, first: int, count: int, bit_size: int, index: int = 0) 
     return RegisterFamily(first, count, prefix, bit_size, LANE_BITS, index, other=f"{prefix}gpr")
 
 
+def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
+    """Registers that a wave has and that the table of DWARF numbers leaves out.
+
+    Their names are those of the assembler ("AMDGPU Instruction Syntax", *m0*, *ttmp*, *flat_scratch*, *xnack_mask*,
+    *tba*, *tma*, *hwreg*).
+    """
+    gfx9_or_later = processor.has("flat-absolute") or processor.has("flat-architected")
+    rows = [
+        RegisterFamily(-1, 1, "m0", 32, index=None),
+        RegisterFamily(-2, 1, "mode", 32, index=None),
+        RegisterFamily(-3, 1, "trapsts", 32, index=None),
+        RegisterFamily(-6, 1, "tba", 64, index=None),
+        RegisterFamily(-7, 1, "tma", 64, index=None),
+        RegisterFamily(-24, 16 if gfx9_or_later else 12, "ttmp", 32),
+    ]
+    if processor.has("generic"):  # GFX7 and later
+        rows.append(RegisterFamily(-4, 1, "flat_scratch", 64, index=None))
+    if processor.has("xnack"):
+        rows.append(RegisterFamily(-5, 1, "xnack_mask", 64, index=None))
+    return tuple(rows)
+
+
 STACK_POINTER = numbers.sgpr(32)
 """s32 holds the stack pointer."""
 
@@ -67,7 +89,8 @@ def stack_scale(processor: Processor, wave_size: int) -> int:
 # same value below if some edition preserves it: the compilers that emit call frame information name each register that
 # a function clobbers, so one without a rule was either preserved or not touched.
 # OPEN: by that argument v0-v31 and s4-s29 without a rule were not touched either, and are same value too (it is what
-# ROCgdb takes); the text's default is kept for them, because every ABI lets a callee change them.
+# ROCgdb takes). So it is where the information names what a function clobbers (`named_if_changed`), as LLVM has it do,
+# and relies on it; elsewhere the text's default is kept, because every ABI lets a callee change them.
 
 
 def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
@@ -86,4 +109,15 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
         ranges.append((numbers.sgpr(0), numbers.sgpr(3)))  # the scratch buffer descriptor
     if processor.has("agprs-saved"):
         ranges.append((agpr + 32, agpr + 255))
+    return tuple(sorted(ranges))
+
+
+def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
+    """First and last number of the registers that compilers name where a function changes them: not vcc, not the pc."""
+    ranges = [(numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105))]
+    ranges += [
+        (family.first, family.first + family.count - 1)
+        for family in families(processor, wave_size)
+        if family.lane_bits
+    ]
     return tuple(sorted(ranges))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import Processor
-from dwarfgpu.targets.amdgpu.registers import STACK_POINTER, families, same_value, stack_scale
+from dwarfgpu.targets.amdgpu.registers import (
+    STACK_POINTER,
+    families,
+    named_if_changed,
+    same_value,
+    stack_scale,
+    unnumbered,
+)
 from dwarfgpu.targets.amdgpu.spaces import spaces
 from dwarfgpu.targets.target import Target
 
@@ -27,9 +34,11 @@ def amdgpu_target(processor: Processor, wave_size: int, features: tuple[str, ...
         families=families(processor, wave_size),
         address_spaces=spaces(processor, wave_size),
         same_value=same_value(processor, wave_size),
+        named_if_changed=named_if_changed(processor, wave_size),
         stack_pointer=STACK_POINTER,
         stack_scale=stack_scale(processor, wave_size),
         program_counter=numbers.PC_64,
         execution_mask=numbers.EXEC_32 if wave_size == 32 else numbers.EXEC_64,
+        unnumbered=unnumbered(processor),
         features=features,
     )

@@ -173,6 +173,22 @@ def kind_of(value: object) -> str:
     return kinds.get(type(value), "a number")
 
 
+def parse(text: str) -> object:
+    """The JSON value in a text; `NotACase` where there is none, or a key is given twice in one object."""
+    import json
+
+    try:
+        return json.loads(text, object_pairs_hook=unique_object, parse_constant=_refuse)
+    except RecursionError:
+        raise NotACase("", "it is nested too deeply") from None
+    except ValueError as error:
+        raise NotACase("", f"it is not JSON: {error}") from error
+
+
+def _refuse(word: str) -> None:
+    raise NotACase("", f"{word} is not JSON")
+
+
 def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of a JSON text (``object_pairs_hook``); a key given twice is an error."""
     found: dict[str, Any] = {}

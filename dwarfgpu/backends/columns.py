@@ -1,0 +1,195 @@
+"""Registers of all waves in columns: ``data[wave, register, unit]``, with flags of what is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dwarfgpu.bits import Array
+    from dwarfgpu.targets.target import Register
+
+
+def unit_bits(register: Register) -> int:
+    """The bits of the unit in which a register is kept: a lane, the whole register, or a byte where neither fits."""
+    bits = register.lane_bits or register.bit_size
+    return bits if bits in (8, 16, 32, 64) else 8
+
+
+def unit_type(register: Register, byte_order: str) -> str:
+    """The type of a unit, as numpy writes it, in the byte order of the target."""
+    return f"{'<' if byte_order == 'little' else '>'}u{unit_bits(register) // 8}"
+
+
+def unit_count(register: Register) -> int:
+    """How many units a register has."""
+    return -(-register.bit_size // unit_bits(register))
+
+
+class RegisterFile:
+    """Registers of one size, of every wave."""
+
+    __slots__ = ("_known", "data", "positions", "registers")
+
+    def __init__(self, registers: Sequence[Register], data: Array, known: Array | None = None) -> None:
+        self.registers = tuple(registers)
+        self.positions = {register.number: i for i, register in enumerate(registers)}
+        self.data = data
+        self._known = known
+
+    @classmethod
+    def empty(cls, registers: Sequence[Register], wave_count: int, byte_order: str) -> RegisterFile:
+        """Registers of which nothing is known."""
+        import numpy as np
+
+        shape = (wave_count, len(registers), unit_count(registers[0]))
+        data = np.zeros(shape, dtype=unit_type(registers[0], byte_order))
+        return cls(registers, data, np.zeros(shape[:2], dtype=bool))
+
+    @property
+    def known(self) -> Array:
+        """Which registers of which waves are known: ``known[wave, register]``."""
+        import numpy as np
+
+        if self._known is None:
+            return np.broadcast_to(np.True_, self.data.shape[:2])
+        return self._known
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every register of every wave is known."""
+        return self._known is None or bool(self._known.all())
+
+    @property
+    def byte_size(self) -> int:
+        """Bytes of one register."""
+        return int(self.data.shape[2]) * self.data.itemsize
+
+    def more_waves(self, count: int) -> None:
+        """Add waves, of which nothing is known."""
+        import numpy as np
+
+        known = self.known
+        nothing = np.zeros((count, *self.data.shape[1:]), self.data.dtype)
+        self.data = np.concatenate([self.data, nothing], dtype=self.data.dtype)
+        self._known = np.concatenate([known, np.zeros((count, known.shape[1]), dtype=bool)])
+
+    # --- One register ---------------------------------------------------------------------------------------------
+
+    def read(self, wave: int, number: int) -> bytes | None:
+        """The bytes of a register, in memory order; None if it is not known."""
+        position = self.positions[number]
+        if self._known is not None and not self._known[wave, position]:
+            return None
+        data: bytes = self.data[wave, position].tobytes()
+        return data
+
+    def write(self, wave: int, number: int, data: bytes) -> None:
+        """Replace a register."""
+        import numpy as np
+
+        position = self.positions[number]
+        self.data[wave, position] = np.frombuffer(data, dtype=self.data.dtype)
+        if self._known is not None:
+            self._known[wave, position] = True
+
+    def put(self, waves: Any, number: int, values: Array) -> None:
+        """Set a register of some waves, an index of any kind, to units."""
+        position = self.positions[number]
+        self.data[waves, position] = values
+        if self._known is not None:
+            self._known[waves, position] = True
+
+    # --- One register of many waves -------------------------------------------------------------------------------
+
+    def flags(self, waves: Any, number: int, count: int) -> Array:
+        """Flags of the slots, each in one wave or all in the same, in which a register is known."""
+        import numpy as np
+
+        if self._known is None:
+            return np.ones(count, dtype=bool)
+        if isinstance(waves, int):
+            return np.full(count, bool(self._known[waves, self.positions[number]]))
+        return self._known[waves, self.positions[number]]  # type: ignore[no-any-return]
+
+    def gather(self, waves: Any, number: int, offsets: Any, size: int, count: int) -> Array:
+        """``size`` bytes of a register from a byte offset on: ``[slot, byte]``."""
+        import numpy as np
+
+        column = self.data[:, self.positions[number]]
+        unit = column.itemsize
+        if isinstance(offsets, int):
+            if offsets % unit == 0 and size % unit == 0:
+                part = column[:, offsets // unit : (offsets + size) // unit]
+            else:
+                part = _bytes(column)[:, offsets : offsets + size]
+            if isinstance(waves, int):
+                rows = np.repeat(part[waves][None], count, axis=0)
+            elif count == len(part) and (waves == np.arange(count)).all():  # all waves, in their order
+                rows = part
+            else:
+                rows = part[waves]
+            return _copied(rows).view(np.uint8)
+        if size == unit and not (offsets & (unit - 1)).any():
+            taken: Array = column[waves, offsets >> (unit.bit_length() - 1)]
+            return taken.view(np.uint8).reshape(count, size)
+        index = offsets[:, None] + np.arange(size)
+        owners = waves if isinstance(waves, int) else waves[:, None]
+        bytewise: Array = _bytes(column)[owners, index]
+        return bytewise
+
+    def scatter(self, waves: Any, number: int, offsets: Any, rows: Array) -> None:
+        """Write bytes of a register from a byte offset on; rows that meet are written in their order."""
+        import numpy as np
+
+        position = self.positions[number]
+        column = self.data[:, position]
+        count, size = rows.shape
+        owners = np.full(count, waves) if isinstance(waves, int) else waves
+        starts = np.full(count, offsets) if isinstance(offsets, int) else offsets
+        index = starts[:, None] + np.arange(size)
+        _bytes(column)[np.repeat(owners, size), index.reshape(-1)] = rows.reshape(-1)
+        if self._known is not None and size == self.byte_size:
+            self._known[owners, position] = True
+
+
+def _copied(rows: Array) -> Array:
+    """Rows that are not the storage of the machine: whoever reads may change what was read."""
+    import numpy as np
+
+    return np.array(rows, order="C", copy=rows.base is not None)
+
+
+def _bytes(column: Array) -> Array:
+    """One register of all waves as bytes: ``[wave, byte]``, the same storage."""
+    import numpy as np
+
+    return column.view(np.uint8)
+
+
+# --- Names of many registers --------------------------------------------------------------------------------------
+
+
+def names_of(registers: Iterable[Register]) -> str:
+    """The names of registers, with runs such as ``v0-v127`` written as one."""
+    runs: list[list[Register]] = []
+    for register in registers:
+        last = runs[-1][-1] if runs else None
+        if last is not None and _follows(last.name, register.name):
+            runs[-1].append(register)
+        else:
+            runs.append([register])
+    return ",".join(run[0].name if len(run) == 1 else f"{run[0].name}-{run[-1].name}" for run in runs)
+
+
+def split_name(name: str) -> tuple[str, int | None]:
+    """A name as its letters and the number behind them."""
+    letters = name.rstrip("0123456789")
+    digits = name[len(letters) :]
+    return (letters, int(digits)) if digits and letters else (name, None)
+
+
+def _follows(first: str, second: str) -> bool:
+    letters, number = split_name(first)
+    return number is not None and split_name(second) == (letters, number + 1)

@@ -1,0 +1,154 @@
+"""A process as a core file has it: threads with their registers, and one memory that they share.
+
+What a core file leaves out because a file of the process has it is read from there. Nothing can be written to a core
+file: a write changes this copy of the process.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.backends.protocol import (
+    Backend,
+    Capabilities,
+    memory_unavailable,
+    register_unavailable,
+)
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
+
+
+class CoreMachine(Backend):
+    """The threads of a process; each is a wave of one lane."""
+
+    capabilities = Capabilities(
+        name="core",
+        summary="the threads and the memory of a process, as a core file has them",
+        many_waves=True,
+        writes="changes this copy of the process, never the file",
+        unknown="registers that the file does not have, memory that is neither in it nor in a file it names",
+        gathered="slot by slot",
+        instances=False,
+    )
+
+    def __init__(
+        self,
+        target: Target,
+        threads: Mapping[str, Mapping[str, bytes]],
+        memory: Iterable[tuple[int, bytes | memoryview]] = (),
+        files: Iterable[tuple[int, bytes | memoryview]] = (),
+    ) -> None:
+        """``threads`` are registers by name for each name of a thread; ``memory`` counts before ``files``."""
+        self.target = target
+        self.ids = list(threads)
+        self._registers: list[dict[int, bytes]] = []
+        for registers in threads.values():
+            known = {}
+            for name, data in registers.items():
+                register = target.register_named(name)
+                if register is not None:
+                    size = -(-register.bit_size // 8)
+                    if len(data) != size:
+                        raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+                    known[register.number] = bytes(data)
+            self._registers.append(known)
+        self._layers = (_Layer(memory), _Layer(files))
+        self._written: dict[int, int] = {}
+        """Bytes that were written, by address."""
+
+    @property
+    def wave_count(self) -> int:
+        return len(self.ids)
+
+    def register(self, number: int) -> Register | None:
+        """The register of the target with a DWARF number."""
+        return self.target.register(number)
+
+    def wave_named(self, name: str) -> int | None:
+        """The index of the thread with a name."""
+        return self.ids.index(name) if name in self.ids else None
+
+    def program_counter(self, wave: int) -> int | None:
+        """Where a thread stands, if that is known."""
+        number = self.target.program_counter
+        data = None if number is None else self._registers[wave].get(number)
+        return None if data is None else int.from_bytes(data, self.target.byte_order)
+
+    # --- Access ---------------------------------------------------------------------------------------------------
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        self._check(space, address, size, wave)
+        data = self._there(address, size)
+        if data is None:
+            raise memory_unavailable(space, address, size)
+        if self._written:
+            changed = bytearray(data)
+            for i in range(size):
+                changed[i] = self._written.get(address + i, changed[i])
+            return bytes(changed)
+        return data
+
+    def write_memory(
+        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
+    ) -> None:
+        self.read_memory(space, address, len(data), wave, lane)  # what is not there cannot be written
+        self._written.update(enumerate(data, address))
+
+    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+        self._check_wave(register, wave)
+        data = self._registers[wave].get(register.number)
+        if data is None:
+            raise register_unavailable(register)
+        return data
+
+    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+        self._check_wave(register, wave)
+        size = -(-register.bit_size // 8)
+        if len(data) != size:
+            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        self._registers[wave][register.number] = bytes(data)
+
+    def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
+        if address < 0 or address + size > 1 << space.address_bits:
+            why = "they reach past the end of the address space"
+            raise memory_unavailable(space, address, size, why)
+
+    def _check_wave(self, register: Register, wave: int) -> None:
+        if not 0 <= wave < len(self._registers):
+            raise register_unavailable(register, f"there is no thread {wave}")
+
+    def _there(self, address: int, size: int) -> bytes | None:
+        """The bytes of a range, part by part from the first layer that has them."""
+        found = bytearray()
+        while len(found) < size:
+            position = address + len(found)
+            for layer in self._layers:
+                part = layer.read(position, size - len(found))
+                if part:
+                    found += part
+                    break
+            else:
+                return None
+        return bytes(found)
+
+
+class _Layer:
+    """Extents of memory. Where they overlap, what begins last counts."""
+
+    def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
+        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda each: each[0])
+        self._starts = [address for address, _data in kept]
+        self._data = [data for _address, data in kept]
+
+    def read(self, address: int, size: int) -> bytes:
+        """As many bytes as there are from an address on, in one extent."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return b""
+        start = address - self._starts[index]
+        return bytes(self._data[index][start : start + size])

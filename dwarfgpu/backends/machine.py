@@ -1,0 +1,426 @@
+"""A machine in columns: a device with its dispatches, work-groups and waves.
+
+What all waves have of one kind stands in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
+question about every lane of every wave is then a few array operations. What a machine does not hold is not available,
+so one with a few registers and no memory is as good as a whole one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.columns import RegisterFile, split_name, unit_bits, unit_count
+from dwarfgpu.backends.memory import MachineMemory
+from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.records import record
+from dwarfgpu.targets.amdgpu.apertures import SIZE, Apertures, of_queue
+from dwarfgpu.targets.amdgpu.numbers import GENERIC
+from dwarfgpu.targets.amdgpu.spaces import with_apertures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
+
+NONE = -1
+"""In the columns: no dispatch, no work-group, no number in it."""
+
+QUEUE_ALIGNMENT = 64
+"""ROCm compute ABI, "AMD Queue": it "must be allocated on 64 byte alignment"."""
+GROUP_APERTURE = 64
+"""The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
+
+
+@record
+class CodeObject:
+    """A file of code that the machine has loaded."""
+
+    path: str
+    load_address: int | None = None
+    """What is added to the addresses in the file."""
+    sha256: str | None = None
+
+
+@record
+class Dispatch:
+    """The execution of a kernel over a grid."""
+
+    id: int
+    kernel: str | None = None
+    grid: tuple[int, int, int] | None = None
+    """In work-items."""
+    work_group: tuple[int, int, int] | None = None
+    kernarg: int | None = None
+    """The address of its arguments."""
+    queue: int | None = None
+    """The address of the AMD queue object it was put in."""
+    packet: int | None = None
+    """The address of its AQL packet."""
+
+
+class Machine(Backend):
+    """Waves with their registers, and the memory they reach. It begins empty."""
+
+    capabilities = Capabilities(
+        name="machine",
+        summary="a device with dispatches, work-groups and waves, in arrays",
+        many_waves=True,
+        writes="changes the machine; a register that was not known is known from then on",
+        unknown="registers that nobody has set, memory that nobody has mapped",
+        gathered="array operations",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
+        self._describe(target)
+        self._begin()
+        if apertures is not None:
+            self.set_apertures(apertures)
+
+    def _describe(self, target: Target) -> None:
+        """What there is to say besides the arrays."""
+        self.target_name = ":".join([target.name, *target.features])
+        """The name by which the target was asked for."""
+        self.target = target
+        self.apertures: Apertures | None = None
+        """Where the apertures of generic addresses are, if that has been said."""
+        self.folder = Path()
+        """What relative paths of code objects start from."""
+        self.code_objects: list[CodeObject] = []
+        self.dispatches: list[Dispatch] = []
+        self.ids: list[str] = []
+        """What each wave is called."""
+        self._index_of: dict[str, int] | None = None
+
+    def _begin(self) -> None:
+        """The arrays, for the waves there are."""
+        import numpy as np
+
+        count = len(self.ids)
+        self.dispatch: Array = np.full(count, NONE, dtype=np.int64)
+        """The index of the dispatch that each wave belongs to."""
+        self.work_group: Array = np.full((count, 3), NONE, dtype=np.int64)
+        """The position of its work-group in the grid."""
+        self.wave_in_group: Array = np.full(count, NONE, dtype=np.int64)
+        """Its number in the work-group."""
+        self.files: list[RegisterFile] = []
+        self._file_of: dict[int, RegisterFile] = {}
+        self._groups: Array | None = None
+        self.memory = MachineMemory(self)
+
+    # --- Waves ----------------------------------------------------------------------------------------------------
+
+    @property
+    def wave_count(self) -> int:
+        return len(self.ids)
+
+    def add_waves(
+        self,
+        count: int,
+        *,
+        dispatch: Any = NONE,
+        work_group: Any = NONE,
+        wave_in_group: Any = NONE,
+        ids: Sequence[str] | None = None,
+    ) -> range:
+        """Add waves, of which no register is known; their indices.
+
+        Each of these is one for all waves, or an array with one a wave: ``dispatch``, an index in `dispatches`;
+        ``work_group``, a position ``(x, y, z)``; ``wave_in_group``. Without ``ids`` a wave is called by its index.
+        """
+        import numpy as np
+
+        first = self.wave_count
+        owners = np.broadcast_to(np.asarray(dispatch, dtype=np.int64), (count,))
+        if count and not NONE <= int(owners.min()) <= int(owners.max()) < len(self.dispatches):
+            raise UsageError(f"there are {len(self.dispatches)} dispatches, and waves name another")
+        names = [str(first + i) for i in range(count)] if ids is None else list(ids)
+        if len(names) != count:
+            raise UsageError(f"{count} waves have {len(names)} names")
+        self.ids += names
+        self.dispatch = np.concatenate([self.dispatch, owners])
+        groups = np.broadcast_to(np.asarray(work_group, dtype=np.int64), (count, 3))
+        self.work_group = np.concatenate([self.work_group, groups])
+        numbers = np.broadcast_to(np.asarray(wave_in_group, dtype=np.int64), (count,))
+        self.wave_in_group = np.concatenate([self.wave_in_group, numbers])
+        for file in self.files:
+            file.more_waves(count)
+        self._groups = self._index_of = None
+        return range(first, first + count)
+
+    def groups(self) -> Array:
+        """For each wave the index of the first wave of its work-group, which stands for the group; -1 without one."""
+        import numpy as np
+
+        if self._groups is None:
+            columns = np.concatenate([self.dispatch[:, None], self.work_group], axis=1)
+            _values, first, inverse = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+            found: Array = first[inverse.reshape(-1)].astype(np.int64)
+            found[(self.work_group < 0).any(axis=1)] = NONE
+            self._groups = found
+        return self._groups
+
+    def wave_named(self, name: str) -> int | None:
+        """The index of the wave with a name."""
+        if self._index_of is None:
+            self._index_of = {name: index for index, name in enumerate(self.ids)}
+        return self._index_of.get(name)
+
+    # --- Apertures ------------------------------------------------------------------------------------------------
+
+    def set_apertures(self, apertures: Apertures) -> None:
+        """Say where generic addresses mean local and private memory."""
+        if self.target.space(GENERIC) is None:
+            raise UsageError(f"{self.target.name} has no generic addresses, so no apertures")
+        for name, base in (("shared", apertures.shared), ("private", apertures.private)):
+            if base % SIZE or not 0 < base < 1 << 64:
+                message = f"the {name} aperture at {base:#x} is not aligned to 2^32, or not an address"
+                raise UsageError(message)
+        if apertures.shared == apertures.private:
+            raise UsageError(f"both apertures are at {apertures.shared:#x}")
+        self.apertures = apertures
+        self._use(apertures)
+
+    def _use(self, apertures: Apertures) -> None:
+        self.target = with_apertures(self.target, apertures)
+
+    def find_apertures(self) -> None:
+        """If nobody has said where the apertures are, and no registers hold them: look in the queues of dispatches."""
+        generic = self.target.space(GENERIC)
+        if generic is None or getattr(generic.alias, "apertures", None) is not None:
+            return
+        for dispatch in self.dispatches:
+            if dispatch.queue is not None:
+                try:
+                    self._use(self.read_apertures(dispatch.queue))
+                except DwarfGpuError:  # this queue is not known; generic addresses say what is missing
+                    continue
+                return
+
+    def read_apertures(self, queue: int) -> Apertures:
+        """The apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
+        if queue % QUEUE_ALIGNMENT:
+            raise UsageError(f"the queue at {queue:#x} is not aligned to {QUEUE_ALIGNMENT} bytes")
+        data = self.memory.read(self.target.default_space, queue + GROUP_APERTURE, 8, None, None)
+        return of_queue(int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little"))
+
+    # --- Which registers there are --------------------------------------------------------------------------------
+
+    def register(self, number: int) -> Register | None:
+        """The register of the target with a DWARF number."""
+        return self.target.register(number)
+
+    def register_named(self, name: str) -> Register | None:
+        """The register of the target with a name, also one without a DWARF number, such as ``m0``."""
+        return self.target.register_named(name) or self.target.unnumbered_register(name)
+
+    def add_file(self, file: RegisterFile) -> None:
+        """Add registers of all waves."""
+        for register in file.registers:
+            if register.number in self._file_of:
+                raise UsageError(f"register {register.name} is given twice")
+        self.files.append(file)
+        self._file_of.update((register.number, file) for register in file.registers)
+
+    def allocate_registers(self, registers: Iterable[Register]) -> None:
+        """Make room for registers of which nothing is known yet; those that are there stay as they are."""
+        kinds: dict[tuple[str, int], list[Register]] = {}
+        for register in registers:
+            if register.number not in self._file_of:
+                kinds.setdefault((split_name(register.name)[0], register.bit_size), []).append(register)
+        for some in kinds.values():
+            self.add_file(RegisterFile.empty(some, self.wave_count, self.target.byte_order))
+
+    def set_register(self, name: str, values: Any, waves: Any = slice(None)) -> None:
+        """Set a register of some waves (all): one number, one a wave; of a vector register also ``[wave, lane]``."""
+        import numpy as np
+
+        register = self.register_named(name)
+        if register is None:
+            raise UsageError(f"{self.target.name} has no register {name}")
+        self.allocate_registers([register])
+        new = np.asarray(values)
+        if new.ndim == 1 and not register.lane_bits:
+            new = new[:, None]
+        self._file_of[register.number].put(waves, register.number, new)
+
+    def column(self, name: str) -> Array:
+        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage."""
+        register = self.register_named(name)
+        file = None if register is None else self._file_of.get(register.number)
+        if register is None or file is None:
+            raise UsageError(f"the machine has no register {name}")
+        found: Array = file.data[:, file.positions[register.number]]
+        return found if unit_count(register) > 1 else found[:, 0]
+
+    def block(self, first: str) -> Array:
+        """The storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
+
+        Of scalar registers it is ``[wave, register]``.
+        """
+        register = self.register_named(first)
+        file = None if register is None else self._file_of.get(register.number)
+        if file is None or file.registers[0] != register:
+            raise UsageError(f"the machine has no registers that begin with {first}")
+        return file.data if register.lane_bits else file.data[:, :, 0]
+
+    @property
+    def vgpr(self) -> Array:
+        """The vector registers: ``vgpr[wave, register, lane]``."""
+        return self.block("v0")
+
+    @property
+    def agpr(self) -> Array:
+        """The accumulation registers: ``agpr[wave, register, lane]``."""
+        return self.block("a0")
+
+    @property
+    def sgpr(self) -> Array:
+        """The scalar registers: ``sgpr[wave, register]``."""
+        return self.block("s0")
+
+    def program_counter(self, wave: int) -> int | None:
+        """Where a wave stands, if that is known."""
+        register = None if self.target.program_counter is None else self.register(self.target.program_counter)
+        if register is None or not self.knows(register, wave):
+            return None
+        data = self.read_register(register, wave, None)
+        return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
+
+    def knows(self, register: Register, wave: int) -> bool:
+        """Whether the contents of a register of a wave are known."""
+        file = self._file_of.get(register.number)
+        return file is not None and bool(file.known[wave, file.positions[register.number]])
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def _file(self, register: Register, wave: int) -> RegisterFile:
+        file = self._file_of.get(register.number)
+        if not 0 <= wave < self.wave_count:
+            raise register_unavailable(register, f"there is no wave {wave}")
+        if file is None:
+            raise register_unavailable(register)
+        return file
+
+    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+        data = self._file(register, wave).read(wave, register.number)
+        if data is None:
+            raise register_unavailable(register)
+        return data
+
+    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+        size = unit_count(register) * unit_bits(register) // 8
+        if len(data) != size:
+            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        if register.number not in self._file_of:  # from now on it is known
+            self.allocate_registers([register])
+        self._file(register, wave).write(wave, register.number, data)
+
+    def gather_register(
+        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        file = self._file_of.get(register.number)
+        inside = self._inside(file, offsets, size, waves)
+        if file is None or inside is False:
+            return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+        if inside is not True:  # some slots mean what is not there: the others read, and the rest is left out
+            rows, found = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+            some = np.broadcast_to(inside, (count,)).nonzero()[0]
+            at, of = (one if isinstance(one, int) else one[some] for one in (offsets, waves))
+            rows[some], found[some] = self.gather_register(register, at, size, of, None, len(some))
+            return rows, found
+        found = file.flags(_index(waves), register.number, count)
+        return file.gather(_index(waves), register.number, _index(offsets), size, count), found
+
+    def scatter_register(
+        self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int
+    ) -> Array:
+        import numpy as np
+
+        size = rows.shape[1]
+        whole = size == unit_count(register) * unit_bits(register) // 8
+        if whole and register.number not in self._file_of:
+            self.allocate_registers([register])
+        file = self._file_of.get(register.number)
+        inside = self._inside(file, offsets, size, waves)
+        if file is None or inside is False:
+            return np.zeros(count, dtype=bool)
+        done = np.array(np.broadcast_to(inside, (count,)))
+        owners, starts = _each(waves, count), _each(offsets, count)
+        if not whole:
+            done[done] = file.flags(owners[done], register.number, int(done.sum()))
+        file.scatter(owners[done], register.number, starts[done], rows[done])
+        return done
+
+    def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:
+        """Whether bytes are inside a register and a wave is one of the machine: one answer, or one a slot."""
+        if file is None:
+            return False
+        return _both(_below(offsets, file.byte_size - size + 1), _below(waves, self.wave_count))
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        return self.memory.read(space, address, size, wave, lane)
+
+    def write_memory(
+        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
+    ) -> None:
+        self.memory.write(space, address, data, wave, lane)
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        return self.memory.gather(space, addresses, size, waves, lanes, count)
+
+    def scatter_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        rows: Array,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> Array:
+        return self.memory.scatter(space, addresses, rows, waves, lanes, count)
+
+
+def _below(numbers: Any, limit: int) -> Any:
+    """Whether numbers are from 0 to below a limit: one answer where it is the same for all."""
+    if isinstance(numbers, int):
+        return 0 <= numbers < limit
+    if not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
+        return True
+    return (numbers >= 0) & (numbers < max(limit, 0))
+
+
+def _both(left: Any, right: Any) -> Any:
+    if left is True or right is False:
+        return right
+    return left if left is False or right is True else left & right
+
+
+def _index(numbers: Any) -> Any:
+    """Numbers as indices of an array."""
+    import numpy as np
+
+    if isinstance(numbers, int) or numbers.dtype == np.int64:
+        return numbers
+    return numbers.view(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+
+
+def _each(numbers: Any, count: int) -> Any:
+    import numpy as np
+
+    return np.full(count, numbers, dtype=np.int64) if isinstance(numbers, int) else _index(numbers)

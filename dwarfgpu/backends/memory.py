@@ -1,0 +1,292 @@
+"""The memory of a machine: one storage for each address space that is no view, seen through all of them.
+
+Global memory and GDS are one each; local memory belongs to a work-group, private memory to a wave. The bytes of an
+instance stand under keys with the number of the instance in the upper half: of a wave its index, of a work-group the
+index of its first wave.
+
+Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap
+from dwarfgpu.backends.places import INSTANCED, Owner, Resolver
+from dwarfgpu.backends.protocol import memory_unavailable
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
+from dwarfgpu.targets.amdgpu.apertures import SIZE, locate
+from dwarfgpu.targets.amdgpu.scratch import DWORD
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.targets.target import AddressSpace, Target
+
+
+class MachineMemory:
+    """All memory of a machine."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._resolver = Resolver(owner)
+        self.stores: dict[int, Extents] = {}
+        """The bytes of each address space that has some, by its number."""
+
+    @property
+    def target(self) -> Target:
+        return self._owner.target
+
+    # --- What is there --------------------------------------------------------------------------------------------
+
+    def store(self, space: AddressSpace) -> Extents:
+        """The bytes of an address space, which must be no view."""
+        if space.alias is not None:
+            message = f"{space.name} memory is a view of other memory"
+            raise UsageError(message, hint="give the memory of the address space that holds the bytes")
+        return self.stores.setdefault(space.number, Extents())
+
+    def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
+        """Put bytes, or any array, at an address. An array of bytes that can be written is kept and not copied.
+
+        ``instance`` is a wave, for local memory any wave of the work-group.
+        """
+        import numpy as np
+
+        self.map_all(space, np.array([instance]), np.array([address], dtype=np.uint64), None, data)
+
+    def map_all(
+        self, space: AddressSpace, instances: Array, addresses: Array, sizes: Array | None, data: Any
+    ) -> None:
+        """Put many extents, which stand one behind the other in an array of bytes, at addresses of instances."""
+        import numpy as np
+
+        data = _as_bytes(data)
+        sizes = np.array([len(data)], dtype=np.int64) if sizes is None else sizes
+        store = self.store(space)
+        last = (1 << space.address_bits) - 1
+        room = np.uint64(last) - np.maximum(sizes - 1, 0).astype(np.uint64)
+        beyond = (addresses > room).nonzero()[0]
+        if len(beyond):
+            at, size = int(addresses[beyond[0]]), int(sizes[beyond[0]])
+            raise UsageError(f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space")
+        keys = addresses.astype(np.uint64)
+        if space.scope in INSTANCED:
+            owners = self._resolver.instance_of(space, instances.astype(np.int64))
+            without = (owners < 0).nonzero()[0]
+            if len(without):
+                raise UsageError(self._no_instance(space, int(instances[without[0]])))
+            keys = keys | owners.astype(np.uint64) << np.uint64(INSTANCE_SHIFT)
+        try:
+            store.add(keys, sizes, data)
+        except Overlap as clash:
+            at = clash.key & last
+            raise UsageError(f"the byte at {space.name}#{at:#x} is given twice") from None
+
+    def map_rows(self, space: AddressSpace, rows: Array, address: int = 0) -> None:
+        """Give the wave with index i the bytes ``rows[i]`` of an address space that waves have each for themselves."""
+        import numpy as np
+
+        count, size = rows.shape
+        instances = np.arange(count, dtype=np.int64)
+        addresses = np.full(count, address, dtype=np.uint64)
+        self.map_all(space, instances, addresses, np.full(count, size, dtype=np.int64), rows)
+
+    def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
+        """Map zeros in global memory, above everything that is there; their address."""
+        import numpy as np
+
+        store = self.store(self.target.default_space)
+        top = int(store.lasts[-1]) + 1 if len(store.lasts) else 0
+        address = -(-max(top, above) // alignment) * alignment
+        self.map(self.target.default_space, address, np.zeros(max(size, 1), dtype=np.uint8))
+        return address
+
+    def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
+        """What is there of an address space that is no view, as (instance, address, size)."""
+        store = self.store(space)
+        found = []
+        for start, last in zip(store.starts.tolist(), store.lasts.tolist(), strict=True):
+            owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
+            found.append((owner, address, last - start + 1))
+        return found
+
+    # --- Instances ------------------------------------------------------------------------------------------------
+
+    def _no_instance(self, space: AddressSpace, wave: int) -> str:
+        if not 0 <= wave < self._owner.wave_count:
+            return f"there is no wave {wave}"
+        return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
+
+    def _key(self, space: AddressSpace, address: int, size: int, wave: int | None) -> int:
+        """The key of a range of an address space that is no view; an error where there can be none."""
+        if address + size > 1 << space.address_bits:
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
+        if space.scope not in INSTANCED:
+            return address
+        if wave is None:
+            message = f"{space.name} memory belongs to a wave or a work-group, and there is no current thread"
+            raise MissingContext("thread", message)
+        instance: int = self._resolver.instance_of(space, int(wave))
+        if instance < 0:
+            raise memory_unavailable(space, address, size, self._no_instance(space, wave))
+        return instance << INSTANCE_SHIFT | address
+
+    # --- One access -----------------------------------------------------------------------------------------------
+
+    def _ranges(
+        self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None
+    ) -> list[tuple[Extents, int, int]]:
+        """The storage of a range: (bytes, key, size), all of which are known."""
+        found = []
+        position = address
+        for number, start, length in self.pieces(space, address, size, lane):
+            base = self.target.space(number)
+            if base is None:  # an alias names spaces of its own target
+                raise AssertionError(number)
+            store = self.stores.get(number) or Extents()
+            try:
+                key = self._key(base, start, length, wave)
+            except EvaluationError as error:
+                raise self._unavailable(space, address, size, error.message) from None
+            missing = store.missing(key, length)
+            if missing is not None:
+                first = position + missing - key
+                why = "" if first == address else f"{space.name}#{first:#x} is the first without a value"
+                raise self._unavailable(space, address, size, why)
+            found.append((store, key, length))
+            position += length
+        return found
+
+    def pieces(
+        self, space: AddressSpace, address: int, size: int, lane: int | None
+    ) -> list[tuple[int, int, int]]:
+        """The (space number, address, size) of the storage of a range; a view is translated."""
+        if address + size > 1 << space.address_bits:
+            raise self._unavailable(space, address, size, "they reach past the end of the address space")
+        alias = self._resolver.own(space).alias
+        if alias is None:
+            return [(space.number, address, size)]
+        return alias.pieces(address, size, lane, self.target.lane_count)
+
+    def _unavailable(self, space: AddressSpace, address: int, size: int, why: str) -> DwarfGpuError:
+        if address == space.null:
+            why = "it is the null address"
+        return memory_unavailable(space, address, size, why)
+
+    def read(self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None) -> bytes:
+        ranges = self._ranges(space, address, size, wave, lane)
+        return b"".join([store.read(key, length) or b"" for store, key, length in ranges])
+
+    def write(
+        self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None
+    ) -> None:
+        position = 0
+        for store, key, length in self._ranges(space, address, len(data), wave, lane):
+            store.write(key, data[position : position + length])
+            position += length
+
+    def available(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
+        """How many bytes from an address on are there."""
+        alias = self._resolver.own(space).alias
+        limit = 1 << space.address_bits
+        if isinstance(alias, GenericView):
+            if alias.apertures is None:
+                return 0
+            number, inner = locate(address, alias.apertures)
+            meant: Any = self.target.space(number)
+            return self.available(meant, inner, wave, lane)
+        if isinstance(alias, LaneView):
+            return self._available_to_lane(space, address, wave, lane)
+        try:
+            key = self._key(space, address, 0, wave)
+        except DwarfGpuError:
+            return 0
+        missing = self._stored(space.number).missing(key, limit - address)
+        return limit - address if missing is None else missing - key
+
+    def _available_to_lane(
+        self, space: AddressSpace, address: int, wave: int | None, lane: int | None
+    ) -> int:
+        """How many bytes from an address on a lane has: dword by dword, many of them at once."""
+        import numpy as np
+
+        count, size, step = 0, DWORD - address % DWORD, 1
+        while True:
+            starts = np.arange(step, dtype=np.uint64) * np.uint64(size) + np.uint64(address + count)
+            found = self.known(space, starts, size, wave, lane, step)
+            whole = int(found.argmin()) if not found.all() else step
+            count += whole * size
+            if whole < step:
+                for part in range(size - 1, 0, -1):
+                    if self.known(space, address + count, part, wave, lane, 1).all():
+                        return count + part
+                return count
+            size, step = DWORD, min(step * 4, 1 << 14)
+
+    def known(
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
+    ) -> Array:
+        """Flags of the slots all of whose bytes are there."""
+        import numpy as np
+
+        covered = np.zeros(count, dtype=np.int64)
+        for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
+            has = self._stored(place.space).known(place.keys, place.size) & place.inside
+            covered[place.slots] += has * place.size
+        whole: Any = covered == size
+        return whole  # type: ignore[no-any-return]
+
+    # --- Many accesses --------------------------------------------------------------------------------------------
+
+    def gather(
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        if size == 0:
+            return np.zeros((count, 0), dtype=np.uint8), np.ones(count, dtype=bool)
+        places = self._resolver.places(space, addresses, size, waves, lanes, count)
+        if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
+            place = places[0]
+            rows, found = self._stored(place.space).gather(place.keys, size)
+            return rows, found & place.inside
+        rows = np.zeros((count, size), dtype=np.uint8)
+        known = np.zeros((count, size), dtype=bool)
+        for place in places:
+            columns = slice(place.first, place.first + place.size)
+            data, found = self._stored(place.space).gather(place.keys, place.size)
+            if isinstance(place.slots, slice):
+                rows[:, columns] = data
+                known[:, columns] = (found & place.inside)[:, None]
+            else:
+                rows[place.slots, columns] = data
+                known[place.slots, columns] = (found & place.inside)[:, None]
+        whole: Any = known.all(axis=1)
+        return rows, whole
+
+    def scatter(
+        self, space: AddressSpace, addresses: Bits, rows: Array, waves: Any, lanes: Any, count: int
+    ) -> Array:
+        import numpy as np
+
+        size = rows.shape[1]
+        whole = self.known(space, addresses, size, waves, lanes, count)
+        for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
+            chosen = whole[place.slots]
+            data = rows[place.slots, place.first : place.first + place.size]
+            self._stored(place.space).scatter(place.keys[chosen], np.ascontiguousarray(data[chosen]))
+        return whole
+
+    def _stored(self, number: int) -> Extents:
+        return self.stores.get(number) or Extents()
+
+
+def _as_bytes(data: Any) -> Array:
+    """Bytes, or any array, as an array of bytes that can be written."""
+    import numpy as np
+
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return np.frombuffer(bytearray(data), dtype=np.uint8)
+    whole = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    return whole if whole.flags.writeable else whole.copy()

@@ -1,0 +1,221 @@
+"""Snapshots: machines that were saved. A snapshot *is* a machine whose arrays come from files.
+
+Two forms, one schema (docs/snapshots.md): a ``.json`` file, and a ``.dgs`` folder whose arrays are mapped. A file is
+never changed: what is written to a snapshot stays in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.machine import CodeObject, Machine
+from dwarfgpu.backends.protocol import Capabilities
+from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
+from dwarfgpu.backends.snapshot_json import chunks, read_machine
+from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.json_node import Node, NotACase, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.targets.target import Target
+
+SUFFIX = ".dgs"
+
+
+class Snapshot(Machine):
+    """A machine that was loaded from a file."""
+
+    capabilities = Capabilities(
+        name="snapshot",
+        summary="a machine that was saved: a JSON file, or a folder of arrays that are mapped",
+        many_waves=True,
+        writes="stays in memory; the files are never changed",
+        unknown="whatever the snapshot leaves out",
+        gathered="array operations",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, folder: Path, reader: FolderReader | None = None) -> None:
+        self._describe(target)
+        self.folder = folder
+        self._reader = reader
+        """Who maps the arrays, as long as nobody has needed them."""
+        if reader is None:
+            self._begin()
+
+    def __getattr__(self, name: str) -> Any:
+        """Map the arrays when the first of them is asked for: until then nothing has to wait for numpy."""
+        reader = self.__dict__.get("_reader")
+        if reader is None:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        before = dict(self.__dict__)
+        self._reader = None
+        try:
+            self._begin()
+            reader.fill(self)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return getattr(self, name)
+
+
+# --- Loading ------------------------------------------------------------------------------------------------------
+
+
+def is_snapshot(document: object) -> bool:
+    """Whether a JSON value means to be a snapshot: a case or a state has no schema."""
+    return isinstance(document, dict) and "schema" in document
+
+
+def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
+    """Load a snapshot of either form.
+
+    ``force`` accepts code objects that are not those the snapshot was made with.
+    """
+    place = Path(path)
+    if place.is_dir():
+        text, folder = _text(place / MANIFEST), place
+        return _checked(_parse(text, str(place)), folder, str(place), force=force)
+    if place.name == MANIFEST:
+        return load(place.parent, force=force)
+    return loads(_text(place), place.parent, str(place), force=force)
+
+
+def loads(
+    text: str, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
+) -> Snapshot:
+    """The snapshot in the text of the JSON form; the paths in it are relative to a folder."""
+    return of_document(_parse(text, name), folder, name, force=force)
+
+
+def of_document(
+    document: object, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
+) -> Snapshot:
+    """The snapshot in a JSON value."""
+    return _checked(document, None, name, force=force, base=Path(folder))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        message = f"{path}: it is not UTF-8 text ({error.reason} at byte {error.start})"
+        raise MalformedFile("unreadable", message) from None
+
+
+def _parse(text: str, name: str) -> object:
+    try:
+        return parse(text)
+    except NotACase as error:
+        raise _bad(name, error.message) from None
+
+
+def _checked(
+    document: object, folder: Path | None, name: str, *, force: bool, base: Path | None = None
+) -> Snapshot:
+    """The machine of a document: in the folder form if ``folder`` is given."""
+    reader = None if folder is None else FolderReader(folder)
+
+    def make(target: Target) -> Snapshot:
+        return Snapshot(target, folder or base or Path(), reader)
+
+    node = Node(document)
+    if not is_snapshot(document):
+        raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
+    try:
+        machine: Any = read_machine(node, make) if reader is None else reader.open(node, make)
+    except MalformedFile as error:
+        raise _bad(name, error.message, error.hint) from None
+    except RecursionError:
+        raise _bad(name, "it is nested too deeply") from None
+    machine.find_apertures()
+    if not force:
+        _compare_code(machine, name)
+    return machine  # type: ignore[no-any-return]
+
+
+def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
+    return MalformedFile("bad_snapshot", f"{name}: {what}", hint=hint)
+
+
+# --- Code objects -------------------------------------------------------------------------------------------------
+
+
+def code_path(machine: Machine, code: CodeObject) -> Path:
+    """Where a code object is: a relative path starts at the snapshot."""
+    return machine.folder / code.path
+
+
+def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
+    """What is not as the snapshot says: (index of the code object, what, whether it is another file)."""
+    for index, code in enumerate(machine.code_objects):
+        path = code_path(machine, code)
+        try:
+            data = path.read_bytes()
+        except (OSError, ValueError):
+            yield index, f"{code.path} is not there", False
+            continue
+        if code.sha256 is not None:
+            import hashlib
+
+            found = hashlib.sha256(data).hexdigest()
+            if found != code.sha256.lower():
+                yield index, f"{code.path} has the hash {found}, not {code.sha256.lower()}", True
+
+
+def _compare_code(machine: Machine, name: str) -> None:
+    if not any(code.sha256 for code in machine.code_objects):
+        return
+    for index, what, is_other in code_problems(machine):
+        if is_other:
+            hint = "it is not the file the snapshot was made with; --force uses it all the same"
+            raise _bad(name, f"code_objects[{index}].sha256: {what}", hint)
+
+
+# --- Saving -------------------------------------------------------------------------------------------------------
+
+
+def save(machine: Machine, path: str | os.PathLike[str]) -> None:
+    """Save a machine: as a folder if the name ends in ``.dgs``, else as JSON. It appears whole or not at all."""
+    place = Path(path)
+    if place.exists() or place.is_symlink():
+        raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
+    is_folder = place.suffix == SUFFIX
+    paths = [_path_from(machine, code, place if is_folder else place.parent) for code in machine.code_objects]
+    passing = place.parent / f".{place.name}.{os.getpid()}.part"
+    try:
+        try:
+            if is_folder:
+                passing.mkdir()
+                write_folder(machine, passing, paths)
+            else:
+                with passing.open("x", encoding="utf-8") as file:
+                    file.writelines(chunks(machine, paths))
+            passing.rename(place)
+        except OSError as error:
+            raise UsageError(f"{place} cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        _remove(passing)
+        raise
+
+
+def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
+    """The path of a code object, relative to where a snapshot will be if it was relative before."""
+    if Path(code.path).is_absolute():
+        return code.path
+    return os.path.relpath(code_path(machine, code), folder)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

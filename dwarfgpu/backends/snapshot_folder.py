@@ -1,0 +1,255 @@
+"""The form of a snapshot for many waves: a folder with ``manifest.json`` and an array for each column."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
+from dwarfgpu.backends.machine import NONE
+from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
+from dwarfgpu.backends.places import INSTANCED
+from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.json_node import Node
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
+
+    Json = dict[str, Any]
+
+MANIFEST = "manifest.json"
+MAX_REGISTERS = 1 << 16
+"""More registers in one array are refused."""
+
+COLUMNS = ("dispatch", "work_group", "wave_in_group")
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+
+class FolderReader:
+    """Reads one folder. All is checked when it is opened; the arrays are mapped when somebody needs them (`fill`).
+
+    Checking needs no numpy, whose import takes much longer than everything else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.columns: dict[str, ArrayFile] = {}
+        self.registers: list[tuple[list[Register], ArrayFile, ArrayFile | None]] = []
+        self.memory: list[tuple[AddressSpace, ArrayFile, ArrayFile]] = []
+
+    def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
+        """The machine of a manifest, without its arrays."""
+        fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
+        machine = make(read_target(fields))
+        read_head(fields, machine)
+        self._waves(fields["waves"], machine)
+        seen: set[int] = set()
+        for item in fields["registers"].items() if "registers" in fields else ():
+            self._registers(item, machine, seen)
+        spaces: set[int] = set()
+        for item in fields["memory"].items() if "memory" in fields else ():
+            self._memory(item, machine, spaces)
+        return machine
+
+    def fill(self, machine: Machine) -> None:
+        """Map the arrays of a machine that was opened."""
+        import numpy as np
+
+        count = machine.wave_count
+        for name, column in self.columns.items():
+            setattr(machine, name, column.map())
+        for registers, data, known in self.registers:
+            units = data.map().reshape(count, len(registers), unit_count(registers[0]))
+            machine.add_file(RegisterFile(registers, units, None if known is None else known.map()))
+        for space, extents, data in self.memory:
+            rows = extents.map()
+            owners = rows[:, 0] if rows.shape[1] == 3 else np.zeros(len(rows), dtype=np.uint64)
+            addresses, sizes = np.ascontiguousarray(rows[:, -2]), rows[:, -1].astype(np.int64)
+            machine.memory.map_all(space, owners.astype(np.int64), addresses, sizes, data.map())
+
+    def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> ArrayFile:
+        name = node.string()
+        if not name or "/" in name or "\\" in name or "\0" in name or name.startswith("."):
+            raise node.fail(f"{name[:80]!r} is not the name of a file in the folder")
+        return open_array(self.folder / name, kinds, shape, node.path)
+
+    def _waves(self, node: Node, machine: Machine) -> None:
+        fields = node.fields(("count", "id"), COLUMNS)
+        count = fields["count"].unsigned(32)
+        machine.ids = self._array(fields["id"], ("<U",), (count,)).texts()
+        if len(set(machine.ids)) != count:
+            raise fields["id"].fail("two waves have one name")
+        for name in COLUMNS:
+            if name in fields:
+                shape = (count, 3) if name == "work_group" else (count,)
+                column = self._array(fields[name], ("<i8",), shape)
+                limit = len(machine.dispatches) if name == "dispatch" else 1 << 32
+                numbers = column.numbers()
+                if numbers and not NONE <= min(numbers) <= max(numbers) < limit:
+                    raise fields[name].fail(f"a number is not in the range from {NONE} to {limit - 1}")
+                self.columns[name] = column
+
+    def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
+        fields = node.fields(("names", "data"), ("known",))
+        registers = _registers_named(fields["names"], machine)
+        for register in registers:
+            if register.number in seen:
+                raise fields["names"].fail(f"register {register.name} is given twice")
+            seen.add(register.number)
+        units = unit_count(registers[0])
+        kind = unit_type(registers[0], machine.target.byte_order)
+        shape: tuple[int, ...] = (machine.wave_count, len(registers))
+        data = self._array(fields["data"], (kind,), shape if units == 1 else (*shape, units))
+        known = self._array(fields["known"], ("|b1",), shape) if "known" in fields else None
+        self.registers.append((registers, data, known))
+
+    def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
+        fields = node.fields(("space", "extents", "data"))
+        space = machine.target.space_named(fields["space"].string())
+        if space is None or space.alias is not None:
+            names = ", ".join(one.name for one in machine.target.spaces() if one.alias is None)
+            message = f"{machine.target.name} keeps no bytes in such an address space"
+            raise fields["space"].fail(message, hint=f"it has {names}")
+        if space.number in spaces:
+            raise fields["space"].fail(f"{space.name} memory is given twice")
+        spaces.add(space.number)
+        width = 3 if space.scope in INSTANCED else 2
+        extents = self._array(fields["extents"], ("<u8",), (None, width))
+        size = self._check_extents(fields["extents"], space, extents.numbers(), machine)
+        data = self._array(fields["data"], ("|u1",), (size,))
+        self.memory.append((space, extents, data))
+
+    def _check_extents(
+        self, node: Node, space: AddressSpace, numbers: Sequence[int], machine: Machine
+    ) -> int:
+        """Refuse extents that are not in memory, or overlap; the bytes of all of them."""
+        width = 3 if space.scope in INSTANCED else 2
+        addresses, sizes = numbers[width - 2 :: width], numbers[width - 1 :: width]
+        owners: Sequence[int] = numbers[::width] if width == 3 else [0] * len(sizes)
+        if width == 3 and owners and max(owners) >= machine.wave_count:
+            raise node.fail(f"there is no wave {max(owners)}")
+        if space.scope == Scope.WORKGROUP:
+            groups = self._groups(machine.wave_count)
+            owners = [groups[owner] for owner in owners]
+            if NONE in owners:
+                raise node.fail(f"{space.name} memory is given of a wave that is in no work-group")
+        limit = 1 << space.address_bits
+        last = (0, 0)
+        for owner, address, size in sorted(zip(owners, addresses, sizes, strict=True)):
+            if address + size > limit:
+                why = f"{size} bytes at {space.name}#{address:#x} reach past the end of the address space"
+                raise node.fail(why)
+            if size and (owner, address) < last:
+                raise node.fail(f"the byte at {space.name}#{address:#x} is given twice")
+            last = max(last, (owner, address + size))
+        return sum(sizes)
+
+    def _groups(self, count: int) -> list[int]:
+        """For each wave the first of its work-group, -1 without one, as `Machine.groups` has it."""
+        if "work_group" not in self.columns:
+            return [NONE] * count
+        places = self.columns["work_group"].numbers()
+        dispatches: Sequence[int] = (
+            self.columns["dispatch"].numbers() if "dispatch" in self.columns else [NONE] * count
+        )
+        first: dict[tuple[int, ...], int] = {}
+        found = []
+        for index, key in enumerate(zip(dispatches, places[::3], places[1::3], places[2::3], strict=True)):
+            found.append(NONE if NONE in key[1:] else first.setdefault(key, index))
+        return found
+
+
+def _registers_named(node: Node, machine: Machine) -> list[Register]:
+    """The registers that a list of names such as ``v0-v127,v130`` means; all have one size."""
+    registers: list[Register] = []
+    for name in node.string().split(","):
+        first, dash, last = name.strip().partition("-")
+        letters, begin = split_name(first)
+        end = split_name(last)[1] if dash else begin
+        if dash and (begin is None or end is None or split_name(last)[0] != letters or end < begin):
+            raise node.fail(f"{name[:80]!r} is not a range of registers", hint="write v0-v127")
+        if (end or 0) - (begin or 0) + len(registers) >= MAX_REGISTERS:
+            raise node.fail(f"these are more than {MAX_REGISTERS} registers")
+        names = [f"{letters}{i}" for i in range(begin, end + 1)] if dash else [first]  # type: ignore[operator, arg-type]
+        for one in names:
+            register = machine.register_named(one)
+            if register is None:
+                raise node.fail(f"{machine.target.name} has no register {one[:80]!r}")
+            registers.append(register)
+    sizes = {(register.bit_size, register.lane_bits) for register in registers}
+    if len(sizes) > 1:
+        raise node.fail("registers of different sizes cannot be in one array")
+    if len({register.number for register in registers}) != len(registers):
+        raise node.fail("a register is named twice")
+    return registers
+
+
+# --- Writing ------------------------------------------------------------------------------------------------------
+
+
+def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
+    """Write a machine into an empty folder."""
+    import numpy as np
+
+    manifest = write_head(machine, paths)
+    waves: Json = {"count": machine.wave_count, "id": "wave-id.npy"}
+    write_array(folder / "wave-id.npy", np.array(machine.ids, dtype=np.str_))
+    for name in COLUMNS:
+        column = getattr(machine, name)
+        if (column != NONE).any():
+            waves[name] = f"wave-{name.replace('_', '-')}.npy"
+            write_array(folder / waves[name], np.asarray(column, dtype="<i8"))
+    manifest["waves"] = waves
+    if machine.files:
+        manifest["registers"] = [_write_files(files, folder) for files in _by_kind(machine.files)]
+    spaces = [machine.target.space(number) for number in sorted(machine.memory.stores)]
+    if spaces:
+        manifest["memory"] = [_write_space(machine, space, folder) for space in spaces]
+    text = json.dumps(manifest, indent=1)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _by_kind(files: list[RegisterFile]) -> list[list[RegisterFile]]:
+    """Register files, those of one kind together and by number: registers that were added one by one are one array."""
+    kinds: dict[tuple[str, int], list[RegisterFile]] = {}
+    for file in sorted(files, key=lambda file: file.registers[0].number):
+        first = file.registers[0]
+        kinds.setdefault((split_name(first.name)[0], first.bit_size), []).append(file)
+    return list(kinds.values())
+
+
+def _write_files(files: list[RegisterFile], folder: Path) -> Json:
+    """Write the registers of one kind."""
+    import numpy as np
+
+    registers = [register for file in files for register in file.registers]
+    name = registers[0].name
+    found = {"names": names_of(registers), "data": f"{name}.npy"}
+    data = files[0].data
+    if len(files) > 1:
+        data = np.concatenate([file.data for file in files], axis=1, dtype=data.dtype)
+    write_array(folder / found["data"], data if data.shape[2] > 1 else data[:, :, 0])
+    if not all(file.all_known for file in files):
+        found["known"] = f"{name}-known.npy"
+        write_array(folder / found["known"], np.concatenate([file.known for file in files], axis=1))
+    return found
+
+
+def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
+    """The extents of an address space, and their bytes one behind the other."""
+    import numpy as np
+
+    store = machine.memory.stores[space.number]
+    extents = np.array(machine.memory.extents(space), dtype=np.uint64).reshape(-1, 3)
+    found = {"space": space.name, "extents": f"{space.name}-extents.npy", "data": f"{space.name}.npy"}
+    columns = extents if space.scope in INSTANCED else extents[:, 1:]
+    write_array(folder / found["extents"], np.ascontiguousarray(columns))
+    write_array(folder / found["data"], store.joined())
+    return found

@@ -1,0 +1,331 @@
+"""The form of a snapshot that a person can write: one JSON object, wave by wave."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.columns import unit_bits, unit_count
+from dwarfgpu.backends.machine import NONE
+from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
+from dwarfgpu.records import record
+from dwarfgpu.targets.amdgpu.alias import LaneView
+from dwarfgpu.targets.amdgpu.apertures import SIZE
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.json_node import Node
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
+
+    Json = dict[str, Any]
+
+WAVE_KEYS = ("id", "dispatch", "work_group", "wave_in_group", "pc", "exec", "registers")
+OWN_KEYS = ("pc", "exec")
+"""Registers with a key of their own beside ``registers``."""
+
+MAX_REGISTER_BYTES = 1 << 32
+"""A short text may ask for many columns of many waves; more than this is refused."""
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+
+def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
+    """The machine that a snapshot describes; what is wrong raises the error of the node that says it."""
+    fields = node.fields(("schema", "target", "waves"), (*KEYS, "memory"))
+    machine = make(read_target(fields))
+    read_head(fields, machine)
+    waves = [_Wave(item, machine) for item in fields["waves"].items()]
+    _add_waves(machine, waves)
+    _set_registers(machine, waves, fields["waves"])
+    if "memory" in fields:
+        groups = _waves_by_place(machine)
+        nodes = fields["memory"].items()
+        _map(machine, [_region(item, machine, groups) for item in nodes], nodes)
+    return machine
+
+
+class _Wave:
+    """One wave as it is described."""
+
+    __slots__ = ("dispatch", "id", "node", "registers", "wave_in_group", "work_group")
+
+    def __init__(self, node: Node, machine: Machine) -> None:
+        fields = node.fields((), WAVE_KEYS)
+        self.node = node
+        self.id = fields["id"].string() if "id" in fields else None
+        if self.id is not None and "\0" in self.id:  # the arrays of the other form end text there
+            raise fields["id"].fail("an id has no NUL character")
+        self.dispatch = NONE
+        if "dispatch" in fields:
+            number = fields["dispatch"].unsigned(63)
+            ids = [dispatch.id for dispatch in machine.dispatches]
+            if number not in ids:
+                raise fields["dispatch"].fail(f"no dispatch has the id {number}")
+            self.dispatch = ids.index(number)
+        self.work_group = three(fields["work_group"]) if "work_group" in fields else (NONE, NONE, NONE)
+        self.wave_in_group = fields["wave_in_group"].unsigned(32) if "wave_in_group" in fields else NONE
+        self.registers: dict[int, tuple[Register, bytes]] = {}
+        for key in OWN_KEYS:
+            if key in fields:
+                self._add(key, fields[key], fields[key], machine)
+        for name, value in fields["registers"].entries() if "registers" in fields else ():
+            self._add(name.string(), name, value, machine)
+
+    def _add(self, name: str, key: Node, value: Node, machine: Machine) -> None:
+        register = machine.register_named(name)
+        if register is None and name.isdecimal() and len(name) < 20:
+            register = machine.register(int(name))
+        if register is None:
+            raise key.fail(f"{machine.target.name} has no register {name[:80]!r}")
+        if register.number in self.registers:
+            raise key.fail(f"register {register.name} is given twice")
+        self.registers[register.number] = register, contents(value, register, machine.target.byte_order)
+
+
+def contents(node: Node, register: Register, byte_order: str) -> bytes:
+    """The bytes of a register: a number, one a lane, or bytes. A vector register given short is padded with zeros."""
+    order: Any = byte_order
+    size = unit_count(register) * unit_bits(register) // 8
+    if node.is_object:
+        data = node.fields(("bytes",))["bytes"].bytes()
+        if len(data) > size or (len(data) < size and not register.lane_bits):
+            raise node.fail(f"{register.name} has {size} bytes, not {len(data)}")
+        return data.ljust(size, b"\0")
+    if node.is_list:
+        if not register.lane_bits:
+            raise node.fail(f"{register.name} is one register for all lanes, it has no value for each")
+        lanes = node.items()
+        count = unit_count(register)
+        if len(lanes) > count:
+            raise node.fail(f"{register.name} has {count} lanes, not {len(lanes)}")
+        each = [lane.pattern(register.lane_bits).to_bytes(register.lane_bits // 8, order) for lane in lanes]
+        return b"".join(each).ljust(size, b"\0")
+    return node.pattern(register.bit_size).to_bytes(size, order)
+
+
+def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
+    ids = [str(index) if wave.id is None else wave.id for index, wave in enumerate(waves)]
+    seen: dict[str, int] = {}
+    for index, name in enumerate(ids):
+        if name in seen:
+            raise waves[index].node.fail(f"the id {name!r} is that of waves[{seen[name]}] too")
+        seen[name] = index
+    machine.add_waves(
+        len(waves),
+        dispatch=[wave.dispatch for wave in waves],
+        work_group=[wave.work_group for wave in waves] or NONE,
+        wave_in_group=[wave.wave_in_group for wave in waves],
+        ids=ids,
+    )
+
+
+def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
+    registers = {number: one[0] for wave in waves for number, one in wave.registers.items()}
+    size = sum(unit_count(register) * unit_bits(register) // 8 for register in registers.values())
+    if size * len(waves) > MAX_REGISTER_BYTES:
+        message = f"{len(registers)} registers of {len(waves)} waves are too many for this form"
+        raise node.fail(message, hint="the .dgs form has no such limit")
+    machine.allocate_registers([registers[number] for number in sorted(registers)])
+    for index, wave in enumerate(waves):
+        for register, data in wave.registers.values():
+            machine.write_register(register, data, index, None)
+
+
+@record
+class _Region:
+    """Bytes of an address space, as they are described."""
+
+    space: AddressSpace
+    wave: int
+    """Any wave of the instance."""
+    lane: int | None
+    address: int
+    data: bytes
+
+
+def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> _Region:
+    fields = node.fields(("space", "address", "bytes"), ("dispatch", "work_group", "wave", "lane"))
+    space = _space(fields["space"], machine.target)
+    address, data = fields["address"].unsigned(space.address_bits), fields["bytes"].bytes()
+    if address + len(data) > 1 << space.address_bits:
+        raise node.fail(
+            f"{len(data)} bytes at {space.name}#{address:#x} reach past the end of the address space"
+        )
+    takes = {Scope.WORKGROUP: ("dispatch", "work_group"), Scope.WAVE: ("wave",), Scope.LANE: ("wave", "lane")}
+    for key in ("dispatch", "work_group", "wave", "lane"):
+        if key in fields and key not in takes.get(space.scope, ()):
+            raise fields[key].fail(f"{space.name} memory does not belong to a {key.replace('_', '-')}")
+    for key in takes.get(space.scope, ()):
+        if key not in fields and key != "dispatch":
+            raise node.fail(
+                f"{space.name} memory belongs to a {key.replace('_', '-')}: the key {key!r} is missing"
+            )
+    wave, lane = 0, None
+    if "work_group" in fields:
+        wave = _wave_of_group(node, fields, machine, groups)
+    if "wave" in fields:
+        found = machine.wave_named(fields["wave"].string())
+        if found is None:
+            raise fields["wave"].fail(f"no wave has the id {fields['wave'].string()[:80]!r}")
+        wave = found
+    if "lane" in fields:
+        lane = fields["lane"].unsigned(32)
+        if lane >= machine.target.lane_count:
+            raise fields["lane"].fail(f"a wave has {machine.target.lane_count} lanes, not a lane {lane}")
+    return _Region(space, wave, lane, address, data)
+
+
+def _space(node: Node, target: Target) -> AddressSpace:
+    space = target.space_named(node.string())
+    stored = [one for one in target.spaces() if one.alias is None or isinstance(one.alias, LaneView)]
+    if space is None or space not in stored:
+        why = "has no such address space" if space is None else "keeps no bytes in it: it is a view of others"
+        names = ", ".join(one.name for one in stored if one.number < 0x20)
+        raise node.fail(f"{target.name} {why}", hint=f"memory is given as {names}")
+    return space
+
+
+def _waves_by_place(machine: Machine) -> dict[tuple[int, ...], list[int]]:
+    """The waves at each position of a work-group in a grid."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for index, place in enumerate(machine.work_group.tolist()):
+        found.setdefault(tuple(place), []).append(index)
+    return found
+
+
+def _wave_of_group(
+    node: Node, fields: dict[str, Node], machine: Machine, groups: dict[tuple[int, ...], list[int]]
+) -> int:
+    """A wave of the work-group that a region names."""
+    place = three(fields["work_group"])
+    waves = groups.get(place, [])
+    if "dispatch" in fields:
+        number = fields["dispatch"].unsigned(63)
+        known = {index: one.id for index, one in enumerate(machine.dispatches)}
+        waves = [wave for wave in waves if known.get(int(machine.dispatch[wave])) == number]
+    else:  # those of no dispatch come first: nothing else could name them
+        waves = [wave for wave in waves if machine.dispatch[wave] == NONE] or waves
+    if not waves:
+        raise fields["work_group"].fail(f"no wave is in the work-group {list(place)}")
+    if len({int(machine.dispatch[wave]) for wave in waves}) > 1:
+        raise node.fail(f"several dispatches have a work-group {list(place)}: the key 'dispatch' is missing")
+    return waves[0]
+
+
+def _map(machine: Machine, regions: list[_Region], nodes: list[Node]) -> None:
+    """Give the machine its memory. Neighbours become one extent; a byte that is given twice is an error."""
+    import numpy as np
+
+    groups = machine.groups()
+    pieces: dict[int, list[tuple[int, int, bytes, int]]] = {}
+    for index, region in enumerate(regions):
+        position = 0
+        owner = int(groups[region.wave]) if region.space.scope == Scope.WORKGROUP else region.wave
+        for number, start, length in machine.memory.pieces(
+            region.space, region.address, len(region.data), region.lane
+        ):
+            if number == PRIVATE_WAVE and start + length > SIZE:
+                raise nodes[index].fail(
+                    f"no wave has private memory for {region.space.name}#{region.address:#x}"
+                )
+            data = region.data[position : position + length]
+            pieces.setdefault(number, []).append((owner, start, data, index))
+            position += length
+    for number, some in pieces.items():
+        some.sort(key=lambda piece: piece[:2])
+        extents: list[list[int]] = []
+        for (owner, start, data, index), before in zip(some, [None, *some], strict=False):
+            if before is not None and before[0] == owner and start < before[1] + len(before[2]):
+                last = max(index, before[3])
+                where = f"memory[{min(index, before[3])}]"
+                raise nodes[last].fail(f"it overlaps {where}: a byte is given twice")
+            if extents and extents[-1][0] == owner and extents[-1][1] + extents[-1][2] == start:
+                extents[-1][2] += len(data)
+            else:
+                extents.append([owner, start, len(data)])
+        columns = np.array(extents, dtype=np.uint64).reshape(-1, 3)
+        space = machine.target.space(number)
+        whole = np.frombuffer(bytearray(b"".join(piece[2] for piece in some)), dtype=np.uint8)
+        machine.memory.map_all(
+            space,  # type: ignore[arg-type]
+            columns[:, 0].astype(np.int64),
+            columns[:, 1],
+            columns[:, 2].astype(np.int64),
+            whole,
+        )
+
+
+# --- Writing ------------------------------------------------------------------------------------------------------
+
+
+def chunks(machine: Machine, paths: list[str]) -> Iterator[str]:
+    """The text of a snapshot, piece by piece: a wave and a region of memory a line."""
+    yield json.dumps(write_head(machine, paths))[:-1]
+    yield from _list("waves", (_wave_json(machine, index) for index in range(machine.wave_count)))
+    if machine.memory.stores:
+        yield from _list("memory", _regions_json(machine))
+    yield "}\n"
+
+
+def _list(key: str, items: Iterable[Json]) -> Iterator[str]:
+    yield f',\n "{key}": ['
+    for index, item in enumerate(items):
+        yield f"{',' if index else ''}\n  {json.dumps(item)}"
+    yield "]"
+
+
+def _wave_json(machine: Machine, index: int) -> Json:
+    wave: Json = {"id": machine.ids[index]}
+    if machine.dispatch[index] != NONE:
+        wave["dispatch"] = machine.dispatches[machine.dispatch[index]].id
+    if (machine.work_group[index] != NONE).all():
+        wave["work_group"] = machine.work_group[index].tolist()
+    if machine.wave_in_group[index] != NONE:
+        wave["wave_in_group"] = int(machine.wave_in_group[index])
+    registers: Json = {}
+    for file in machine.files:
+        units = file.data[index].tolist()
+        flags = file.known[index].tolist()
+        for register, values, known in zip(file.registers, units, flags, strict=True):
+            if not known:
+                continue
+            value = _value_json(machine, register, values, index)
+            if register.name in OWN_KEYS:
+                wave[register.name] = hex(value)
+            else:
+                registers[register.name] = value
+    if registers:
+        wave["registers"] = registers
+    return wave
+
+
+def _value_json(machine: Machine, register: Register, units: list[int], wave: int) -> Any:
+    """What a register holds: of a vector register the lanes up to the last that is not 0."""
+    if register.lane_bits == unit_bits(register):
+        while units and not units[-1]:
+            units.pop()
+        return units
+    if unit_count(register) == 1:
+        return units[0]
+    return {"bytes": machine.read_register(register, wave, None).hex()}
+
+
+def _regions_json(machine: Machine) -> Iterator[Json]:
+    for number in sorted(machine.memory.stores):
+        space: Any = machine.target.space(number)
+        for owner, address, size in machine.memory.extents(space):
+            region: Json = {"space": space.name}
+            if space.scope == Scope.WORKGROUP:
+                if machine.dispatch[owner] != NONE:
+                    region["dispatch"] = machine.dispatches[machine.dispatch[owner]].id
+                region["work_group"] = machine.work_group[owner].tolist()
+            elif space.scope == Scope.WAVE:
+                region["wave"] = machine.ids[owner]
+            region["address"] = hex(address)
+            region["bytes"] = machine.memory.read(space, address, size, owner, None).hex()
+            yield region

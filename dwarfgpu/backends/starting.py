@@ -1,0 +1,168 @@
+"""Waves that start: the initial state of a dispatch, written into the columns of a machine.
+
+What is written are the rows that `targets.amdgpu.initial_state` gives, and no other register: what nobody sets is not
+known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.records import record
+from dwarfgpu.targets.amdgpu.geometry import Place
+from dwarfgpu.targets.amdgpu.initial_state import item_words
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.bits import Array
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+    from dwarfgpu.targets.amdgpu.initial_state import Row
+    from dwarfgpu.targets.amdgpu.start import Start
+    from dwarfgpu.targets.target import Register, Target
+
+MAX_WAVES = 1 << 20
+MAX_BYTES = 1 << 33
+"""Of the registers, local and scratch memory of all waves. What nobody has touched costs little."""
+_CHUNK = 4096
+"""Waves whose vector registers are computed at once."""
+
+
+@record
+class RegisterCounts:
+    """How many registers a wave has of each kind."""
+
+    scalar: int
+    vector: int
+    accumulation: int = 0
+
+
+@record
+class Waves:
+    """The waves of a dispatch before they are in a machine."""
+
+    start: Start
+    rows: tuple[Row, ...]
+    counts: RegisterCounts
+    local_bytes: int
+    """Local memory of a work-group."""
+
+
+def check_room(waves: Waves) -> None:
+    """Refuse a dispatch with more waves than a machine can hold."""
+    geometry = waves.start.geometry
+    count = geometry.wave_count
+    counts = waves.counts
+    registers = 4 * (counts.scalar + (counts.vector + counts.accumulation) * geometry.wave_size)
+    bytes_ = count * (registers + waves.start.scratch.wave_bytes) + geometry.group_count * waves.local_bytes
+    if count > MAX_WAVES:
+        message = f"a grid of {count} waves does not fit: a machine holds {MAX_WAVES} of a dispatch"
+        raise UsageError(message, hint="launch a smaller grid")
+    if bytes_ > MAX_BYTES:
+        message = f"the registers and memories of {count} waves take {bytes_} bytes, more than {MAX_BYTES}"
+        raise UsageError(message, hint="launch a smaller grid")
+
+
+def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str]) -> range:
+    """Add the waves of a dispatch, the index of one of the machine's; returns their indices."""
+    import numpy as np
+
+    check_room(waves)
+    place = places(waves.start.geometry)
+    count = len(place.number)
+    indices = machine.add_waves(
+        count,
+        dispatch=dispatch,
+        work_group=np.stack(place.group, axis=1),
+        wave_in_group=place.wave,
+        ids=ids,
+    )
+    machine.allocate_registers(_registers(machine.target, waves.counts))
+    for row in waves.rows:
+        if row.is_set:
+            _set_row(machine, row, waves.start, place, indices)
+    _map_memory(machine, waves, place, indices)
+    return indices
+
+
+def places(geometry: Geometry) -> Place:
+    """The places of all waves, in arrays."""
+    import numpy as np
+
+    x, y, _z = geometry.groups
+    numbers = np.arange(geometry.group_count, dtype=np.int64)
+    groups = (numbers % x, numbers // x % y, numbers // (x * y))
+    counts = np.broadcast_to(geometry.waves_of(groups), numbers.shape)
+    number = np.arange(int(counts.sum()), dtype=np.int64)
+    first = np.cumsum(counts) - counts
+    of = np.repeat(numbers, counts)
+    gx, gy, gz = (each[of] for each in groups)
+    return Place((gx, gy, gz), number - first[of], number)
+
+
+def _registers(target: Target, counts: RegisterCounts) -> Iterator[Register]:
+    """The registers of a wave that have a name on the target."""
+    for prefix, count in (("s", counts.scalar), ("v", counts.vector), ("a", counts.accumulation)):
+        for index in range(count):
+            register = target.register_named(f"{prefix}{index}")
+            if register is not None:
+                yield register
+
+
+def _set_row(machine: Machine, row: Row, start: Start, place: Place, indices: range) -> None:
+    waves = slice(indices.start, indices.stop)
+    if row.kind == "v":
+        _set_vector(machine, row, start, place, indices)
+        return
+    words = row.words(start, place)
+    if row.first is None:
+        machine.set_register(row.kind, _joined(words, len(indices)), waves)
+        return
+    for index, word in enumerate(words, row.first):
+        machine.set_register(f"{row.kind}{index}", _joined((word,), len(indices)), waves)
+
+
+def _joined(words: tuple[Any, ...], count: int) -> Array:
+    """The words of a register as one number a wave."""
+    import numpy as np
+
+    value = np.zeros(count, dtype=np.uint64)
+    for position, word in enumerate(words):
+        value |= np.asarray(word).astype(np.uint64) << np.uint64(32 * position)
+    return value
+
+
+def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices: range) -> None:
+    """The words of the lanes that execute; the others are 0."""
+    import numpy as np
+
+    # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
+    lanes = np.arange(start.wave_size, dtype=np.int64)
+    for first in range(0, len(indices), _CHUNK):
+        end = min(first + _CHUNK, len(indices))
+        x, y, z = (each[first:end, None] for each in place.group)
+        some = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        values = np.where(lanes < start.geometry.lanes_of(some), item_words(row, start, some, lanes), 0)
+        machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
+
+
+def _map_memory(machine: Machine, waves: Waves, place: Place, indices: range) -> None:
+    """Local memory for each work-group and scratch memory for each wave, all zeros."""
+    import numpy as np
+
+    everyone = np.arange(indices.start, indices.stop, dtype=np.int64)
+    private = waves.start.scratch.wave_bytes
+    for number, owners, size in (
+        (LOCAL, everyone[place.wave == 0], waves.local_bytes),
+        (PRIVATE_WAVE, everyone, private),
+    ):
+        space = machine.target.space(number)
+        if space is not None and size and len(owners):
+            addresses = np.zeros(len(owners), dtype=np.uint64)
+            sizes = np.full(len(owners), size, dtype=np.int64)
+            machine.memory.map_all(
+                space, owners, addresses, sizes, np.zeros(len(owners) * size, dtype=np.uint8)
+            )

@@ -1,0 +1,364 @@
+"""Activations: the registers of call frames as locations, by the rules of call frame information (A.6.4.1).
+
+An activation is a subprogram that a thread executes. Of the innermost one the registers are those of the thread; those
+of any other are where the rules of its callee say. A location is found when somebody asks for it and is remembered, for
+all lanes of the thread at once: the instructions describe "the actions for the whole target architecture thread"
+(A.6.4.2). Only where a rule leads to memory of which every lane has its own is it found for the lanes that ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi import rules
+from dwarfgpu.cfi.flat import flattened
+from dwarfgpu.cfi.thread import NoInformation, no_information
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.binding import bound
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.targets.target import Scope, Unspecified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.cfi.rules import Rule
+    from dwarfgpu.cfi.thread import Information, Thread
+    from dwarfgpu.expr.context import DieReference
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.values import Value
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.targets.target import Register as TargetRegister
+
+CFA = -(1 << 32)
+"""Stands for the CFA where registers are numbers; no register has it."""
+MAX_NESTING = 40
+"""How many registers may depend on each other. Compilers go through two or three; the limit is one of this program."""
+
+
+class Activation:
+    """One subprogram that a thread executes; level 0 is the innermost. It has the registers a `FrameInfo` has."""
+
+    def __init__(
+        self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True
+    ) -> None:
+        self.thread = thread
+        self.pc = pc
+        """Where execution stands, or goes on after the call."""
+        self.callee = callee
+        self.level: int = 0 if callee is None else callee.level + 1
+        self.place = pc if callee is None or not is_call else pc - 1
+        """What is looked up: of a caller an address in the call, for behind it another function may begin."""
+        self._information: Information | DwarfGpuError | None = None
+        self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
+        """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
+        self._busy: set[int] = set()
+        self._taken: set[int] | None = None
+        """The registers in which others are stored, once somebody has asked."""
+        self._names_changed = False
+        """Whether the rules name the registers that the function has changed."""
+
+    # --- What is known about the code -----------------------------------------------------------------------------
+
+    @property
+    def information(self) -> Information:
+        """The call frame information for where execution stands; an error where there is none, or it is broken."""
+        if self._information is None:
+            try:
+                self._information = self.thread.code.information_at(self.place)
+            except DwarfGpuError as error:
+                self._information = error
+        if isinstance(self._information, DwarfGpuError):
+            raise self._information.with_traceback(None)
+        return self._information
+
+    @property
+    def register_rules(self) -> dict[int, Rule]:
+        """The rules of registers; none where there is no information, and the defaults hold (A.2.5.4.4.1 (5))."""
+        try:
+            return self.information.row.registers
+        except NoInformation:
+            return {}
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        """Where a register of this activation is (A.2.5.4.4.4 (2))."""
+        if self.callee is not None:
+            return self.callee.entry_register(number, lanes)
+        thread = self.thread
+        found = locations.at(Register(thread.known_register(number), thread.wave))
+        return bound(found, thread.backend, lanes) if thread.backend.capabilities.lane_owned else found
+
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+        """Where the value is that a register had on entry, which the caller has in it (A.2.5.4.4.1 (5))."""
+        return self._location(number, lanes)
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        """The Canonical Frame Address: a memory byte address in some address space."""
+        return self._location(CFA, lanes)
+
+    def _location(self, key: int, lanes: LaneSet) -> Location:
+        known = self._known.get(key)
+        if known is None:
+            known = self._found(key)
+        if isinstance(known, tuple):
+            location, is_open = known
+            return bound(location, self.thread.backend, lanes) if is_open else location
+        if isinstance(known, MissingContext) and known.kind == "lane" and lanes.lane is not None:
+            return self._find(key, lanes)  # every lane has its own
+        raise known.with_traceback(None)
+
+    def _found(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
+        """What is remembered of a register: its location for the whole thread, or why there is none."""
+        if key != CFA and self._continues(key):
+            # the innermost activation first, so that however many there are, none waits for the others
+            waiting = []
+            inner = self.callee
+            while inner is not None and key not in inner._known and inner._continues(key):  # noqa: SLF001
+                waiting.append(inner)
+                inner = inner.callee
+            for each in reversed(waiting):
+                each._remember(key)  # noqa: SLF001
+        return self._remember(key)
+
+    def _continues(self, number: int) -> bool:
+        """Whether the register may be where it is in this activation, so that the callee's rules count too."""
+        try:
+            rule = self.register_rules.get(number)
+        except DwarfGpuError:
+            return False
+        if rule is None:
+            return self._unspecified_rule(number) == Unspecified.SAME_VALUE
+        return isinstance(rule, (rules.SameValue, rules.Expression))
+
+    def _remember(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
+        known: tuple[Location, bool] | DwarfGpuError
+        try:
+            location = self._find(key, self.thread.lanes)
+            known = location, is_open(location, self.thread.backend)
+        except DwarfGpuError as error:
+            known = error
+        self._known[key] = known
+        return known
+
+    def _find(self, key: int, lanes: LaneSet) -> Location:
+        thread = self.thread
+        if key in self._busy:
+            self._circular(key)
+        if thread.nesting >= MAX_NESTING:
+            message = f"more than {MAX_NESTING} registers depend on each other"
+            raise EvaluationError("limit_exceeded", message, spec="A.6.4.2")
+        self._busy.add(key)
+        thread.nesting += 1
+        try:
+            return self._find_cfa(lanes) if key == CFA else self._previous(key, lanes)
+        finally:
+            thread.nesting -= 1
+            self._busy.discard(key)
+
+    def _circular(self, key: int) -> NoReturn:
+        what = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
+        message = f"the rule for {what} needs its own result"
+        raise IllFormed("cycle", message, spec="A.6.4.2")
+
+    def _name(self, number: int) -> str:
+        register = self.thread.register(number)
+        return f"register {number}" if register is None else register.name
+
+    # --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------
+
+    def _find_cfa(self, lanes: LaneSet) -> Location:
+        information = self.information
+        rule = information.row.cfa
+        if rule is None:
+            raise no_information(self.place)
+        if isinstance(rule, rules.RegisterOffset):
+            found = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+        else:
+            found = self._evaluate(information.expression(rule.block), lanes, "location")
+        self._memory_address(found, "A.6.4.2.2 (8)")
+        return found  # type: ignore[no-any-return]
+
+    def _memory_address(self, location: Location, spec: str) -> tuple[Memory, Any]:
+        """The storage and the byte address of a CFA, which must be a memory byte address location description."""
+        place = location.single
+        if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
+            message = "the CFA is not a memory byte address"
+            raise IllFormed("wrong_kind", message, spec=spec)
+        return place.storage, b.settled(place.bit_offset >> 3)
+
+    # --- The rules of registers (A.6.4.1) -------------------------------------------------------------------------
+
+    def _previous(self, number: int, lanes: LaneSet) -> Location:
+        rule = self.register_rules.get(number)
+        if rule is None:
+            return self._unspecified(number, lanes)
+        return _RULES[type(rule)](self, number, rule, lanes)
+
+    def _unspecified_rule(self, number: int) -> str:
+        """What holds for a register without a rule: one of `Unspecified`.
+
+        It is the default of the target, with two exceptions that follow from the rules there are. Where they name the
+        registers that were changed, another one was not; and a register in which another one is stored was.
+        """
+        if self._taken is None:
+            found = self.register_rules
+            self._taken = {rule.register for rule in found.values() if isinstance(rule, rules.Register)}
+            self._names_changed = bool(self.thread.target.named_if_changed) and any(
+                isinstance(rule, rules.Undefined) and self.thread.untouched(changed)
+                for changed, rule in found.items()
+            )
+        how = self.thread.default_rule(number)
+        if number in self._taken and how != Unspecified.CFA:
+            return Unspecified.UNDEFINED
+        if how == Unspecified.UNDEFINED and self._names_changed and self.thread.untouched(number):
+            return Unspecified.SAME_VALUE
+        return how
+
+    def _unspecified(self, number: int, lanes: LaneSet) -> Location:
+        """The default that an authoring body gives a register, or the undefined rule."""
+        how = self._unspecified_rule(number)
+        if how == Unspecified.SAME_VALUE:
+            return self.register(number, lanes)
+        return self._stack_pointer(number, lanes) if how == Unspecified.CFA else UNDEFINED
+
+    def _stack_pointer(self, number: int, lanes: LaneSet) -> Location:
+        """What the stack pointer was at the call site: by definition the address of the CFA (DWARF 5, 6.4)."""
+        _storage, address = self._memory_address(self.cfa(lanes), "A.6.4.1")
+        size = self.thread.known_register(number).bit_size
+        scale = self.thread.target.stack_scale
+        value = address if scale == 1 else address // scale
+        return locations.at(Implicit(b.resized(b.settled(value), size), size))
+
+    def _undefined(self, _number: int, _rule: rules.Undefined, _lanes: LaneSet) -> Location:
+        return UNDEFINED
+
+    def _same_value(self, number: int, _rule: rules.SameValue, lanes: LaneSet) -> Location:
+        return self.register(number, lanes)
+
+    def _offset(self, _number: int, rule: rules.Offset, lanes: LaneSet) -> Location:
+        return locations.moved(self.cfa(lanes), rule.offset * 8, undefined_size=None, spec="A.6.4.1")
+
+    def _val_offset(self, number: int, rule: rules.ValOffset, lanes: LaneSet) -> Location:
+        moved = locations.moved(self.cfa(lanes), rule.offset * 8, undefined_size=None, spec="A.6.4.1")
+        storage, address = self._memory_address(moved, "A.6.4.1")
+        register = self.thread.known_register(number)
+        self._check_size(register, storage.space.address_bits, f"an address of {storage.space.name}")
+        return locations.at(Implicit(address, register.bit_size))
+
+    def _register(self, number: int, rule: rules.Register, lanes: LaneSet) -> Location:
+        """Where the other register is in this activation.
+
+        The text finds it "using the call frame information for the current frame and current program location", which
+        is what it says of DW_OP_regx too. A rule that leads back to itself through others is refused all the same.
+        """
+        register, other = self.thread.known_register(number), self.thread.known_register(rule.register)
+        self._check_size(register, other.bit_size, f"{other.name}, in which it is stored,")
+        seen = {number}
+        following: Rule | None = rule
+        while isinstance(following, rules.Register):
+            if following.register in seen:
+                message = f"the rule for {register.name} leads back to itself"
+                raise IllFormed("cycle", message, spec="A.6.4.1")
+            seen.add(following.register)
+            following = self.register_rules.get(following.register)
+        return self.register(rule.register, lanes)
+
+    def _expression(self, _number: int, rule: rules.Expression, lanes: LaneSet) -> Location:
+        found = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
+        return flattened(found)
+
+    def _val_expression(self, number: int, rule: rules.ValExpression, lanes: LaneSet) -> Location:
+        expression = self.information.expression(rule.block)
+        value: Value = self._evaluate(expression, lanes, "value", self.cfa(lanes))
+        register = self.thread.known_register(number)
+        self._check_size(register, value.type.bit_size, "the value of its rule")
+        return locations.at(Implicit(value.bits, register.bit_size))
+
+    def _architectural(self, number: int, rule: rules.Architectural, _lanes: LaneSet) -> Location:
+        name = f" {rule.name}" if rule.name else ""
+        message = f"{self._name(number)} has the architectural rule{name}, which nobody has defined"
+        raise Unsupported("architectural", message, spec="A.6.4.1")
+
+    def _check_size(self, register: TargetRegister, size: int, what: str) -> None:
+        if register.bit_size != size:
+            message = f"{register.name} has {register.bit_size} bits, and {what} has {size}"
+            raise IllFormed("bad_size", message, spec="A.6.4.1")
+
+    def _evaluate(self, expression: Expression, lanes: LaneSet, kind: Any, *initial: Location) -> Any:
+        """Evaluate an expression in the current context, without unit and object (A.6.4.1, A.6.4.2.2 (8))."""
+        thread = self.thread
+        context = Context(
+            thread.target,
+            thread.rules,
+            thread.backend,
+            lanes,
+            frame=self,
+            pc=self.place,
+            result_kind=kind,
+            initial_stack=initial,
+            in_cfi=True,
+        )
+        return result_for(evaluate(expression, context))
+
+    # --- What no rule can ask for (A.6.4.2) -----------------------------------------------------------------------
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        self._unknown("the frame base of the subprogram")
+
+    def caller(self) -> Activation:
+        self._unknown("the frame that called this one")
+
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
+        return None
+
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
+        self._unknown("the value of a parameter at the call site")
+
+    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+        message = "where the thread has its thread-local storage is not known"
+        raise MissingContext("thread", message)
+
+    def _unknown(self, what: str) -> NoReturn:
+        raise MissingContext("frame", f"{what} is not known to call frame information")
+
+
+_RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {
+    rules.Undefined: Activation._undefined,  # noqa: SLF001
+    rules.SameValue: Activation._same_value,  # noqa: SLF001
+    rules.Offset: Activation._offset,  # noqa: SLF001
+    rules.ValOffset: Activation._val_offset,  # noqa: SLF001
+    rules.Register: Activation._register,  # noqa: SLF001
+    rules.Expression: Activation._expression,  # noqa: SLF001
+    rules.ValExpression: Activation._val_expression,  # noqa: SLF001
+    rules.Architectural: Activation._architectural,  # noqa: SLF001
+}
+
+
+def _is_byte(bit_offset: Any) -> bool:
+    return not bit_offset & 7 if type(bit_offset) is int else bool((bit_offset & 7 == 0).all())
+
+
+def is_open(location: Location, backend: Backend) -> bool:
+    """Whether a location leaves open of which lane it is, in an address space where the address decides that."""
+    for place in location.places:
+        storage: Any = place.storage
+        if type(storage) is Memory:
+            if storage.lane is None and storage.space.scope == Scope.DEPENDS:
+                return True
+        elif type(storage) is Register:
+            if (
+                storage.lane is None
+                and backend.capabilities.lane_owned
+                and backend.lane_owned(storage.register)
+            ):
+                return True
+        elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
+            return True
+    return False

@@ -1,0 +1,109 @@
+"""Composites without composites in them.
+
+The place of a caller's register is made of its place in the callee, which is made of that in the callee below. Left so,
+it nests as deep as there are frames; flattened at every step, each frame costs the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING
+
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.locations import EMPTY, Location, SingleLocation
+from dwarfgpu.expr.storages import Composite, Part, Undefined
+from dwarfgpu.expr.stretches import shifted, stretches_of_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+MAX_STRETCHES = 1 << 12
+"""What is made of more stretches stays as it is: no register is, and a broken file must not fill the memory."""
+
+
+def flattened(location: Location) -> Location:
+    """The same bits, from storages that are no composites, with neighbours that are one stretch joined.
+
+    Parts with several places stay as they are, and so do locations with an offset that differs from lane to lane.
+    """
+    place = location.single
+    if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
+        return location
+    storage = place.storage
+    stretches = list(islice(_joined(_Walk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1))
+    if len(stretches) > MAX_STRETCHES:
+        return location
+    if len(stretches) == 1 and place.bit_offset == 0:
+        whole = stretches[0][0].single
+        if whole is not None and (
+            type(whole.storage) is Undefined
+            or (whole.bit_offset == 0 and whole.storage.bit_size == storage.bit_size)
+        ):
+            return stretches[0][0]  # a whole register, or nothing at all
+    parts = tuple([Part(found, size) for found, size in stretches])
+    return locations.at(locations.extended(EMPTY, parts), place.bit_offset)
+
+
+def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]]:
+    """The stretches that the first bits of a location are in, each as where it begins and its size."""
+    place = location.single
+    if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
+        yield location, size
+        return
+    offset = place.bit_offset
+    size = min(size, place.storage.bit_size - offset)
+    yield from _joined(_Walk().stretches(place.storage, offset, size))
+
+
+class _Walk:
+    """Goes through composites within composites. Where the parts of one begin is found once for all that is in it."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+
+    def stretches(self, storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
+        """The stretches that bits of a composite are in, as (location, size)."""
+        starts = self._starts.get(id(storage))
+        if starts is None:
+            starts = self._starts[id(storage)] = [0, *accumulate(part.total for part in storage.parts)]
+        first = bisect_right(starts, offset) - 1
+        end = offset + size
+        for index in range(first, len(storage.parts)):
+            start = starts[index]
+            if start >= end:
+                return
+            below, above = max(offset - start, 0), min(end, starts[index + 1]) - start
+            if below >= above:
+                continue
+            for location, inner, length in stretches_of_part(storage.parts[index], below, above):
+                place = location.single
+                if place is not None and type(place.storage) is Composite and type(place.bit_offset) is int:
+                    yield from self.stretches(place.storage, place.bit_offset + inner, length)
+                else:
+                    yield shifted(location, inner), length
+
+
+def _joined(stretches: Iterator[tuple[Location, int]]) -> Iterator[tuple[Location, int]]:
+    """Neighbours that go on where the one before ends as one."""
+    last: tuple[Location, int] | None = None
+    for location, size in stretches:
+        if last is not None:
+            if _goes_on(last[0].single, last[1], location.single):
+                last = last[0], last[1] + size
+                continue
+            yield last
+        last = location, size
+    if last is not None:
+        yield last
+
+
+def _goes_on(first: SingleLocation | None, size: int, second: SingleLocation | None) -> bool:
+    if first is None or second is None:
+        return False
+    if type(first.storage) is Undefined and type(second.storage) is Undefined:
+        return True
+    if type(first.bit_offset) is not int or type(second.bit_offset) is not int:
+        return False
+    return first.bit_offset + size == second.bit_offset and first.storage == second.storage

@@ -1,0 +1,138 @@
+"""Threads that are unwound: the machine, the code and the target behind all activations of one.
+
+Nothing here knows files: what call frame information says about an address comes from whoever loaded the code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import EvaluationError, IllFormed
+from dwarfgpu.expr import table
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.cfi.rows import Row
+    from dwarfgpu.cfi.rules import Block, RegisterOffset
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.targets.target import Register as TargetRegister
+    from dwarfgpu.targets.target import Target
+
+
+@record
+class Information:
+    """What call frame information says about the code at an address."""
+
+    row: Row
+    return_register: int
+    """The column of the return address."""
+    start: int
+    """Where the entry begins in the running program: the same for all code of one function, or of a part of it."""
+    expression: Callable[[Block], Expression]
+    """Decodes an expression of a rule."""
+    is_signal_frame: bool = False
+    """Whether the caller was interrupted, and its program location is no call site."""
+
+
+class NoInformation(EvaluationError):
+    """There is no call frame information for an address. Registers then follow the default rules of the target."""
+
+    def __init__(self, kind: str, message: str, *, hint: str | None = None) -> None:
+        EvaluationError.__init__(self, kind, message, spec="A.6.4.1", hint=hint)
+
+
+class Code(Protocol):
+    """What unwinding asks of whoever knows the code that is loaded."""
+
+    def information_at(self, pc: int) -> Information:
+        """The call frame information of an address of the running program; `NoInformation` where there is none."""
+
+
+class Thread:
+    """A thread (a wave), and what is the same for all its activations."""
+
+    def __init__(
+        self,
+        target: Target,
+        rules: Rules,
+        backend: Backend,
+        code: Code,
+        wave: int = 0,
+        *,
+        register: Callable[[int], TargetRegister | None] | None = None,
+    ) -> None:
+        self.target = target
+        self.rules = rules
+        self.backend = backend
+        self.code = code
+        self.wave = wave
+        self.lanes = LaneSet(1, wave, None)
+        """The thread without a lane: what rules are evaluated for."""
+        self.accessor = Accessor(backend, target.byte_order)
+        self.nesting = 0
+        self._find_register = register or target.register
+        self._registers: dict[int, TargetRegister | None] = {}
+        self._defaults: dict[int, str] = {}
+        self._untouched: dict[int, bool] = {}
+        self._cfa_rules: dict[RegisterOffset, Expression] = {}
+
+    def register(self, number: int) -> TargetRegister | None:
+        """The register with a DWARF number, if there is one."""
+        if number not in self._registers:
+            self._registers[number] = self._find_register(number)
+        return self._registers[number]
+
+    def known_register(self, number: int) -> TargetRegister:
+        """The same; an error if there is none."""
+        register = self.register(number)
+        if register is None:
+            message = f"{self.target.name} has no register with the DWARF number {number}"
+            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
+        return register
+
+    def default_rule(self, number: int) -> str:
+        """What holds for a register without a rule, one of `Unspecified`."""
+        found = self._defaults.get(number)
+        if found is None:
+            found = self._defaults[number] = self.target.unspecified_rule(number)
+        return found
+
+    def untouched(self, number: int) -> bool:
+        """Whether a register without a rule is unchanged where the rules name those that are (`Target.untouched`)."""
+        found = self._untouched.get(number)
+        if found is None:
+            found = self._untouched[number] = self.target.untouched(number)
+        return found
+
+    def cfa_expression(self, rule: RegisterOffset) -> Expression:
+        """What a CFA rule with a register is equivalent to (A.6.4.2.2)."""
+        found = self._cfa_rules.get(rule)
+        if found is None:
+            found = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
+        return found
+
+
+def no_information(pc: int) -> NoInformation:
+    """The error where nothing says how the frame at an address is laid out."""
+    return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
+
+
+def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
+    """``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression that stands nowhere."""
+    operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
+    instructions = []
+    dialect = dialects.get("llvm-user")
+    for offset, (name, values) in enumerate(operands.items()):
+        row = table.find(name)
+        if row is None:
+            raise AssertionError(name)
+        instructions.append(Instruction(row, name, values, offset, offset + 1))
+    return Expression(b"", tuple(instructions), Format(target.address_size), dialect)

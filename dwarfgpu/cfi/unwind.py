@@ -1,0 +1,151 @@
+"""Virtual unwinding: from the innermost activation of a thread to the outermost, and why it ends where it does.
+
+"The value of the return address register is used to determine the program location of the caller frame" (A.6.4.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cfi.activation import Activation
+from dwarfgpu.cfi.thread import NoInformation, no_information
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.cfi.thread import Thread
+    from dwarfgpu.expr.locations import Location
+
+MAX_FRAMES = 10_000
+"""More frames than this end the unwinding, unless somebody asks for more."""
+
+OUTERMOST = "outermost"
+"""The rule says that nobody called this one."""
+NO_INFORMATION = "no_unwind_information"
+OUTSIDE_CODE = "outside_code"
+CYCLE = "cycle"
+SAME_FRAME = "same_frame"
+LIMIT = "limit_exceeded"
+FAILED = "error"
+
+
+@record
+class End:
+    """Why there is no further frame."""
+
+    kind: str
+    message: str
+    error: DwarfGpuError | None = None
+    """What went wrong, if something did."""
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the whole stack was seen."""
+        return self.kind == OUTERMOST
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether something went wrong on the way to a caller."""
+        return self.kind == FAILED
+
+
+class CallStack:
+    """The activations of a thread, found one after the other as somebody asks for them."""
+
+    def __init__(self, thread: Thread, pc: int, max_frames: int = MAX_FRAMES) -> None:
+        self.thread = thread
+        self.max_frames = max_frames
+        self.end: End | None = None
+        """Why the last activation has no caller, once that is known."""
+        self._activations = [Activation(thread, pc)]
+        self._seen: set[tuple[int, int, int]] = set()
+
+    @property
+    def top(self) -> Activation:
+        """The innermost one."""
+        return self._activations[0]
+
+    def __iter__(self) -> Iterator[Activation]:
+        level = 0
+        found: Activation | None = self.top
+        while found is not None:
+            yield found
+            level += 1
+            found = self.at(level)
+
+    def at(self, level: int) -> Activation | None:
+        """The activation of a level; None when the stack ends before."""
+        while level >= len(self._activations) and self.end is None:
+            found = self._next(self._activations[-1])
+            if isinstance(found, End):
+                self.end = found
+            else:
+                self._activations.append(found)
+        return self._activations[level] if level < len(self._activations) else None
+
+    # --- One step -------------------------------------------------------------------------------------------------
+
+    def _next(self, inner: Activation) -> Activation | End:
+        """The caller of an activation, or why there is none."""
+        try:
+            information = inner.information
+            if information.row.cfa is None:
+                raise no_information(inner.place)
+            if inner.level == 0:
+                self._identify(inner, inner.cfa(self.thread.lanes))
+            location = inner.entry_register(information.return_register, self.thread.lanes)
+            if is_undefined(location):
+                return End(OUTERMOST, "the return address is undefined")
+            pc = self._address(information.return_register, location)
+        except NoInformation as error:
+            return End(error.kind, error.message, error)
+        except DwarfGpuError as error:
+            return End(FAILED, f"the caller cannot be found: {error}", error)
+        if pc is None:
+            return End(FAILED, "the caller cannot be found: the return address has bits without a value")
+        if inner.level + 1 >= self.max_frames:
+            return End(LIMIT, f"there are more than {self.max_frames} frames")
+        caller = Activation(self.thread, pc, inner, is_call=not information.is_signal_frame)
+        return self._checked(caller, inner) or caller
+
+    def _address(self, number: int, location: Location) -> int | None:
+        """The return address; None where some of its bits have no value."""
+        register = self.thread.register(number)
+        default = self.thread.target.default_space.address_bits
+        size = default if register is None else min(default, register.bit_size)
+        reading = self.thread.accessor.read(location, size)
+        return None if reading.undefined else int(reading.bits)
+
+    def _checked(self, caller: Activation, inner: Activation) -> End | None:
+        """Why a caller that was found cannot be one."""
+        try:
+            start = caller.information.start
+            cfa = caller.cfa(self.thread.lanes)
+        except NoInformation as error:
+            if error.kind != OUTSIDE_CODE:
+                return None  # a frame, of which nothing more is known
+            message = f"the return address {caller.pc:#x} is in no code that is loaded"
+            return End(OUTSIDE_CODE, message, error)
+        except DwarfGpuError:
+            return None  # its own step will say what is wrong
+        if self._is_same(caller, inner, cfa, start):
+            message = f"the CFA does not move from frame {inner.level} to its caller in the same function"
+            return End(SAME_FRAME, message)
+        if not self._identify(caller, cfa):
+            return End(CYCLE, f"frame {caller.level} would be one that is in the stack already")
+        return None
+
+    def _is_same(self, caller: Activation, inner: Activation, cfa: Location, start: int) -> bool:
+        return start == inner.information.start and cfa == inner.cfa(self.thread.lanes)
+
+    def _identify(self, activation: Activation, cfa: Location) -> bool:
+        """Note what tells an activation from all others, its CFA and its code; whether it is a new one."""
+        place: Any = cfa.places[0]
+        identity = activation.pc, place.storage.space.number, int(place.bit_offset)
+        if identity in self._seen:
+            return False
+        self._seen.add(identity)
+        return True

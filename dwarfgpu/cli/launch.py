@@ -1,0 +1,181 @@
+"""``dwarfgpu state`` and ``dwarfgpu hsa``: what a wave starts with, and the structures of its queue."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cli.files import open_file, report_problems
+from dwarfgpu.cli.registry import Command, argument
+from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from dwarfgpu.cli.session import Session
+
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)")
+_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)")
+_BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+MAX_DIGITS = 400
+"""Of a number in the words of a command: Python needs long for very many."""
+
+
+# --- state --------------------------------------------------------------------------------------------------------
+
+
+def _state(session: Session, options: Any) -> int:
+    from dwarfgpu.program import codeobject
+    from dwarfgpu.program.dispatch import initial_state
+    from dwarfgpu.program.planning import plan
+    from dwarfgpu.render import state as render
+
+    file = open_file(options.file)
+    codeobject.check_has_kernels(file)
+    dispatch = plan(
+        file,
+        options.kernel,
+        _sizes(options.grid, "--grid"),
+        _sizes(options.work_group, "--work-group"),
+        _arguments(options.arg),
+        private_size=None
+        if options.private_size is None
+        else _number(options.private_size, "--private-size"),
+        dynamic_local=_number(options.dynamic_local, "--dynamic-local"),
+    )
+    place = dispatch.geometry.place(_number(options.wave, "--wave"))
+    registers = initial_state(dispatch, place)
+    if session.wants_json:
+        session.print_json(render.state_json(dispatch, place, registers))
+    else:
+        for line in render.state_text(dispatch, place, registers, session.style):
+            session.print(line)
+    return report_problems(session, file.problems)
+
+
+def _number(text: str, what: str) -> int:
+    if not _INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
+        raise UsageError(f"{what} {text[:40]!r} is no number", hint="write it in decimal, or as 0x10")
+    return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def _sizes(text: str, what: str) -> tuple[int, ...]:
+    """``X``, ``X,Y`` or ``X,Y,Z``."""
+    return tuple(_number(part.strip(), what) for part in text.split(","))
+
+
+def _arguments(texts: list[str] | None) -> Any:
+    """The values of ``--arg``: by name where they have one, else by position; None without any."""
+    if not texts:
+        return None
+    named = [_NAMED.fullmatch(text) for text in texts]
+    if not any(named):
+        return [_value(text) for text in texts]
+    values: dict[str, Any] = {}
+    for text, match in zip(texts, named, strict=True):
+        if match is None:
+            raise UsageError(
+                f"--arg {text[:40]!r} has no name and others have", hint="write NAME=VALUE for each"
+            )
+        if match[1] in values:
+            raise UsageError(f"--arg {match[1]} is given twice")
+        values[match[1]] = _value(match[2])
+    return values
+
+
+def _value(text: str) -> Any:
+    """A number, or bytes."""
+    match = _BYTES.fullmatch(text)
+    if match:
+        return bytes.fromhex(match[1])
+    if _INTEGER.fullmatch(text):
+        return _number(text, "--arg")
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
+    raise UsageError(f"--arg {text[:40]!r} is no value", hint=hint)
+
+
+# --- hsa ----------------------------------------------------------------------------------------------------------
+
+
+def _hsa(session: Session, options: Any) -> int:
+    from dwarfgpu.program import question, structures
+    from dwarfgpu.render import state as render
+
+    address = _number(options.address.removeprefix("global#"), "ADDR")
+    machine: Any = question.open_state(options.state, read_input, force=options.force)
+    if isinstance(machine, dict):
+        message = f"{options.state} is a described state"
+        raise UsageError(message, hint="`dwarfgpu hsa` needs a snapshot: a state with a schema")
+    found = structures.read_object(machine, machine.target, options.kind, address)
+    if session.wants_json:
+        session.print_json(render.object_json(found))
+    else:
+        for line in render.object_text(found, session.style):
+            session.print(line)
+    return NO_ANSWER if found.violations else OK
+
+
+COMMANDS = {
+    "hsa": Command(
+        "hsa",
+        "show a queue, signal, packet or kernel descriptor in memory",
+        "Show a structure in the memory of a snapshot with all its fields: an amd_queue_t, an amd_signal_t, an AQL\n"
+        "dispatch packet, an amd_kernel_code_t (code object version 2 and before) or a kernel descriptor (version 3\n"
+        "and later). Nothing is guessed: the word says what is at the address.\n\n"
+        "The exit status is 1 if something must be 0 and is not, or if the address is not aligned.",
+        (
+            argument(
+                "kind",
+                metavar="WHAT",
+                choices=("queue", "signal", "packet", "kernel-code", "kernel-descriptor"),
+                help="queue, signal, packet, kernel-code or kernel-descriptor",
+            ),
+            argument("address", metavar="ADDR", help="a global address, such as 0x7f0000024000"),
+            argument(
+                "--state", metavar="FILE", required=True, help="a snapshot: a .json file or a .dgs folder"
+            ),
+            argument(
+                "--force", action="store_true", help="accept code objects that are not those of the snapshot"
+            ),
+        ),
+        _hsa,
+        (
+            "dwarfgpu hsa queue 0x7f0000024000 --state wave.json",
+            "dwarfgpu hsa packet 0x7f0000025000 --state waves.dgs --json",
+        ),
+    ),
+    "state": Command(
+        "state",
+        "explain the registers of a wave at its first instruction",
+        "Explain every register that a wave of a kernel has when it starts: what it is, who sets it, where the rule\n"
+        "stands, and its value. Registers that nobody sets are left to the kernel's first instructions.\n\n"
+        "Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.",
+        (
+            argument("file", metavar="FILE", help="a code object: a file, FILE@gfx90a, FILE@2, a URI, or -"),
+            argument("kernel", metavar="KERNEL", help="the name or symbol of a kernel"),
+            argument("--grid", metavar="X,Y,Z", required=True, help="the work-items of the grid"),
+            argument("--work-group", metavar="X,Y,Z", required=True, help="the work-items of a work-group"),
+            argument("--wave", metavar="N", default="0", help="which wave of the dispatch, from 0"),
+            argument(
+                "--arg",
+                metavar="VALUE",
+                action="append",
+                help="the next argument, or NAME=VALUE: 5, 0x10, 1.5, bytes:0a0b; without any all are 0",
+            ),
+            argument(
+                "--private-size",
+                metavar="N",
+                help="bytes of private memory of a work-item, for a larger stack",
+            ),
+            argument("--dynamic-local", metavar="N", default="0", help="bytes of local memory to add"),
+        ),
+        _state,
+        (
+            "dwarfgpu state k.co saxpy --grid 1024 --work-group 256",
+            "dwarfgpu state k.co saxpy --grid 64,4,1 --work-group 16,4,1 --wave 3",
+            "dwarfgpu state k.co saxpy --grid 64 --work-group 64 --arg 0x1000 --arg 2.5",
+        ),
+    ),
+}

@@ -1,0 +1,125 @@
+"""``dwarfgpu address`` and ``snapshot``: machines that were saved, and the addresses in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cli.registry import Command, argument
+from dwarfgpu.cli.session import BAD_FILE, OK, read_input
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from dwarfgpu.cli.session import Session
+
+STATE = argument("--state", metavar="FILE", help="a snapshot, which says what memory is there")
+WAVE = argument("--wave", metavar="N", help="the wave of the snapshot, by id or by number from 0")
+FORCE = argument("--force", action="store_true", help="use a snapshot although its code objects have changed")
+
+
+# --- address ------------------------------------------------------------------------------------------------------
+
+
+def _address(session: Session, options: Any) -> int:
+    from dwarfgpu.program import address_views, question
+    from dwarfgpu.render import machines as render
+
+    if (options.state is None) == (options.target is None):
+        message = "exactly one of --state and --target is needed"
+        raise UsageError(message, hint="--target amdgcn-gfx90a converts without a machine")
+    machine: Any = None
+    wave = None
+    if options.state is not None:
+        machine = question.open_state(options.state, read_input, force=options.force)
+        if isinstance(machine, dict):
+            message = f"{options.state} is a described state"
+            raise UsageError(message, hint="`dwarfgpu address` needs a snapshot: a state with a schema")
+        target = machine.target
+    else:
+        target = question.target_named(options.target)
+    space, address = address_views.parse_address(options.address, target)
+    if machine is not None and (options.wave is not None or address_views.needs_wave(space, address)):
+        wave = question.wave_of(machine, options.wave)
+    found = address_views.views_of(target, space, address, options.lane, machine, wave)
+    if session.wants_json:
+        session.print_json(render.views_json(found))
+    else:
+        for line in render.views_text(found, session.style):
+            session.print(line)
+    return OK
+
+
+# --- snapshot -----------------------------------------------------------------------------------------------------
+
+
+def _snapshot(session: Session, options: Any) -> int:
+    from dwarfgpu.program import snapshots
+    from dwarfgpu.render import machines as render
+
+    needed = 2 if options.action == "convert" else 1
+    if len(options.files) != needed:
+        names = "two names, of a snapshot and of what it shall become" if needed == 2 else "one name"
+        raise UsageError(f"`dwarfgpu snapshot {options.action}` needs {names}")
+    if options.action == "convert":
+        machine = snapshots.convert(*options.files, force=options.force)
+        if session.wants_json:
+            session.print_json({"written": options.files[1], "waves": machine.wave_count})
+        return OK
+    found = snapshots.summary(options.files[0])
+    if session.wants_json:
+        session.print_json(render.summary_json(found))
+    elif options.action == "info":
+        for line in render.summary_text(found, session.style):
+            session.print(line)
+    else:
+        session.print(
+            "\n".join([f"{found.name}: {problem}" for problem in found.problems] or [f"{found.name}: ok"])
+        )
+    return OK if found.is_sound or options.action == "info" else BAD_FILE
+
+
+COMMANDS = {
+    "address": Command(
+        "address",
+        "show one address in every address space that reaches it",
+        """\
+Show one address in every address space that reaches it.
+
+For each view: for how many bytes it goes together with the address that is asked about, how many bytes of it the
+snapshot has, and how it is computed.""",
+        (
+            argument("address", metavar="SPACE#ADDRESS", help="such as private_lane#0x30 or local#16"),
+            STATE,
+            WAVE,
+            argument("--lane", type=int, metavar="N", help="the lane, for an address that belongs to one"),
+            argument(
+                "--target", metavar="T", help="convert without a machine, for a target such as amdgcn-gfx90a"
+            ),
+            FORCE,
+        ),
+        _address,
+        (
+            "dwarfgpu address 'private_lane#0x30' --lane 5 --target amdgcn-gfx90a",
+            "dwarfgpu address 'generic#0x2000000000030' --state stopped.json --wave 0 --lane 5",
+        ),
+    ),
+    "snapshot": Command(
+        "snapshot",
+        "convert, check or summarise a snapshot",
+        """\
+Convert a snapshot to its other form, check it, or show what is in it.
+
+A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
+destination appears whole or not at all.""",
+        (
+            argument("action", choices=("convert", "check", "info"), help="what to do"),
+            argument("files", nargs="+", metavar="FILE", help="a snapshot; for convert also the new name"),
+            argument("--force", action="store_true", help="convert although code objects have changed"),
+        ),
+        _snapshot,
+        (
+            "dwarfgpu snapshot convert stopped.json stopped.dgs",
+            "dwarfgpu snapshot check stopped.dgs",
+            "dwarfgpu snapshot info stopped.dgs",
+        ),
+    ),
+}

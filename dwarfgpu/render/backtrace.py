@@ -1,0 +1,208 @@
+"""Backtraces as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.program.json_answers import JsonWriter
+from dwarfgpu.render.files import source_text
+from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.text import TextRenderer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.backtrace import Backtrace, Saved, ShownFrame, Span
+    from dwarfgpu.render.layout import Style
+    from dwarfgpu.targets.target import Target
+
+    Json = dict[str, Any]
+
+SIGNAL_HANDLER = "<signal handler called>"
+INDENT = 6
+MAX_WAVES = 8
+"""How many threads of a group are named."""
+
+
+class BacktraceRenderer:
+    """Writes backtraces of machines of a target."""
+
+    def __init__(self, target: Target, style: Style = plain_style) -> None:
+        self.target = target
+        self.style = style
+        self._text = TextRenderer(target.byte_order)
+        self._json = JsonWriter(target.byte_order)
+        self._noun = "thread" if target.execution_mask is None else "wave"
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def text(self, found: Backtrace, lane: int | None = None) -> list[str]:
+        """One group of threads with their frames."""
+        lines = [self.style("kind", self._who(found.waves, lane))]
+        if found.error is not None:
+            lines += self._indented(str(found.error), "error")
+            return lines
+        for frame in found.frames:
+            lines += self._frame(frame)
+        if found.skipped and lane is not None:
+            frames = counted(found.skipped, "frame")
+            lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
+        if found.end is not None:
+            style = "dim" if found.end.is_regular else "error"
+            lines += [self.style(style, line) for line in wrapped(f"end: {found.end.message}")]
+        return lines
+
+    def _who(self, waves: tuple[str, ...], lane: int | None) -> str:
+        names = ", ".join(map(shown, waves[:MAX_WAVES])) + (", ..." if len(waves) > MAX_WAVES else "")
+        text = f"{self._noun} {names}"
+        if len(waves) > 1:
+            text = f"{len(waves)} {self._noun}s: {names}"
+        return text if lane is None else f"{text}, lane {lane}"
+
+    def _indented(self, text: str, style: str) -> list[str]:
+        return [" " * INDENT + self.style(style, line) for line in wrapped(text, WIDTH - INDENT)]
+
+    def _frame(self, frame: ShownFrame) -> Iterator[str]:
+        name = SIGNAL_HANDLER if frame.is_signal_handler else shown(frame.call.function or "??")
+        head = f"#{frame.number}".ljust(INDENT - 2) + "  "
+        where = "" if frame.is_signal_handler else self._place(frame)
+        inlined = self.style("dim", "  (inlined)") if frame.call.inlined else ""
+        yield f"{head}{self.style('name', name)}{where}{inlined}"
+        if frame.call.inlined:
+            return
+        cfa = "not known" if frame.cfa is None else self._text.location(frame.cfa)
+        facts = [f"pc {frame.pc:#x}", f"CFA {cfa}"]
+        if frame.lanes is not None and self.target.lane_count > 1:
+            facts.append(lanes_text(frame.lanes))
+        yield " " * INDENT + ", ".join(facts)
+        if frame.cfa_error is not None:
+            yield from self._indented(str(frame.cfa_error), "error")
+        for saved in frame.saved or ():
+            text = ", ".join(self._spans(saved))
+            first, *rest = wrapped(f"{saved.register.name}: {text}", WIDTH - INDENT)
+            yield " " * INDENT + first
+            yield from (" " * (INDENT + 2) + line for line in rest)
+
+    def _place(self, frame: ShownFrame) -> str:
+        if frame.call.source is not None:
+            return f" at {source_text(frame.call.source)}"
+        return f" in {shown(frame.file)}" if frame.file is not None else ""
+
+    def _spans(self, saved: Saved) -> Iterator[str]:
+        """The places of a register; lanes that are in one place, each where its number says, are named together."""
+        unit = saved.register.lane_bits
+        whole = saved.register.bit_size // (unit or 1) - 1
+        groups: dict[Any, list[Span]] = {}
+        for span in saved.spans:
+            groups.setdefault(_base(span, unit or 1), []).append(span)
+        for spans in groups.values():
+            first = spans[0]
+            where = self._register_place(saved, first) or self._text.location(first.location)
+            if len(spans) == 1 and first.first == 0 and first.last == whole:
+                yield _number(first.location) or where
+                continue
+            numbers = ",".join(_range(span.first, span.last) for span in spans)
+            yield f"{_noun(unit, spans)} {numbers} {where}"
+
+    def _register_place(self, saved: Saved, span: Span) -> str | None:
+        """A place in a vector register: its name, where each lane is in the same one, else with the lanes it takes."""
+        place = span.location.single
+        storage: Any = None if place is None else place.storage
+        if place is None or type(storage) is not Register or not storage.register.lane_bits:
+            return None
+        name, lane_bits, offset = storage.register.name, storage.register.lane_bits, int(place.bit_offset)
+        unit = saved.register.lane_bits or 1
+        if saved.register.lane_bits and offset == span.first * unit:
+            return str(name)
+        size = (span.last - span.first + 1) * unit
+        if offset % lane_bits or size % lane_bits:
+            return None
+        return f"{name}[{_range(offset // lane_bits, (offset + size) // lane_bits - 1)}]"
+
+    # --- JSON -----------------------------------------------------------------------------------------------------
+
+    def document(self, found: Backtrace, lane: int | None = None) -> Json:
+        """One group of threads with their frames."""
+        document: Json = {f"{self._noun}s": list(found.waves)}
+        if lane is not None:
+            document["lane"] = lane
+            document["skipped_frames"] = found.skipped
+        document["frames"] = [self._frame_json(frame) for frame in found.frames]
+        if found.end is not None:
+            document["end"] = {"kind": found.end.kind, "message": found.end.message}
+        if found.error is not None:
+            document["error"] = problem_json(found.error)
+        return document
+
+    def _frame_json(self, frame: ShownFrame) -> Json:
+        call = frame.call
+        document: Json = {
+            "number": frame.number,
+            "pc": frame.pc,
+            "function": call.function,
+            "linkage_name": call.linkage_name,
+            "source": None if call.source is None else plain(call.source),
+            "inlined": call.inlined,
+            "file": frame.file,
+        }
+        if frame.lanes is not None and self.target.lane_count > 1:
+            document["lanes"] = f"{frame.lanes:#x}"
+        if call.inlined:
+            return document
+        document["signal_handler"] = frame.is_signal_handler
+        document["cfa"] = None if frame.cfa is None else self._json.location(frame.cfa)
+        if frame.cfa_error is not None:
+            document["cfa_error"] = problem_json(frame.cfa_error)
+        if frame.saved is not None:
+            document["registers"] = {saved.register.name: self._saved_json(saved) for saved in frame.saved}
+        return document
+
+    def _saved_json(self, saved: Saved) -> list[Json]:
+        """The stretches of a register: the first and the last lane, or bit, and where the first one is."""
+        by = "lanes" if saved.register.lane_bits else "bits"
+        return [
+            {by: [span.first, span.last], "location": self._json.location(span.location)}
+            for span in saved.spans
+        ]
+
+
+def lanes_text(mask: int) -> str:
+    """The lanes of a mask: ``lanes 0-31,40``."""
+    if not mask:
+        return "no lanes"
+    numbers = [i for i in range(mask.bit_length()) if mask >> i & 1]
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    text = ",".join(_range(first, last) for first, last in runs)
+    return f"lane{'s' if len(numbers) > 1 else ''} {text}"
+
+
+def _number(location: Location) -> str | None:
+    """What a register holds that is nowhere, because its value is known."""
+    place = location.single
+    if place is None or type(place.storage) is not Implicit or place.bit_offset != 0:
+        return None
+    return f"value {place.storage.data:#x}"
+
+
+def _noun(unit: int, spans: Iterable[Span]) -> str:
+    noun = "lane" if unit else "bit"
+    return noun if all(span.first == span.last for span in spans) and len([*spans]) == 1 else f"{noun}s"
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _base(span: Span, unit: int) -> Any:
+    """What spans have in common whose lanes are each where its number says, in one storage."""
+    place = span.location.single
+    if place is None or type(place.storage) not in (Memory, Register):
+        return span
+    return place.storage, int(place.bit_offset) - span.first * unit

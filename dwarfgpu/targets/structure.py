@@ -1,0 +1,114 @@
+"""Structures in memory: tables of fields, from which objects are both written and read.
+
+A table covers every byte of its structure: what a document reserves is a row too, so that writing sets it to 0 and
+reading can tell when it is not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Kind = Literal["number", "signed", "address", "words", "reserved"]
+
+
+@record
+class BitRange:
+    """Some bits of a field that have a meaning of their own."""
+
+    name: str
+    shift: int
+    width: int
+    meanings: tuple[tuple[int, str], ...] = ()
+
+
+@record
+class StructureField:
+    """One row of a structure."""
+
+    offset: int
+    size: int
+    name: str
+    """Empty for what is reserved."""
+    kind: Kind
+    meaning: str
+    clause: str
+    bits: tuple[BitRange, ...] = ()
+    meanings: tuple[tuple[int, str], ...] = ()
+    """What some values mean."""
+
+
+@record
+class FieldValue:
+    """A field of one object."""
+
+    field: StructureField
+    value: int
+
+    @property
+    def meaning(self) -> str | None:
+        """What the value means, if the document has a word for it."""
+        return dict(self.field.meanings).get(self.value)
+
+    @property
+    def parts(self) -> tuple[tuple[BitRange, int, str | None], ...]:
+        """The bit ranges of the field, with their values and what these mean."""
+        found = []
+        for each in self.field.bits:
+            value = self.value >> each.shift & ((1 << each.width) - 1)
+            found.append((each, value, dict(each.meanings).get(value)))
+        return tuple(found)
+
+
+@record
+class Structure:
+    """A structure: its name in the document, its size and alignment in bytes, and its rows."""
+
+    name: str
+    size: int
+    alignment: int
+    clause: str
+    fields: tuple[StructureField, ...]
+
+    def field(self, name: str) -> StructureField:
+        """The row with a name."""
+        for field in self.fields:
+            if field.name == name and name:
+                return field
+        raise UsageError(f"{self.name} has no field {name!r}")
+
+    def encode(self, values: Mapping[str, int]) -> bytes:
+        """An object with some values; all other fields are 0."""
+        data = bytearray(self.size)
+        for name, value in values.items():
+            field = self.field(name)
+            bits = field.size * 8
+            low = -(1 << (bits - 1)) if field.kind == "signed" else 0
+            if not low <= value < 1 << bits:
+                message = f"{self.name}.{name} has {field.size} bytes, which {shown(value)} does not fit"
+                raise UsageError(message)
+            data[field.offset : field.offset + field.size] = (value % (1 << bits)).to_bytes(
+                field.size, "little"
+            )
+        return bytes(data)
+
+    def decode(self, data: bytes) -> tuple[FieldValue, ...]:
+        """All fields of an object, in their order."""
+        found = []
+        for field in self.fields:
+            content = data[field.offset : field.offset + field.size]
+            found.append(FieldValue(field, int.from_bytes(content, "little", signed=field.kind == "signed")))
+        return tuple(found)
+
+    def violations(self, values: tuple[FieldValue, ...]) -> tuple[str, ...]:
+        """What must be 0 and is not."""
+        return tuple(
+            f"reserved bytes {each.field.offset} to {each.field.offset + each.field.size - 1} must be 0"
+            for each in values
+            if each.field.kind == "reserved" and each.value
+        )

@@ -1,0 +1,177 @@
+"""``dwarfgpu cfi``: what it prints, and what it does with files that are broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.elf import ElfBuilder
+from tests.builders.frames import FrameBuilder
+
+ROOT = Path(__file__).resolve().parents[2]
+CFI = "fixtures/asm/cfi.gfx90a.w64.co"
+HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
+NOTHING = "fixtures/features/split.v5.dwo"
+
+
+def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", "cfi", *words],
+        cwd=ROOT,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def document(*words: str) -> Any:
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def file_with(frames: bytes) -> bytes:
+    builder = ElfBuilder(machine=62, osabi=0, abi_version=0)
+    builder.section(".text", bytes(0x100), flags=0x6, address=0x1000, align=16)
+    builder.section(".debug_frame", frames)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        (0, (CFI,)),
+        (0, (HOST, "--function", "leaf", "--pc", "leaf")),
+        (0, (NOTHING,)),
+        (0, (CFI, "--pc", "nothing")),
+        (1, (CFI, "--pc", "0x99999")),
+        (1, (CFI, "--pc", "absent")),
+        (1, (CFI, "--function", "absent")),
+        (1, (NOTHING, "--pc", "0x100")),
+        (2, ()),
+        (2, (CFI, "--cases", "docs/examples/cfi.jsonl")),
+        (2, (CFI, "--pc", "+")),
+        (2, (CFI, "--dialect", "absent")),
+        (3, ("absent",)),
+        (3, ("--cases", "absent")),
+    ],
+)
+def test_exit_statuses(status, words):
+    done = run(*words)
+
+    assert done.returncode == status, done.stderr
+    assert bool(done.stderr) == bool(status)
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
+    done = run(CFI, "--pc", "0x99999", "--pc", "spaces", "--function", "absent", "--function", "wide")
+
+    assert done.returncode == 1
+    assert done.stdout.count("  FDE ") == 2
+    assert done.stderr.count("dwarfgpu: error:") == 2
+
+
+def test_no_unwind_information_is_an_answer():
+    done = run(CFI, "--pc", "nothing")
+    assert done.stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
+    assert "no unwind information for the address 0x99999" in run(CFI, "--pc", "0x99999").stderr
+    assert run(NOTHING).stdout == "no call frame information\n"
+
+
+def test_a_broken_entry_hides_no_other():
+    builder = FrameBuilder()
+    cie = builder.cie("def_cfa 7 8")
+    builder.fde(cie, 0x1000, 0x10)
+    builder.fde(builder.cie(version=9), 0x1010, 0x10)
+    builder.fde(cie, 0x1020, 0x10, "advance_loc 4; restore_state")
+    builder.data += b"\x20"
+    done = run("-", stdin=file_with(builder.data))
+
+    assert done.returncode == 3
+    assert "FDE 0x1000 to 0x1010" in done.stdout
+    assert "FDE 0x1020 to 0x1030" in done.stdout
+    for text in (
+        "version 9",
+        "its CIE cannot be read",
+        "no state is remembered",
+        "truncated at .debug_frame",
+    ):
+        assert text in done.stderr
+    found = json.loads(run("-", "--json", stdin=file_with(builder.data)).stdout)
+    assert [entry["kind"] for entry in found["entries"]] == ["cie", "fde", "fde"]
+    assert {each["kind"] for each in found["problems"]} >= {
+        "bad_cie",
+        "restore_without_remember",
+        "truncated",
+    }
+    assert run("-", "--pc", "0x1000", stdin=file_with(builder.data)).stdout.splitlines()[-1].endswith("rsp+8")
+    assert "no state is remembered" in run("-", "--pc", "0x1028", stdin=file_with(builder.data)).stderr
+
+
+def test_json_and_json_lines_say_the_same():
+    whole = document(CFI)
+    lines = [json.loads(line) for line in run(CFI, "--jsonl").stdout.splitlines()]
+
+    assert (whole["target"], whole["dialect"], whole["problems"]) == ("amdgcn-gfx90a", "llvm-user", [])
+    assert [{"schema": 1, "file": CFI, **entry} for entry in whole["entries"]] == lines
+
+
+def test_json_of_addresses_and_functions():
+    found = document(CFI, "--pc", "spaces+5", "--function", "old")
+
+    assert [each["address"] for each in found["addresses"]] == [0x1405]
+    assert found["addresses"][0]["row"]["cfa"]["space_name"] == "private_wave"
+    assert [each["symbol"] for each in found["entries"]] == ["old"]
+    (line,) = run(CFI, "--pc", "spaces+5", "--jsonl").stdout.splitlines()
+    assert json.loads(line)["row"] == found["addresses"][0]["row"]
+
+
+def test_the_dialect_of_expressions():
+    legacy = "fixtures/asm/cfi-legacy.gfx90a.w64.co"
+
+    assert "undecoded" in run(legacy, "--pc", "expressions").stdout
+    assert "undecoded" not in run(legacy, "--pc", "expressions", "--dialect", "llvm-legacy").stdout
+
+
+def test_colour_changes_no_text():
+    plain, coloured = run(CFI), run(CFI, "--color", "always")
+    text = coloured.stdout
+    for code in ("0", "2", "32", "33", "36", "1;36", "1;31"):
+        text = text.replace(f"\x1b[{code}m", "")
+    assert coloured.stdout != plain.stdout == text
+
+
+# --- Cases ----------------------------------------------------------------------------------------------------------
+
+
+def test_cases_from_standard_input():
+    section = FrameBuilder()
+    section.fde(section.cie("def_cfa 7 8"), 0x1000, 16)
+    good = json.dumps({"section": section.data.hex(), "section_kind": "debug_frame"})
+    done = run("--cases", "-", stdin=f"{good}\n\n{good}\n".encode())
+
+    assert done.returncode == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 3]
+    assert answers[0]["rows"][0]["cfa"]["register"] == 7
+
+
+@pytest.mark.parametrize("line", ["x", "[]", '{"section": "00"}', '{"section": "", "section_kind": "x"}'])
+def test_a_line_that_is_no_case_is_named(line):
+    good = '{"section": "", "section_kind": "eh_frame"}'
+    done = run("--cases", "-", stdin=f"{good}\n{line}\n{good}\n".encode())
+
+    assert done.returncode == 3
+    assert [json.loads(answer)["id"] for answer in done.stdout.splitlines()] == [1, 3]
+    assert "line 2" in done.stderr

@@ -1,0 +1,252 @@
+"""Machines on the command line: `eval` on a snapshot, `address` and `snapshot`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STOPPED = "docs/examples/stopped.json"
+LANE_OF_V1 = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
+
+
+def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "dwarfgpu", *words],
+        cwd=ROOT,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> str:
+    """The example as a folder."""
+    path = str(tmp_path_factory.mktemp("snapshots") / "stopped.dgs")
+    done = run("snapshot", "convert", STOPPED, path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return path
+
+
+# --- eval ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["json", "dgs"])
+def test_text_names_wave_and_lane(form, folder):
+    state = STOPPED if form == "json" else folder
+    words = ("eval", "--state", state, "--wave", "1:1:1:1", "--read", "unsigned32", "--ops", LANE_OF_V1)
+    done = run(*words, "--lane", "2")
+    assert done.stdout == "wave 1:1:1:1, lane 2: v1 bit 64 (v1[2]): 66000000 = 102 (unsigned32)\n"
+    lines = run(*words, "--lane", "all").stdout.splitlines()
+    assert len(lines) == 64
+    assert lines[7] == "wave 1:1:1:1, lane  7: v1 bit 224 (v1[7]): 6b000000 = 107 (unsigned32)"
+    assert lines[8].endswith("00000000 = 0 (unsigned32)")
+
+
+def test_without_a_lane_the_wave_is_named(folder):
+    done = run("eval", "--state", folder, "--wave", "0", "--ops", "DW_OP_lit1")
+    assert done.stdout == "wave 1:1:1:1: value 1 (generic)\n"
+
+
+def test_json_names_wave_and_lane(folder):
+    words = ("eval", "--state", folder, "--wave", "0", "--read", "4", "--ops", LANE_OF_V1)
+    one = json.loads(run(*words, "--lane", "2", "--json").stdout)
+    assert (one["wave"], one["lane"], one["read"]["bytes"]) == ("1:1:1:1", 2, "66000000")
+    several = json.loads(run(*words, "--lane", "0-2", "--json").stdout)
+    assert several["wave"] == "1:1:1:1"
+    assert [lane["read"]["bytes"][:2] for lane in several["lanes"].values()] == ["64", "65", "66"]
+    lines = [json.loads(line) for line in run(*words, "--lane", "0-2", "--jsonl").stdout.splitlines()]
+    assert [(line["wave"], line["lane"]) for line in lines] == [("1:1:1:1", lane) for lane in range(3)]
+
+
+def test_memory_is_read_through_the_machine(folder):
+    ops = "DW_OP_const1u 0x30; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
+    words = ("eval", "--state", folder, "--wave", "0", "--read", "unsigned32", "--ops", ops)
+    assert "2a000000 = 42" in run(*words, "--lane", "5").stdout
+    done = run(*words, "--lane", "6")
+    assert done.returncode == 1
+    assert "memory at private_lane#0x30 are not available" in done.stderr
+    ops = "DW_OP_regx s0; DW_OP_deref_size 4; DW_OP_plus_uconst 8; DW_OP_deref_size 4"
+    done = run("eval", "--state", folder, "--wave", "0", "--ops", ops)
+    assert done.stdout == f"wave 1:1:1:1: value {0x40000000} (generic)\n"
+
+
+@pytest.mark.parametrize(
+    "words,status,message",
+    [
+        (("--ops", "DW_OP_lit1"), 2, "the snapshot has 2 waves, and none is chosen"),
+        (("--wave", "2", "--ops", "DW_OP_lit1"), 2, "there is no wave '2'"),
+        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "there is no wave 'x'"),
+        (("--wave", "0", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
+        (("--wave", "0", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
+        (
+            ("--wave", "0", "--target", "gfx90a", "--ops", "DW_OP_lit1"),
+            2,
+            "the target is that of the snapshot",
+        ),
+        (("--wave", "1", "--read", "4", "--ops", "DW_OP_regx s0"), 1, "register s0 are not available"),
+        (("--wave", "0", "--ops", "DW_OP_call_frame_cfa"), 1, "missing frame"),
+        (("--wave", "0", "--ops", "DW_OP_regx 999999; DW_OP_deref"), 1, "no register"),
+    ],
+)
+def test_what_has_no_answer_is_said_in_a_line(words, status, message):
+    done = run("eval", "--state", STOPPED, *words)
+    assert done.returncode == status
+    assert message in done.stderr
+    assert done.stderr.startswith("dwarfgpu: error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_snapshot_comes_from_standard_input_too():
+    text = (ROOT / STOPPED).read_text()
+    done = run(
+        "eval",
+        "--state",
+        "-",
+        "--wave",
+        "1",
+        "--lane",
+        "1",
+        "--read",
+        "4",
+        "--ops",
+        "DW_OP_regx v0",
+        stdin=text,
+    )
+    assert done.stdout == "wave 1:1:1:2, lane 1: v0: 40000000\n"
+
+
+def test_a_wave_belongs_to_a_snapshot():
+    done = run("eval", "--wave", "0", "--ops", "DW_OP_lit1")
+    assert (done.returncode, "--wave chooses a wave" in done.stderr) == (2, True)
+
+
+def test_a_bad_snapshot_is_a_bad_file(tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(
+        '{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}"
+    )
+    done = run("eval", "--state", str(path), "--ops", "DW_OP_lit1")
+    assert done.returncode == 3
+    expected = f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
+    assert done.stderr == expected
+
+
+def test_a_big_endian_machine(tmp_path):
+    path = tmp_path / "big.json"
+    state = {
+        "schema": 1,
+        "target": "generic",
+        "byte_order": "big",
+        "address_size": 4,
+        "waves": [{"registers": {"r3": 513}}],
+    }
+    path.write_text(json.dumps(state))
+    done = run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3")
+    assert done.stdout == "wave 0: r3: 00000201\n"
+    assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"
+
+
+# --- address ------------------------------------------------------------------------------------------------------
+
+
+def test_an_address_is_shown_in_every_space(folder):
+    words = ("address", "private_lane#0x30", "--lane", "5")
+    by_target = json.loads(run(*words, "--target", "gfx90a", "--json").stdout)
+    by_state = json.loads(run(*words, "--state", folder, "--wave", "0", "--json").stdout)
+    assert [view["space_name"] for view in by_state["views"]] == ["private_lane5", "private_wave", "generic"]
+    assert [view["address"] for view in by_state["views"]] == [0x30, 0xC14, (2 << 48) + 0x30]
+    assert by_state["wave"] == "1:1:1:1"
+    assert by_state["address"]["available_bytes"] == 8
+    assert by_state["views"][1] | {"available_bytes": None} == by_target["views"][1]
+    text = run(*words, "--state", folder, "--wave", "0").stdout
+    assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
+    assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
+
+
+@pytest.mark.parametrize(
+    "words,status,message",
+    [
+        (("private_lane#1",), 2, "exactly one of --state and --target"),
+        (("private_lane#1", "--target", "gfx90a"), 1, "there is no lane"),
+        (("private_lane#1", "--target", "gfx90a", "--lane", "64"), 2, "no lane 64"),
+        (("nowhere#1", "--target", "gfx90a"), 2, "no address space"),
+        (("local#1", "--state", STOPPED), 2, "none is chosen"),
+        (("local#1", "--state", "docs/examples/wavefront.json"), 2, "is a described state"),
+        (("local#1", "--target", "nonsense"), 2, "no target"),
+    ],
+)
+def test_what_is_no_question_about_an_address(words, status, message):
+    done = run("address", *words)
+    assert (done.returncode, message in done.stderr) == (status, True)
+
+
+def test_an_address_that_belongs_to_no_wave_needs_none():
+    done = run("address", "global#0x10004", "--state", STOPPED, "--json")
+    found = json.loads(done.stdout)
+    assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
+
+
+# --- snapshot -----------------------------------------------------------------------------------------------------
+
+
+def test_conversions_lose_nothing(tmp_path, folder):
+    for name in ("a.json", "b.dgs", "c.json"):
+        source = {"a.json": folder, "b.dgs": str(tmp_path / "a.json"), "c.json": str(tmp_path / "b.dgs")}[
+            name
+        ]
+        assert run("snapshot", "convert", source, str(tmp_path / name)).returncode == 0
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "c.json").read_text()
+    done = run("snapshot", "convert", folder, str(tmp_path / "a.json"))
+    assert (done.returncode, done.stderr.splitlines()[0].endswith("a.json exists")) == (2, True)
+    done = run("snapshot", "convert", folder, str(tmp_path / "d.json"), "--json")
+    assert json.loads(done.stdout)["waves"] == 2
+
+
+def test_info_and_check(folder, tmp_path):
+    text = run("snapshot", "info", folder).stdout
+    assert "2: 1:1:1:1, 1:1:1:2" in text
+    assert json.loads(run("snapshot", "info", folder, "--json").stdout)["wave_count"] == 2
+    assert run("snapshot", "check", folder).stdout == f"{folder}: ok\n"
+    broken = tmp_path / "broken.dgs"
+    shutil.copytree(folder, broken)
+    (broken / "pc.npy").unlink()
+    done = run("snapshot", "check", str(broken))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "data: pc.npy cannot be read" in done.stderr
+
+
+def test_a_code_object_that_has_changed(tmp_path):
+    state = {
+        "schema": 1,
+        "target": "gfx90a",
+        "waves": [{}],
+        "code_objects": [{"path": "k.co", "sha256": "00" * 32}],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(state))
+    (tmp_path / "k.co").write_bytes(b"code")
+    words = ("eval", "--state", str(path), "--ops", "DW_OP_lit1")
+    done = run(*words)
+    assert (done.returncode, "code_objects[0].sha256: k.co has the hash" in done.stderr) == (3, True)
+    assert run(*words, "--force").stdout == "wave 0: value 1 (generic)\n"
+    assert run("snapshot", "check", str(path)).returncode == 3
+    assert run("snapshot", "convert", str(path), str(tmp_path / "b.dgs")).returncode == 3
+    assert not (tmp_path / "b.dgs").exists()
+    assert run("snapshot", "convert", str(path), str(tmp_path / "b.dgs"), "--force").returncode == 0
+
+
+@pytest.mark.parametrize("words", [("convert", "a"), ("info", "a", "b"), ("check", "a", "b")])
+def test_the_number_of_files_is_checked(words):
+    assert run("snapshot", *words).returncode == 2

@@ -1,0 +1,381 @@
+"""The initial state by generation: which registers hold what, for descriptors that ask for every combination."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.targets.amdgpu.geometry import geometry
+from dwarfgpu.targets.amdgpu.initial_rules import SYSTEM_SGPRS, USER_SGPRS
+from dwarfgpu.targets.amdgpu.initial_state import item_words, problems, rows
+from dwarfgpu.targets.amdgpu.modes import mode, mode_fields
+from dwarfgpu.targets.amdgpu.processors import processor_named, processors
+from dwarfgpu.targets.amdgpu.start import Scratch, Start, scratch_descriptor, scratch_wave_bytes
+
+PACKET, QUEUE, KERNARG, ENTRY, BASE = (
+    0x7F0000001000,
+    0x7F0000002000,
+    0x7F0000003000,
+    0x7F0000004000,
+    0x7F0000010000,
+)
+SHORT = {
+    "psb": "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", "disp": "ENABLE_SGPR_DISPATCH_PTR", "queue": "ENABLE_SGPR_QUEUE_PTR",
+    "kernarg": "ENABLE_SGPR_KERNARG_SEGMENT_PTR", "dispid": "ENABLE_SGPR_DISPATCH_ID",
+    "fsi": "ENABLE_SGPR_FLAT_SCRATCH_INIT", "pss": "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE",
+    "cntx": "ENABLE_SGPR_GRID_WORKGROUP_COUNT_X", "cnty": "ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y",
+    "cntz": "ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z", "x": "ENABLE_SGPR_WORKGROUP_ID_X", "y": "ENABLE_SGPR_WORKGROUP_ID_Y",
+    "z": "ENABLE_SGPR_WORKGROUP_ID_Z", "info": "ENABLE_SGPR_WORKGROUP_INFO", "scratch": "ENABLE_PRIVATE_SEGMENT",
+}  # fmt: skip
+SIZES = {rule.enable: rule.count for rule in USER_SGPRS}
+
+
+def start(
+    processor, asked="", *, user=None, wave=64, grid=(200, 3, 2), group=(16, 2, 2), private=20, **fields
+):
+    """A dispatch on a processor; ``asked`` are enables by their short names."""
+    enabled = {SHORT[word]: 1 for word in asked.split()}
+    count = sum(SIZES.get(name, 0) for name in enabled) if user is None else user
+    found = processor_named(processor)
+    wave_bytes = scratch_wave_bytes(found, private, wave)
+    descriptor = scratch_descriptor(found, BASE, 1 << 16, wave)
+    return Start(
+        found, {**enabled, "USER_SGPR_COUNT": count, **fields}, geometry(grid, group, wave), ENTRY, PACKET, QUEUE,
+        KERNARG, bytes(range(64)), 5, private, 0, Scratch(BASE, 0, wave_bytes, descriptor),
+    )  # fmt: skip
+
+
+def table(one, number=0):
+    """The rows of a wave: registers, name, words; of the registers that somebody sets."""
+    place = one.geometry.place(number)
+    return {row.registers: (row.rule.name, row.words(one, place)) for row in rows(one) if row.is_set}
+
+
+def scalars(one):
+    """The scalar registers with their names, padding with it."""
+    return {row.registers: row.rule.name for row in rows(one) if row.kind in ("s", "ttmp")}
+
+
+# --- What was measured of compilers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "processor, asked, user, expected",
+    [
+        (
+            "gfx90a", "psb disp queue kernarg dispid fsi x y z scratch", 14,
+            {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
+             "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
+             "s14": "Work-Group Id X", "s15": "Work-Group Id Y", "s16": "Work-Group Id Z",
+             "s17": "Scratch Wavefront Offset"},
+        ),
+        ("gfx90a", "psb kernarg x", 6,
+         {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Kernarg Segment Ptr", "s6": "Work-Group Id X"}),
+        ("gfx1100", "kernarg x", 15,
+         {"s[0:1]": "Kernarg Segment Ptr", "s[2:14]": "(padding)", "s15": "Work-Group Id X"}),
+        ("gfx1100", "disp queue kernarg dispid x y z scratch", 13,
+         {"s[0:1]": "Dispatch Ptr", "s[2:3]": "Queue Ptr", "s[4:5]": "Kernarg Segment Ptr", "s[6:7]": "Dispatch Id",
+          "s[8:12]": "(padding)", "s13": "Work-Group Id X", "s14": "Work-Group Id Y", "s15": "Work-Group Id Z"}),
+        ("gfx1200", "kernarg x", 2,
+         {"s[0:1]": "Kernarg Segment Ptr", "ttmp7": "Work-Group Id Y, Z", "ttmp8": "Wave Id",
+          "ttmp9": "Work-Group Id X"}),
+        ("gfx801", "psb disp kernarg x", 8,
+         {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Kernarg Segment Ptr",
+          "s8": "Work-Group Id X"}),
+    ],
+)  # fmt: skip
+def test_system_sgprs_begin_at_user_sgpr_count(processor, asked, user, expected):
+    assert scalars(start(processor, asked, user=user)) == expected
+
+
+# --- The order of the document ------------------------------------------------------------------------------------
+
+
+def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
+    one = start("gfx803", "disp queue kernarg dispid fsi pss cntx cnty cntz x y z info scratch")
+    assert table(one, 1) | {} == {
+        "s[0:1]": ("Dispatch Ptr", (PACKET & 0xFFFFFFFF, PACKET >> 32)),
+        "s[2:3]": ("Queue Ptr", (QUEUE & 0xFFFFFFFF, QUEUE >> 32)),
+        "s[4:5]": ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF, KERNARG >> 32)),
+        "s[6:7]": ("Dispatch Id", (5, 0)),
+        "s[8:9]": ("Flat Scratch Init", (0, 20)),
+        "s10": ("Private Segment Size", (20,)),
+        "s11": ("Grid Work-Group Count X", (13,)),
+        "s12": ("Grid Work-Group Count Y", (2,)),
+        "s13": ("Grid Work-Group Count Z", (1,)),
+        "s14": ("Work-Group Id X", (1,)),
+        "s15": ("Work-Group Id Y", (0,)),
+        "s16": ("Work-Group Id Z", (0,)),
+        "s17": ("Work-Group Info", (0x80000001,)),
+        "s18": ("Scratch Wavefront Offset", (2048,)),
+        "v0": ("Work-Item Id X", ()),
+        "pc": ("PC", (ENTRY & 0xFFFFFFFF, ENTRY >> 32)),
+        "exec": ("EXEC", (0xFFFFFFFF, 0xFFFFFFFF)),
+        "mode": ("MODE", (0,)),
+    }
+
+
+def test_only_the_first_16_user_sgprs_are_set():
+    one = start("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty x", user=17)
+    assert scalars(one) | {} == {
+        "s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
+        "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
+        "s14": "Private Segment Size", "s15": "Grid Work-Group Count X", "s16": "Work-Group Id X",
+    }  # fmt: skip
+
+
+def test_gfx1250_has_32_user_sgprs():
+    one = start("gfx1250", "kernarg", user=30, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=28)
+    assert scalars(one)["s[2:29]"] == "Preloaded Kernargs"
+
+
+def test_what_user_sgpr_count_does_not_count_is_not_set():
+    one = start("gfx900", "psb kernarg x", user=5)
+    assert scalars(one) == {
+        "s[0:3]": "Private Segment Buffer",
+        "s4": "Kernarg Segment Ptr",
+        "s5": "Work-Group Id X",
+    }
+    assert table(one)["s4"] == ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF,))
+
+
+@given(
+    st.sets(st.sampled_from(sorted(SHORT))),
+    st.sampled_from(["gfx600", "gfx701", "gfx906", "gfx1030", "gfx942"]),
+)
+def test_scalar_registers_are_dense(asked, processor):
+    one = start(processor, " ".join(asked))
+    at = 0
+    for row in rows(one):
+        if row.kind == "s":
+            assert row.first == at
+            at += row.count
+
+
+@pytest.mark.parametrize("processor", [each.name for each in processors()])
+def test_every_processor_has_a_state(processor):
+    found = processor_named(processor)
+    for wave in found.wave_sizes:
+        one = start(processor, "kernarg x y z scratch", wave=wave)
+        known = table(one)
+        assert known["s[0:1]"][0] == "Kernarg Segment Ptr"
+        assert len(known["exec"][1]) == wave // 32
+        in_ttmp = found.major >= 12
+        assert ("ttmp9" in known, "s2" in known) == (in_ttmp, not in_ttmp)
+        assert ("v0" in known, "pc" in known, "mode" in known) == (True, True, True)
+
+
+# --- Each value ---------------------------------------------------------------------------------------------------
+
+
+def test_work_group_ids_in_ttmp_registers():
+    one = start("gfx1200", "x y z", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
+    place = one.geometry.place(one.geometry.wave_count - 1)
+    assert place.group == (3, 2, 4)
+    known = table(one, place.number)
+    assert (known["ttmp9"][1], known["ttmp7"][1], known["ttmp8"][1]) == ((3,), (2 | 4 << 16,), (3 << 25,))
+
+
+def test_a_work_group_id_that_nobody_asked_for_is_0_in_its_half_of_ttmp7():
+    one = start("gfx1200", "x y", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
+    known = table(one, one.geometry.wave_count - 1)
+    assert known["ttmp7"][1] == (2,)
+    assert "ttmp9" not in table(start("gfx1200", "y", wave=32))
+
+
+@pytest.mark.parametrize(
+    "ids, expected", [(0, 3), (1, 3 | 1 << 10), (2, 3 | 1 << 10 | 1 << 20), (3, 3 | 1 << 10 | 1 << 20)]
+)
+def test_packed_work_item_ids(ids, expected):
+    one = start("gfx90a", ENABLE_VGPR_WORKITEM_ID=ids)
+    (row,) = [row for row in rows(one) if row.kind == "v"]
+    assert row.registers == "v0"
+    assert item_words(row, one, one.geometry.place(0), 3 + 16 + 32) == expected
+
+
+@pytest.mark.parametrize("ids, count", [(0, 1), (1, 2), (2, 3), (3, 3)])
+def test_separate_work_item_ids(ids, count):
+    one = start("gfx1030", ENABLE_VGPR_WORKITEM_ID=ids)
+    found = [row for row in rows(one) if row.kind == "v"]
+    assert [row.registers for row in found] == ["v0", "v1", "v2"][:count]
+    assert [item_words(row, one, one.geometry.place(0), 3 + 16 + 32) for row in found] == [3, 1, 1][:count]
+
+
+@pytest.mark.parametrize("wave, items, expected", [
+    (64, 64, (0xFFFFFFFF, 0xFFFFFFFF)), (64, 40, (0xFFFFFFFF, 0xFF)), (64, 32, (0xFFFFFFFF, 0)), (64, 1, (1, 0)),
+    (32, 32, (0xFFFFFFFF,)), (32, 31, (0x7FFFFFFF,)), (32, 1, (1,)),
+])  # fmt: skip
+def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
+    one = start("gfx1100", wave=wave, grid=(items,), group=(256,))
+    assert table(one)["exec"] == ("EXEC", expected)
+
+
+def test_the_info_names_the_first_wave_and_counts_all():
+    one = start("gfx900", "info", grid=(1000,), group=(250,))
+    assert [table(one, wave)["s0"][1] for wave in range(5)] == [
+        (0x80000004,),
+        (4,),
+        (4,),
+        (4,),
+        (0x80000004,),
+    ]
+
+
+def test_preloaded_arguments_and_the_code_behind_their_block():
+    one = start("gfx942", "kernarg x", user=6, KERNARG_PRELOAD_SPEC_LENGTH=4, KERNARG_PRELOAD_SPEC_OFFSET=2)
+    known = table(one)
+    assert known["s[2:5]"] == ("Preloaded Kernargs", (0x0B0A0908, 0x0F0E0D0C, 0x13121110, 0x17161514))
+    assert known["s6"][0] == "Work-Group Id X"
+    assert known["pc"][1][0] == (ENTRY + 256) & 0xFFFFFFFF
+
+
+def test_gfx1250_has_no_such_block():
+    one = start("gfx1250", "kernarg", user=4, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=2)
+    assert table(one)["pc"][1][0] == ENTRY & 0xFFFFFFFF
+
+
+def test_arguments_are_preloaded_as_far_as_there_are_sgprs_and_bytes():
+    one = start("gfx942", "kernarg", user=31, KERNARG_PRELOAD_SPEC_LENGTH=29)
+    assert len(table(one)["s[2:15]"][1]) == 14
+    short = start("gfx942", "kernarg", user=4, KERNARG_PRELOAD_SPEC_LENGTH=2, KERNARG_PRELOAD_SPEC_OFFSET=15)
+    assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
+
+
+# --- Scratch memory in each generation's way ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor, words", [
+    ("gfx701", (0, 20)), ("gfx803", (0, 20)), ("gfx900", (BASE & 0xFFFFFFFF, BASE >> 32)),
+    ("gfx90a", (BASE & 0xFFFFFFFF, BASE >> 32)), ("gfx1030", (BASE & 0xFFFFFFFF, BASE >> 32)),
+])  # fmt: skip
+def test_flat_scratch_init(processor, words):
+    assert table(start(processor, "fsi"))["s[0:1]"] == ("Flat Scratch Init", words)
+
+
+@pytest.mark.parametrize("processor, per_wave", [("gfx942", 2048), ("gfx1100", 1280), ("gfx1200", 1280)])
+def test_architected_flat_scratch_is_set_by_the_hardware(processor, per_wave):
+    known = table(start(processor, "x scratch"), 3)
+    address = BASE + 3 * per_wave
+    assert known["flat_scratch"] == ("FLAT_SCRATCH", (address & 0xFFFFFFFF, address >> 32))
+    assert not any(name == "Scratch Wavefront Offset" for name, _ in known.values())
+    assert "flat_scratch" not in table(start(processor, "x"))
+
+
+@pytest.mark.parametrize(
+    "processor, who", [("gfx701", "Offset"), ("gfx900", "Absolute"), ("gfx1030", "Absolute")]
+)
+def test_elsewhere_the_prolog_sets_it(processor, who):
+    (row,) = [row for row in rows(start(processor)) if row.kind == "flat_scratch"]
+    assert not row.is_set
+    assert f"{who} flat scratch" in row.rule.clause
+
+
+def test_gfx6_has_no_flat_scratch():
+    one = start("gfx600", "fsi")
+    assert not [row for row in rows(one) if row.kind == "flat_scratch"]
+    assert table(one).get("s[0:1]") is None
+
+
+@pytest.mark.parametrize("processor, private, wave, expected", [
+    ("gfx900", 0, 64, 0), ("gfx900", 1, 64, 1024), ("gfx900", 20, 64, 2048), ("gfx1030", 20, 32, 1024),
+    ("gfx1100", 20, 32, 768), ("gfx1100", 20, 64, 1280), ("gfx1200", 1, 32, 256),
+])  # fmt: skip
+def test_scratch_of_a_wave_comes_in_units(processor, private, wave, expected):
+    assert scratch_wave_bytes(processor_named(processor), private, wave) == expected
+
+
+@pytest.mark.parametrize("processor, wave, word3", [
+    ("gfx600", 64, 0xEA4FAC), ("gfx803", 64, 0xEA4FAC), ("gfx90a", 64, 0xE24FAC), ("gfx1030", 32, 0x21C14FAC),
+    ("gfx1030", 64, 0x21E14FAC),
+])  # fmt: skip
+def test_the_scratch_descriptor_swizzles_dwords_by_lane(processor, wave, word3):
+    words = scratch_descriptor(processor_named(processor), BASE, 0x14000, wave)
+    assert words == (BASE & 0xFFFFFFFF, 0x80000000 | BASE >> 32, 0x14000, word3)
+    assert (words[3] >> 21 & 3, words[3] >> 23 & 1) == (
+        {32: 2, 64: 3}[wave],
+        1,
+    )  # index stride, add thread ID
+
+
+def test_architected_flat_scratch_has_no_descriptor():
+    assert scratch_descriptor(processor_named("gfx1100"), BASE, 1024, 32) == (0, 0, 0, 0)
+
+
+def test_m0_must_be_set_by_the_prolog_up_to_gfx8():
+    texts = {
+        name: next(row for row in rows(start(name)) if row.kind == "m0").rule.meaning
+        for name in ("gfx803", "gfx900")
+    }
+    assert "the prolog sets it" in texts["gfx803"]
+    assert "not used" in texts["gfx900"]
+
+
+# --- MODE ---------------------------------------------------------------------------------------------------------
+
+MODES = {
+    "FLOAT_ROUND_MODE_32": 1, "FLOAT_ROUND_MODE_16_64": 2, "FLOAT_DENORM_MODE_32": 3, "FLOAT_DENORM_MODE_16_64": 1,
+}  # fmt: skip
+EXCEPTIONS = {
+    "ENABLE_EXCEPTION_IEEE_754_FP_INVALID_OPERATION": 1, "ENABLE_EXCEPTION_FP_DENORMAL_SOURCE": 0,
+    "ENABLE_EXCEPTION_IEEE_754_FP_DIVISION_BY_ZERO": 1, "ENABLE_EXCEPTION_IEEE_754_FP_OVERFLOW": 0,
+    "ENABLE_EXCEPTION_IEEE_754_FP_UNDERFLOW": 0, "ENABLE_EXCEPTION_IEEE_754_FP_INEXACT": 0,
+    "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO": 1,
+}  # fmt: skip
+
+
+def test_mode_comes_from_the_descriptor():
+    fields = {**MODES, **EXCEPTIONS, "ENABLE_DX10_CLAMP": 1, "ENABLE_IEEE_MODE": 1, "FP16_OVFL": 1}
+    assert mode(fields) == 0b1001 | 0b0111 << 4 | 1 << 8 | 1 << 9 | 0b1000101 << 12 | 1 << 23
+
+
+def test_gfx12_has_no_clamp_ieee_and_exceptions_in_mode():
+    fields = {**MODES, **EXCEPTIONS, "FP16_OVFL": 0}
+    assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
+
+
+# --- Descriptors that ask for what they cannot have ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "processor, asked, user, fields, expected",
+    [
+        ("gfx90a", "psb kernarg x", 6, {}, ()),
+        ("gfx1100", "kernarg x", 15, {}, ()),
+        ("gfx900", "psb kernarg", 5, {},
+         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 5: they must match",)),
+        ("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty", 17, {},
+         ("17 user SGPRs are more than the 16 that gfx900 sets",)),
+        ("gfx1100", "psb", 4, {}, ("ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER must be 0: gfx1100 does not support it",)),
+        ("gfx600", "fsi", 2, {}, ("ENABLE_SGPR_FLAT_SCRATCH_INIT must be 0: gfx600 does not support it",)),
+        ("gfx900", "x", 0, {"ENABLE_VGPR_WORKITEM_ID": 3}, ("ENABLE_VGPR_WORKITEM_ID is 3, which is undefined",)),
+        ("gfx942", "kernarg", 2, {"KERNARG_PRELOAD_SPEC_LENGTH": 4},
+         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)),
+    ],
+)  # fmt: skip
+def test_problems_of_a_descriptor(processor, asked, user, fields, expected):
+    assert problems(start(processor, asked, user=user, **fields)) == expected
+
+
+def test_registers_that_a_processor_does_not_set_are_not_set():
+    one = start("gfx1100", "psb fsi kernarg", wave=32)
+    assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
+        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
+    ]  # fmt: skip
+
+
+# --- The tables themselves ----------------------------------------------------------------------------------------
+
+
+def test_the_reader_of_descriptors_has_the_same_user_sgprs():
+    """objfile names them without knowing a target."""
+    from dwarfgpu.objfile.kernels import USER_SGPRS as READ
+
+    assert dict(READ) == SIZES
+    assert [name for name, _count in READ] == list(dict.fromkeys(rule.enable for rule in USER_SGPRS))
+
+
+def test_every_rule_cites_a_document():
+    for rule in (*USER_SGPRS, *SYSTEM_SGPRS):
+        assert rule.clause.startswith(("AMDGPU usage", "AMDGPU Compute ABI", "LLVM"))
+        assert rule.meaning

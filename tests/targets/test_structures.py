@@ -1,0 +1,105 @@
+"""Queue, signal and packet: the tables cover their structures, and write and read the same objects."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, KERNEL_DISPATCH_HEADER, QUEUE, SIGNAL
+from dwarfgpu.targets.structure import Structure
+
+STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
+
+# AMDGPU Compute ABI 0.40, "AMD Queue" and "Signals": (first bit, bytes); the packet: HSA, "Kernel dispatch packet"
+DOCUMENTED = {
+    "amd_queue_t": {
+        "write_dispatch_id": (448, 8), "group_segment_aperture_base_hi": (512, 4),
+        "private_segment_aperture_base_hi": (544, 4), "max_cu_id": (576, 4), "max_wave_id": (608, 4),
+        "max_legacy_doorbell_dispatch_id_plus_1": (640, 8), "legacy_doorbell_lock": (704, 4),
+        "read_dispatch_id": (1024, 8), "read_dispatch_id_field_base_byte_offset": (1088, 4),
+    },
+    "amd_signal_t": {
+        "kind": (0, 8), "value": (64, 8), "event_mailbox_ptr": (128, 8), "event_id": (192, 4), "start_ts": (256, 8),
+        "end_ts": (320, 8), "queue_ptr": (384, 8),
+    },
+    "hsa_kernel_dispatch_packet_t": {
+        "header": (0, 2), "setup": (16, 2), "workgroup_size_x": (32, 2), "workgroup_size_y": (48, 2),
+        "workgroup_size_z": (64, 2), "grid_size_x": (96, 4), "grid_size_y": (128, 4), "grid_size_z": (160, 4),
+        "private_segment_size": (192, 4), "group_segment_size": (224, 4), "kernel_object": (256, 8),
+        "kernarg_address": (320, 8), "completion_signal": (448, 8),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda one: one.name)
+def test_the_rows_cover_every_byte(structure: Structure) -> None:
+    end = 0
+    for field in structure.fields:
+        assert field.offset == end
+        assert (field.kind == "reserved") == (not field.name)
+        assert all(bits.shift + bits.width <= field.size * 8 for bits in field.bits)
+        end += field.size
+    assert end == structure.size
+    names = [field.name for field in structure.fields if field.name]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda one: one.name)
+def test_fields_are_where_the_documents_have_them(structure: Structure) -> None:
+    found = {field.name: (field.offset * 8, field.size) for field in structure.fields}
+    assert {name: found[name] for name in DOCUMENTED[structure.name]} == DOCUMENTED[structure.name]
+
+
+@given(st.sampled_from(STRUCTURES), st.data())
+def test_decoding_is_the_inverse_of_encoding(structure: Structure, data) -> None:
+    values = {}
+    for field in structure.fields:
+        if field.name and data.draw(st.booleans()):
+            bits = field.size * 8
+            low, high = (
+                (-(1 << bits - 1), (1 << bits - 1) - 1) if field.kind == "signed" else (0, (1 << bits) - 1)
+            )
+            values[field.name] = data.draw(st.integers(low, high))
+    encoded = structure.encode(values)
+    assert len(encoded) == structure.size
+    decoded = {each.field.name: each.value for each in structure.decode(encoded) if each.field.name}
+    assert {name: value for name, value in decoded.items() if value} == {n: v for n, v in values.items() if v}
+    assert structure.violations(structure.decode(encoded)) == ()
+
+
+@given(st.sampled_from(STRUCTURES), st.data())
+def test_any_bytes_are_an_object(structure: Structure, data) -> None:
+    content = data.draw(st.binary(min_size=structure.size, max_size=structure.size))
+    values = structure.decode(content)
+    named = {each.field.name: each.value for each in values if each.field.name}
+    reserved = [each for each in values if each.field.kind == "reserved"]
+    again = bytearray(structure.encode(named))
+    for each in reserved:
+        again[each.field.offset : each.field.offset + each.field.size] = each.value.to_bytes(
+            each.field.size, "little"
+        )
+    assert bytes(again) == content
+    assert len(structure.violations(values)) == sum(each.value != 0 for each in reserved)
+
+
+def test_words_and_bits_are_told_by_name() -> None:
+    packet = DISPATCH_PACKET.decode(DISPATCH_PACKET.encode({"header": KERNEL_DISPATCH_HEADER, "setup": 2}))
+    parts = {bits.name: (value, meaning) for bits, value, meaning in packet[0].parts}
+    assert parts == {
+        "type": (2, "kernel dispatch"), "barrier": (0, None), "acquire_fence_scope": (2, "system"),
+        "release_fence_scope": (2, "system"), "reserved": (0, None),
+    }  # fmt: skip
+    kind = SIGNAL.decode(SIGNAL.encode({"kind": -2}))[0]
+    assert (kind.value, kind.meaning) == (-2, "AMD_SIGNAL_KIND_LEGACY_DOORBELL")
+    assert SIGNAL.decode(SIGNAL.encode({"kind": 77}))[0].meaning is None
+
+
+def test_values_must_fit_and_names_must_be_there() -> None:
+    with pytest.raises(UsageError, match=r"amd_signal_t.event_id has 4 bytes, which 4294967296 does not fit"):
+        SIGNAL.encode({"event_id": 1 << 32})
+    with pytest.raises(UsageError, match="amd_signal_t has no field 'mailbox'"):
+        SIGNAL.encode({"mailbox": 0})
+    with pytest.raises(UsageError, match="has no field ''"):
+        SIGNAL.encode({"": 1})

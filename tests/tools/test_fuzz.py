@@ -1,0 +1,194 @@
+"""The fuzzer: what it finds in the reader, which should be nothing, and that it would find what it is there for."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from dwarfgpu.objfile.image import Image
+from dwarfgpu.objfile.offload import COMPRESSED_MAGIC
+from tools import fuzz
+from tools.fixtures import FOLDER, ROOT
+from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
+from tools.fuzz_mutations import any_kind, mutate
+
+
+def run(*words, script="tools/fuzz.py", **environment):
+    """Run the command as a developer does, for it makes processes."""
+    command = [sys.executable, *(["-c", script] if "\n" in script else [script]), *words]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+# --- The reader ---------------------------------------------------------------------------------------------------
+
+
+def test_a_short_run_finds_nothing():
+    files = ("--file", "asm/*", "--file", "containers/*")
+    status, out = run("--count", "60", *files, "--seed", "1", "--limit", "60")  # no test looks at the clock
+
+    assert "60 mutants" in out
+    assert (status, out.count("FOUND")) == (0, 0), out
+
+
+@pytest.mark.slow
+def test_a_longer_run_finds_nothing():
+    status, out = run("--count", "250", "--seed", "2", "--limit", "60")
+
+    assert "250 mutants" in out
+    assert (status, out.count("FOUND")) == (0, 0), out
+
+
+# --- What it finds ------------------------------------------------------------------------------------------------
+
+
+BAD = """
+    import sys
+    sys.path[:0] = ["tools", "."]
+    import fuzz, fuzz_bench, fuzz_drives
+    from dwarfgpu.errors import MalformedFile
+
+    def bad(code):
+        if len(code.image.data) != SIZE:
+            CAUSE
+
+    fuzz_bench.SECONDS, fuzz_bench.MEMORY = 0.2, 200 << 20
+    fuzz_drives.DRIVES = {"bad": bad}
+    sys.exit(fuzz.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "cause, kind",
+    [
+        ("[].pop()", "IndexError"),
+        pytest.param("raise MalformedFile('kind', 'a message')", "MalformedFile", marks=pytest.mark.slow),
+        pytest.param("bad(code)", "RecursionError", marks=pytest.mark.slow),
+        pytest.param("while True: pass", "TooLong", marks=pytest.mark.slow),
+        pytest.param("bytearray(400 << 20)", "MemoryError", marks=pytest.mark.slow),
+        pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow),
+    ],
+)
+def test_a_failure_is_found_minimised_and_replayed(cause, kind):
+    name = "asm/clrx.gfx801.co"
+    size = (FOLDER / name).stat().st_size
+    script = textwrap.dedent(BAD).replace("CAUSE", cause).replace("SIZE", str(size))
+    cut, harmless = f"{size - 1:#x}-{size:#x}=", "0x60-0x61=00"
+    status, out = run("--replay", name, harmless, cut, script=script)
+    assert (status, f"FOUND {kind} in " in out) == (1, True), out
+
+    status, out = run("--count", "12", "--seed", "3", "--file", name, script=script)
+    assert status == 1
+    (found,) = (line.split("--replay ")[1] for line in out.splitlines() if "--replay" in line)
+    assert f"FOUND {kind} in " in out
+    assert len(found.split()) == 2, "more edits than are needed"
+    assert run("--replay", *found.split(), script=script)[0] == 1
+    assert run("--replay", name, harmless, script=script)[0] == 0
+
+
+# --- How it damages -----------------------------------------------------------------------------------------------
+
+NAMES = [
+    "asm/forms.i386",
+    "asm/operations.powerpc64",
+    "containers/zlib-v1.ccob",
+    "containers/zstd-v3.ccob",
+    "containers/hip-program-compressed.x86_64",
+    "containers/fatbin-two.x86_64",
+    "features/zdebug.v4.co",
+    "features/zlib.v5.co",
+    "features/zstd.v5.co",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mutants_depend_on_their_number_alone_and_recipes_repeat_them(name):
+    original = Original((FOLDER / name).read_bytes())
+    for number in range(20):
+        kind = any_kind(original.regions, random.Random(number))
+        edits = mutate(original, kind, random.Random(number))
+        assert edits == mutate(original, kind, random.Random(number))
+        assert edits == [parse_edit(str(edit)) for edit in edits]
+        assert original.apply(edits) == original.apply([parse_edit(str(edit)) for edit in edits])
+    assert original.apply([]) == original.data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_layer_is_changed_and_nothing_else(name):
+    original = Original((FOLDER / name).read_bytes())
+    # not the names of all others, nor what a bundle is known by
+    for layer in original.layers.keys() - {".shstrtab", ".hip_fatbin"}:
+        for edit in (Edit(layer, 4, 5, b"\x99"), Edit(layer, 4, 4, b"more", 100)):
+            content = bytearray(original.layers[layer].data)
+            edit.apply(content)
+            again = Original(original.apply([edit]))
+            assert again.layers[layer].data == content
+            others = {each for each in original.layers if {each, layer} != {BUNDLE, ".hip_fatbin"}} - {layer}
+            assert all(again.layers[each].data == original.layers[each].data for each in others)
+
+
+def test_the_length_of_a_contribution_grows_with_it():
+    original = Original((FOLDER / "asm/forms-dwarf64.gfx90a.w64.co").read_bytes())
+    (start, end, size), *_ = original.contributions[".debug_info"]
+    assert (start, size) == (0, 12)
+    grown = 0
+    for number in range(400):
+        edits = mutate(original, ".debug_info", random.Random(number))
+        for edit, after in itertools.pairwise(edits):
+            growth = len(edit.new) * edit.times - (edit.end - edit.start)
+            if growth and after[:3] == (".debug_info", 4, 12) and edit is edits[0] and edit.start < end:
+                assert int.from_bytes(after.new, "little") == end - 12 + growth
+                grown += 1
+    assert grown
+
+
+@pytest.mark.parametrize("text", ["", "10-20=00", "0x10=00", "0x1-0x2=0", "0x1-0x2=00*", ".debug_info:0x1"])
+def test_what_is_no_edit_is_refused(text):
+    with pytest.raises(ValueError, match="is no edit"):
+        parse_edit(text)
+
+
+def test_every_built_fixture_is_chosen():
+    names = fuzz.chosen([])
+
+    assert {name.split("/")[0] for name in names} == {
+        "amdgpu",
+        "asm",
+        "containers",
+        "features",
+        "host",
+        "llvm24",
+    }
+    assert fuzz.chosen(["asm/forms*"]) == [name for name in names if name.startswith("asm/forms")]
+    kinds = {
+        kind for name in names if "/split" in name for kind in Original((FOLDER / name).read_bytes()).regions
+    }
+    assert {".debug_info.dwo", "headers in .debug_info.dwo", ".debug_cu_index", "section headers"} <= kinds
+
+
+def test_a_wrong_name_is_a_usage_error(capsys):
+    for words in (["--file", "nothing*"], ["--replay", "nothing"], ["--replay", "asm/clrx.gfx801.co", "x"]):
+        with pytest.raises(SystemExit) as error:
+            fuzz.main(words)
+        assert error.value.code == 2
+        assert "error: " in capsys.readouterr().err
+
+
+def test_compressed_bundles_have_the_bundle_as_a_layer():
+    for name in ("containers/zlib-v1.ccob", "containers/zstd-v3.ccob"):
+        original = Original((FOLDER / name).read_bytes())
+        data = original.apply([Edit(BUNDLE, 0, 1, b"x")])
+        assert data[:4] == COMPRESSED_MAGIC
+        assert original.layers[BUNDLE].data.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
+    host = Original((FOLDER / "containers/hip-program-compressed.x86_64").read_bytes())
+    changed = Image(host.apply([Edit(BUNDLE, 0, 1, b"x")]))
+    assert changed.section(".hip_fatbin").offset == len(host.data)

@@ -1,0 +1,383 @@
+"""What `tools/fuzz.py` does with each damaged file: everything that the reader offers, as the commands use it.
+
+A function of `DRIVES` is a run of its own: it gets a file that has just been opened, asks, and looks at no answer. A
+`DwarfGpuError` is an answer too, and `given` takes it for one. To have something new tried, write a function and add
+it to `DRIVES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.frame_entries import Fde
+from dwarfgpu.objfile.lines import LineTable, line_tables
+from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
+from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
+from dwarfgpu.objfile.names import read_tables
+from dwarfgpu.objfile.range_lists import raw_range_list, read_range_list
+from dwarfgpu.program import codelookup, codeobject, expressions, filesummary
+from dwarfgpu.program.dump import sections as dump_sections
+from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit, tag_number
+from dwarfgpu.render import entries as render_entries
+from dwarfgpu.render import files as render_files
+from dwarfgpu.render import frames as render_frames
+from dwarfgpu.render import kernels as render_kernels
+from dwarfgpu.render import parts as render_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.objfile.bundle import Container
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.program.codeobject import CodeObject
+
+    T = TypeVar("T")
+
+EMBEDDED = 4
+"""How many of the images in a file are looked into."""
+ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 200
+"""How many addresses and names are looked up, of how many entries all is asked, and how many parts are dumped."""
+ENTRIES = 1 << 16
+"""After so many entries of lists no more are read: damaged lists overlap, and each may reach to the section's end."""
+
+
+ALLOWED = contextlib.suppress(DwarfGpuError)
+"""Around questions that an error is an answer to."""
+
+
+def given(ask: Callable[..., T], *arguments: object) -> T | None:
+    """The answer to a question, or None when it is an error."""
+    try:
+        return ask(*arguments)
+    except DwarfGpuError:
+        return None
+
+
+def each(source: Iterator[T]) -> Iterator[T]:
+    """What an iterator gives before an error."""
+    try:
+        yield from source
+    except DwarfGpuError:
+        return
+
+
+# --- Containers ---------------------------------------------------------------------------------------------------
+
+
+def images(source: str | bytes) -> Iterator[Callable[[], CodeObject]]:
+    """What opens each of the images of a file: itself, and those in it. Listing them is a part of this."""
+    contents = given(codeobject.list_contents, source)
+    if contents is not None:
+        render_files.contents_text(contents)
+        json.dumps(render_files.contents_json(contents))
+    if given(codeobject.opened, source) is not None:
+        yield lambda: codeobject.opened(source)
+    container = given(_container, source)
+    if container is not None:
+        for entry in container.entries[:EMBEDDED]:
+            given(container.select, entry.target_id)
+            if (entry.index or entry.id) and given(container.image, entry) is not None:
+                yield lambda entry=entry: codeobject.CodeObject(container.image(entry))  # type: ignore[misc]
+
+
+def _container(source: str | bytes) -> Container:
+    from dwarfgpu.objfile.bundle import open_container
+
+    return open_container(source, target_of=codeobject.target_name_of)
+
+
+# --- What commands show -------------------------------------------------------------------------------------------
+
+
+def info(code: CodeObject) -> None:
+    """``info`` with and without ``--units``."""
+    found = filesummary.summary(code)
+    for units in (False, True):
+        render_files.summary_text(found, units=units)
+        json.dumps(render_files.summary_json(found, units=units))
+    for error in code.problems:
+        str(error)
+
+
+def kernels(code: CodeObject) -> None:
+    """``kernels`` and ``kernels --fields``."""
+    for kernel in code.kernels.kernels:
+        for fields in (False, True):
+            render_kernels.kernel_text(kernel, fields=fields)
+        json.dumps(render_kernels.kernel_json(kernel))
+
+
+def dumped(code: CodeObject) -> None:
+    """``dump``, the beginning."""
+    for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
+        if isinstance(item, ShownUnit):
+            render_entries.unit_text(item)
+            json.dumps(render_entries.unit_json(item))
+        else:
+            render_entries.entry_text(item)
+            json.dumps(render_entries.entry_json(item))
+
+
+def dumped_tags(code: CodeObject) -> None:
+    """``dump --tag``."""
+    tags = Selection(tags=frozenset((tag_number("formal_parameter"),)), depth=1)
+    deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
+
+
+def dumped_sections(code: CodeObject) -> None:
+    """``dump --section``, of every section the beginning."""
+    dump = dump_sections.SectionDump(code)
+    for name in given(dump_sections.find_sections, code, ["all"]) or []:
+        if name in dump_sections.FRAMES or dump_sections.base_name(name) in dump_sections.ENTRIES:
+            continue
+        for part in islice(each(dump.parts(name)), DUMPED):
+            deque(islice(render_parts.part_text(part), DUMPED), maxlen=0)
+
+
+def frames(code: CodeObject) -> None:
+    """``cfi``: every entry with its rows, and what holds at some addresses."""
+    found = code.frames
+    for entry in islice(found.entries(), DUMPED):
+        if isinstance(entry, DwarfGpuError):
+            continue
+        listed = found.listed(entry)
+        render_frames.listed_text(listed, found)
+        json.dumps(render_frames.listed_json(listed, found))
+        if isinstance(entry, Fde):
+            given(found.row_at, entry.low)
+    deque(found.problems, maxlen=0)
+
+
+def by_address(code: CodeObject) -> None:
+    """``info --pc``, where something is and where nothing is."""
+    image = code.image
+    wanted = {0, image.entry, 1 << 64}
+    wanted.update(
+        symbol.value + size for symbol in islice(image.symbols(), 100) for size in (0, symbol.size // 2)
+    )
+    wanted.update(section.address + section.size // 2 for section in image.sections if section.is_allocated)
+    for address in sorted(wanted)[:: max(1, len(wanted) // ADDRESSES)]:
+        found = given(codelookup.at_address, code, address)
+        if found is not None:
+            render_files.address_text(found)
+            json.dumps(render_files.address_json(found))
+        given(image.read, address, 16)
+    given(codelookup.parse_address, code, "main+1")
+
+
+def by_name(code: CodeObject) -> None:
+    """``info --name``, with names that are there and some that are not."""
+    names = ["main", "int", "ns::f", "(anonymous namespace)", ""]
+    names += [symbol.name for symbol in islice(code.image.symbols(), 40)]
+    names += (given(code.dwarf.index.names) or []) if code.has_dwarf else []
+    for name in names[:: max(1, len(names) // NAMES)]:
+        found = given(codelookup.named, code, name)
+        if found is not None:
+            render_files.named_text(found)
+            json.dumps([render_files.named_json(each) for each in found])
+
+
+# --- Sections, notes, symbols -------------------------------------------------------------------------------------
+
+
+def sections(code: CodeObject) -> None:
+    """The content of all sections, symbols, segments and notes."""
+    image = code.image
+    for section in image.sections:
+        given(section.partial)
+        with ALLOWED:
+            _ = section.flag_letters, section.data_size, section.view
+    for symbol in each(image.symbols()):
+        _ = symbol.type, symbol.bind
+        given(image.symbol_bytes, symbol, 8)
+    _ = image.notes(), image.build_id
+    for segment in image.segments:
+        given(image.read, segment.address, min(segment.memory_size, 4096))
+        given(image.address_to_offset, segment.address)
+
+
+# --- DWARF --------------------------------------------------------------------------------------------------------
+
+
+def all_units(code: CodeObject) -> list[Unit]:
+    """The units of a file, and those in the split files beside it."""
+    if not code.has_dwarf:
+        return []
+    dwarf = code.dwarf
+    return list(dict.fromkeys((*dwarf.units, *dwarf.split_units, *dwarf.compile_units())))
+
+
+def entries(code: CodeObject) -> None:
+    """All entries with all attributes, in each of the ways they can be read."""
+    for unit in all_units(code):
+        for _ in each(unit.decoded()):
+            pass
+        for die in each(unit.dies()):
+            for attribute in die.attributes:
+                with ALLOWED:
+                    _ = attribute.name, attribute.form_name, attribute.resolved()
+    if code.has_dwarf:
+        code.dwarf.drop_caches()
+
+
+def relations(code: CodeObject) -> None:
+    """For some entries of each unit what has to do with others: types, origins, owners, scopes, ranges."""
+    from dwarfgpu.objfile.inlining import Position, inlined_chain, scopes_at
+    from dwarfgpu.objfile.scopes import qualified_name
+    from dwarfgpu.objfile.variable_index import size_of_type
+
+    for unit in all_units(code):
+        dies = list(islice(each(unit.dies()), 20 * DEEP))
+        for die in dies[:: max(1, len(dies) // DEEP)]:
+            for ask in (qualified_name, size_of_type):
+                given(ask, die)
+            with ALLOWED:
+                _ = die.name, die.linkage_name, size_of_type(die.type())
+            with ALLOWED:
+                _ = [*islice(die.children(), DEEP)], [*islice(die.ancestors(), DEEP)]
+            for low, _ in islice(given(die.ranges) or (), 20):
+                with ALLOWED:
+                    inlined_chain(scopes_at(die, low), Position())
+        with ALLOWED:
+            _ = [*islice(unit.root.walk(), DEEP)]
+
+
+def lists(code: CodeObject) -> None:
+    """Location and range lists, as the entries refer to them and as they stand in their sections."""
+    read = 0
+    for unit in all_units(code):
+        known = set()
+        for die in each(unit.dies()):
+            for attribute in die.attributes if read < ENTRIES else ():
+                with ALLOWED:
+                    is_list = attribute.value_class in ("loclist", "rnglist")
+                    if is_list and attribute.list_place() not in known:
+                        known.add(attribute.list_place())
+                        read += _list(attribute)
+    if code.has_dwarf:
+        source = code.dwarf.source
+        for section in (".debug_loclists", ".debug_rnglists", ".debug_loclists.dwo", ".debug_rnglists.dwo"):
+            data = given(source.data, section) or b""
+            for table in list_tables(data, section=section, byte_order=source.byte_order):
+                if isinstance(table, ListTable):
+                    for index in range(min(len(table), DEEP)):
+                        given(table.__getitem__, index)
+
+
+def _list(attribute: Attribute) -> int:
+    """Read a list; returns how many entries it has."""
+    unit = attribute.die.unit
+    section, offset = attribute.list_place()
+    data = unit.tables.list_data(section)
+    base = None
+    with ALLOWED:
+        base = unit.low_pc
+    context = ListContext(unit.address_size, unit.format.byte_order, base, unit.tables.address)
+    if attribute.value_class == "loclist":
+        raw, _, _ = raw_location_list(data, offset, section=section, context=context)
+        found = read_location_list(data, offset, section=section, context=context)
+        for entry in found.entries[:20]:
+            given(found.matching, entry.start)
+            if len(entry.expression) < DEEP:  # lists may overlap, and each would have a long one
+                _expression(unit, entry.expression)
+    else:
+        raw, _, _ = raw_range_list(data, offset, section=section, context=context)
+        given(read_range_list(data, offset, section=section, context=context).spans)
+    return len(raw)
+
+
+def expressions_of(code: CodeObject) -> None:
+    """The operations of all expressions in entries."""
+    for unit in all_units(code):
+        for die in each(unit.dies()):
+            for attribute in die.attributes:
+                with ALLOWED:
+                    if attribute.value_class == "exprloc":
+                        _expression(unit, attribute.value)
+
+
+def _expression(unit: Unit, data: bytes) -> None:
+    form = unit.format
+    where = expressions.setting(
+        "generic", "llvm-user", "amd", address_size=form.address_size, byte_order=form.byte_order,
+        offset_size=form.offset_size, dwarf_version=form.version,
+    )  # fmt: skip
+    expression = expressions.read_bytes(data, where)
+    expressions.lines(expression, where)
+    expressions.findings(expression, where, in_cfi=False, depth=0, want=None)
+
+
+def lines(code: CodeObject) -> None:
+    """Line tables, those of units and all that stand in the sections."""
+    for unit in all_units(code):
+        table = given(codelookup.line_table, code, unit)
+        if table is not None:
+            _line_table(table)
+    if code.has_dwarf:
+        source = code.dwarf.source
+        for section in (".debug_line", ".debug_line.dwo"):
+            data = given(source.data, section) or b""
+            for found in line_tables(data, byte_order=source.byte_order, section=section):
+                if isinstance(found, LineTable):
+                    _line_table(found)
+
+
+def _line_table(table: LineTable) -> None:
+    for row in islice(table.rows, 0, None, 1 + len(table.rows) // ADDRESSES):
+        given(table.at, row.address)
+    numbers = {number for number, _ in islice(table.files(), DEEP)}
+    for line in (1, 10, 77):
+        given(table.spans, line, numbers)
+        given(table.next_line, line, numbers)
+    for number in list(numbers)[:DEEP]:
+        given(table.path, number, "/src")
+    given(table.files_named, "kernels.hip")
+    str(table.error)
+    given(table.ranges)
+
+
+def tables(code: CodeObject) -> None:
+    """The tables of producers: names, address sets; strings and addresses by index."""
+    if not code.has_dwarf:
+        return
+    source = code.dwarf.source
+    if given(source.data, ".debug_names"):
+        for table in read_tables(source):
+            if not isinstance(table, DwarfGpuError):
+                for index in range(min(len(table), DEEP)):
+                    given(table.name, index)
+                    given(table.entries, index)
+                for name in islice(each(table.names()), 20):
+                    given(table.find, name)
+    for unit in all_units(code):
+        for index in (0, 1, 1 << 40):
+            given(unit.tables.string_offset, index)
+            given(unit.tables.address, index)
+    given(code.dwarf.index.functions_at, 0)
+    given(code.dwarf.index.variables_at, 0)
+
+
+DRIVES: dict[str, Callable[[CodeObject], None]] = {
+    "info": info,
+    "kernels": kernels,
+    "dump": dumped,
+    "dump --section": dumped_sections,
+    "dump --tag": dumped_tags,
+    "frames": frames,
+    "sections": sections,
+    "entries": entries,
+    "relations": relations,
+    "lists": lists,
+    "expressions": expressions_of,
+    "lines": lines,
+    "tables": tables,
+    "address": by_address,
+    "name": by_name,
+}
+"""What is driven, by the name that findings have. Each entry gets a file of its own."""
