@@ -172,11 +172,7 @@ class Located:
         if found.attribute in _ON_STACK:
             stack: tuple[Any, ...] = (location,)
             if value is not None:
-                # The text has the value of the pointer first and the location of the object second (A.5.14), so that
-                # the location is on top; an expression that adds the two needs them the other way round for
-                # DW_OP_LLVM_offset, so producers that use it write for the reverse order.
-                number = Value(generic(self.around.context.target.address_size), value)
-                stack = (location, number) if _is_offset(self.around, found) else (number, location)
+                stack = (Value(generic(self.around.context.target.address_size), value), location)
             result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
         else:
             result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
@@ -222,15 +218,6 @@ def _defined(die: Die) -> Die:
         if entry.kind == "variable" and any(each == die for each in entry.die.origins()):
             return entry.die
     return die
-
-
-def _is_offset(around: Surroundings, found: Dynamic) -> bool:
-    """Whether an expression begins by moving the location below a number on the stack."""
-    if found.expression is None:
-        return False
-    expression = around.unit(found.unit).expressions(found.source)
-    first = () if isinstance(expression, tuple) else expression.instructions[:1]
-    return bool(first) and first[0].operation.name == "DW_OP_LLVM_offset"
 
 
 def _location(place: Place) -> Location:

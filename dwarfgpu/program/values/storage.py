@@ -70,8 +70,8 @@ class Storage(Protocol):
     def place(self, found: Dynamic, place: Place, value: Bits | None = None) -> Place:
         """What an expression makes of the place of an object: where its data, a member or a base is.
 
-        The object of the context is the place, and the initial stack holds it (A.5.7.3, A.5.14, A.5.18.1); ``value`` is
-        what is below it there, the pointer to the member. For DW_AT_data_location the stack is empty.
+        The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member
+        where there is one (A.5.14). That of a descriptor is the object of the context (A.5.18.1).
         """
 
     def number(self, found: Dynamic, place: Place, *stack: int) -> int:
