@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import ADDR, ADDRESS_INDEX
-from dwarfgpu.objfile.pc_ranges import Ranges, is_dead, limited
+from dwarfgpu.objfile.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.scan import scan
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 def functions_of(unit: Unit) -> Ranges:
     """The ranges of the functions of a unit, each with the offset of the entry. What is broken is left out."""
+    found: list[tuple[int, int, int]] = []
     try:
-        return Ranges(limited(_functions(unit), unit.header.end - unit.offset))
+        found.extend(_functions(unit))
     except DwarfGpuError as error:
-        raise unit.error(error) from None
+        unit.dwarf.note(unit.error(error))
+    return Ranges(found)
 
 
 def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
+    budget = Budget(unit.header.end - unit.offset)
     dead = (1 << 8 * unit.address_size) - 2  # from here on there are only tombstones
     for offset, plan, picked in scan(unit, _select):
         places = plan.note
@@ -43,11 +46,14 @@ def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
             if size and low < dead:
                 yield low, low + size, offset
             continue
+        ranges: list[tuple[int, int]] = []
         try:
-            for low, high in _ranges(unit, plan, picked, offset):
-                yield low, high, offset
+            ranges = _ranges(unit, plan, picked, offset)
         except DwarfGpuError as error:
             unit.dwarf.note(unit.error(error, offset))
+        budget.spend(unit, ranges)
+        for low, high in ranges:
+            yield low, high, offset
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, KINDS, Entry, kind_of
 from dwarfgpu.objfile.forms import REF_UNIT
-from dwarfgpu.objfile.pc_ranges import MIN_RANGES, Ranges
+from dwarfgpu.objfile.pc_ranges import Budget, Ranges
 from dwarfgpu.objfile.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.source import decode
 
@@ -50,7 +50,7 @@ class Index:
         self._searched: dict[Unit, int] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
-        self._span_count = 0
+        self._budget: Budget | None = None
         self._sets: list[AddressSet] | None = None
         self._ranges: Ranges | None = None
         self._asked = 0
@@ -98,7 +98,7 @@ class Index:
         self._searched.clear()
         self._spans.clear()
         self._variables.clear()
-        self._span_count = 0
+        self._budget = None
         self._sets = self._ranges = None
 
     # --- By name ----------------------------------------------------------------------------------------------------
@@ -347,27 +347,28 @@ class Index:
         """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
         found = self._spans.get(unit)
         if found is None:
-            limit = max(MIN_RANGES, len(unit.source.view(unit.section)))
-            found = self._read_spans(unit) if self._span_count <= limit else []
-            if self._span_count <= limit < self._span_count + len(found):
-                message = f"unit entries have more than {limit} ranges: those of further units are not read"
-                self.dwarf.note(unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")))
-            self._span_count += len(found)
-            self._spans[unit] = found
+            if self._budget is None:
+                self._budget = Budget(sum(each.header.end - each.offset for each in self.units))
+            found = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
         return found
 
-    def _read_spans(self, unit: Unit) -> list[tuple[int, int]]:
+    def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
         if unit.header.is_type_unit:
             return []
-        for each in (unit, unit.skeleton):
-            try:
-                found = [] if each is None else each.root.ranges()
+        try:
+            for each in filter(None, (unit, unit.skeleton)):
+                found = self._ranges_of(each)
+                budget.spend(each, found)
                 if found:
                     return found
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
-        try:
             return self.addresses_of(unit).spans()
+        except DwarfGpuError as error:
+            self.dwarf.note(unit.error(error))
+            return []
+
+    def _ranges_of(self, unit: Unit) -> list[tuple[int, int]]:
+        try:
+            return unit.root.ranges()
         except DwarfGpuError as error:
             self.dwarf.note(error)
             return []

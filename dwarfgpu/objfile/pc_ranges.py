@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.forms import class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from dwarfgpu.objfile.dies import Die
     from dwarfgpu.objfile.units import Unit
 
-T = TypeVar("T")
-
 MIN_RANGES = 1 << 16
-"""So many ranges are always read, whatever the size of the entries that have them."""
+"""So many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
 
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
@@ -54,14 +52,38 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
     return known[2].spans()
 
 
-def limited(ranges: Iterable[T], size: int) -> Iterator[T]:
-    """The ranges of entries in so many bytes. When there are too many, the entries share lists, again and again."""
-    limit = max(MIN_RANGES, size)
-    for count, each in enumerate(ranges):
-        if count >= limit:
-            message = f"entries of {size} bytes have more than {limit} ranges"
+class Budget:
+    """How many ranges may be read for one index.
+
+    Each entry that has ranges takes some bytes, and each list some of its section. Entries that share lists, or have
+    lists that overlap, could ask for any number of either.
+    """
+
+    __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
+
+    def __init__(self, size: int) -> None:
+        """``size`` is that of the entries, in bytes."""
+        self._most = max(MIN_RANGES, size)
+        self._room = MIN_RANGES
+        self._ranges = self._read = 0
+        self._last: object = None
+        self.is_spent = False
+
+    def spend(self, unit: Unit, ranges: list[tuple[int, int]]) -> None:
+        """Count the ranges that an entry of a unit has just given; an error when they are too many."""
+        self._ranges += len(ranges)
+        known = unit.tables.ranges
+        if known is not None and known is not self._last:
+            self._last = known
+            section, offset, found = known
+            self._read += found.end - offset
+            self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
+        if self._ranges > self._most or self._read > self._room:
+            self.is_spent = True
+            message = (
+                f"entries share lists of ranges: there are {self._ranges}, in lists of {self._read} bytes"
+            )
             raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")
-        yield each
 
 
 def is_dead(address: int, address_size: int) -> bool:

@@ -106,7 +106,14 @@ def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Pl
 
 
 def scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
-    """All entries that are wanted, as (offset, plan, picked values)."""
+    """All entries that are wanted, as (offset, plan, picked values); where one is broken, those before it."""
+    try:
+        yield from _scan(unit, select)
+    except DwarfGpuError as error:
+        unit.dwarf.note(error)
+
+
+def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
     position = unit.first
     data, table = unit.data, unit.table
     try:

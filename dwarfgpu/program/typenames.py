@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.constants import TAG
 from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.program.types.bounds import dimension
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.dies import Die
 
 MAX_DEPTH = 24
 """How many types a name goes through. No program has more, and a broken file may have a cycle."""
+MAX_TYPES = 2000
+"""How many types a name is made of: a broken file may have a function whose parameters have its own type."""
 
 _NUMBERS = {name.removeprefix("DW_TAG_"): number for number, name in TAG.items()}
 
@@ -40,37 +43,70 @@ _NAMED = _tags(
     "base_type", "class_type", "enumeration_type", "interface_type", "set_type", "string_type", "structure_type",
     "template_alias", "typedef", "union_type", "unspecified_type", "coarray_type", "dynamic_type", "file_type",
 )  # fmt: skip
-_FROM_ONE = frozenset(
-    (0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x0E, 0x0F, 0x17, 0x1F, 0x22, 0x23, 0x2D, 0x2E, 0x2F)
-)
-"""The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
 TYPES = _NAMED | _TRANSPARENT | _QUALIFIERS.keys() | _POINTERS.keys() | {_ARRAY, _FUNCTION, _MEMBER_POINTER}
 """The tags of types."""
 
 
-def type_name(die: Die | None, declarator: str = "", depth: int = 0) -> str:
+def type_name(die: Die | None, declarator: str = "") -> str:
     """The name of a type; ``declarator`` is what stands in the place of a variable's name. None is void."""
-    if depth > MAX_DEPTH:
-        return f"...{_spaced(declarator)}"
-    if die is None:
-        return f"void{_spaced(declarator)}"
-    tag = die.tag
-    if tag in _TRANSPARENT:
-        return type_name(die.type(), declarator, depth + 1)
-    if tag in _QUALIFIERS:
-        return _qualified(die, declarator, depth)
-    if tag in _POINTERS:
-        return _pointing(die.type(), _POINTERS[tag] + declarator, depth)
-    if tag == _MEMBER_POINTER:
-        owner = die.number(at.CONTAINING_TYPE)
-        scope = type_name(owner.reference(), depth=depth + 1) if owner is not None else "?"
-        return _pointing(die.type(), f"{scope}::*{declarator}", depth)
-    if tag == _ARRAY:
-        bounds = "".join(f"[{_count(each)}]" for each in die.children() if each.tag in _SUBRANGE)
-        return type_name(die.type(), f"{declarator}{bounds or '[]'}", depth + 1)
-    if tag == _FUNCTION:
-        return type_name(die.type(), f"{declarator}({_parameters(die, depth)})", depth + 1)
-    return _own_name(die) + _spaced(declarator)
+    return _Writer().name(die, declarator, 0)
+
+
+class _Writer:
+    """Writes one name."""
+
+    def __init__(self) -> None:
+        self.left = MAX_TYPES
+
+    def name(self, die: Die | None, declarator: str, depth: int) -> str:
+        self.left -= 1
+        if depth > MAX_DEPTH or self.left < 0:
+            return f"...{_spaced(declarator)}"
+        if die is None:
+            return f"void{_spaced(declarator)}"
+        tag = die.tag
+        if tag in _TRANSPARENT:
+            return self.name(die.type(), declarator, depth + 1)
+        if tag in _QUALIFIERS:
+            return self.qualified(die, declarator, depth)
+        if tag in _POINTERS:
+            return self.pointing(die.type(), _POINTERS[tag] + declarator, depth)
+        if tag == _MEMBER_POINTER:
+            owner = die.number(at.CONTAINING_TYPE)
+            scope = self.name(owner.reference(), "", depth + 1) if owner is not None else "?"
+            return self.pointing(die.type(), f"{scope}::*{declarator}", depth)
+        if tag == _ARRAY:
+            bounds = "".join(f"[{_count(each)}]" for each in die.children() if each.tag in _SUBRANGE)
+            return self.name(die.type(), f"{declarator}{bounds or '[]'}", depth + 1)
+        if tag == _FUNCTION:
+            return self.name(die.type(), f"{declarator}({self.parameters(die, depth)})", depth + 1)
+        return _own_name(die) + _spaced(declarator)
+
+    def qualified(self, die: Die, declarator: str, depth: int) -> str:
+        """A qualifier stands before the name of a type, and behind the sign of a pointer."""
+        word = _QUALIFIERS[die.tag]
+        inner = die.type()
+        if inner is not None and (inner.tag in _POINTERS or inner.tag == _MEMBER_POINTER):
+            return self.name(inner, f"{word}{_spaced(declarator)}", depth + 1)
+        name = self.name(inner, declarator, depth + 1)
+        # GCC qualifies arrays and their elements
+        return name if name.startswith(f"{word} ") else f"{word} {name}"
+
+    def pointing(self, target: Die | None, declarator: str, depth: int) -> str:
+        if target is not None and target.tag in (_ARRAY, _FUNCTION):
+            declarator = f"({declarator})"
+        return self.name(target, declarator, depth + 1)
+
+    def parameters(self, die: Die, depth: int) -> str:
+        found = []
+        for each in die.children():
+            if each.tag == _PARAMETER:
+                found.append(self.name(each.type(), "", depth + 1))
+            elif each.tag == _VARIADIC:
+                found.append("...")
+            if self.left < 0:
+                break
+        return ", ".join(found)
 
 
 def _spaced(declarator: str) -> str:
@@ -84,44 +120,7 @@ def _own_name(die: Die) -> str:
     return qualified_name(die) or f"(unnamed {die.tag_name.removeprefix('DW_TAG_').removesuffix('_type')})"
 
 
-def _qualified(die: Die, declarator: str, depth: int) -> str:
-    """A qualifier stands before the name of a type, and behind the sign of a pointer."""
-    word = _QUALIFIERS[die.tag]
-    inner = die.type()
-    if inner is not None and (inner.tag in _POINTERS or inner.tag == _MEMBER_POINTER):
-        return type_name(inner, f"{word}{_spaced(declarator)}", depth + 1)
-    name = type_name(inner, declarator, depth + 1)
-    return (
-        name if name.startswith(f"{word} ") else f"{word} {name}"
-    )  # GCC qualifies arrays and their elements
-
-
-def _pointing(target: Die | None, declarator: str, depth: int) -> str:
-    if target is not None and target.tag in (_ARRAY, _FUNCTION):
-        declarator = f"({declarator})"
-    return type_name(target, declarator, depth + 1)
-
-
 def _count(subrange: Die) -> str:
     """The number of elements, if it is a constant (DWARF 5, 5.13)."""
-    count, upper = subrange.number(at.COUNT), subrange.number(at.UPPER_BOUND)
-    if count is not None and count.value_class == "constant":
-        return str(count.unsigned())
-    if upper is None or upper.value_class != "constant":
-        return ""
-    lower = subrange.number(at.LOWER_BOUND)
-    if lower is not None:
-        first = lower.signed() if lower.value_class == "constant" else None
-    else:
-        first = int(subrange.unit.root_number(at.LANGUAGE) in _FROM_ONE)
-    return "" if first is None else str(max(0, upper.signed() - first + 1))
-
-
-def _parameters(die: Die, depth: int) -> str:
-    found = []
-    for each in die.children():
-        if each.tag == _PARAMETER:
-            found.append(type_name(each.type(), depth=depth + 1))
-        elif each.tag == _VARIADIC:
-            found.append("...")
-    return ", ".join(found)
+    length = dimension(subrange).length
+    return "" if length is None else str(length)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr.context import Die as ExpressionDie
 from dwarfgpu.expr.types import ENCODINGS, BaseType
-from dwarfgpu.objfile.attributes import BYTE_SIZE
 from dwarfgpu.objfile.lists import ListContext
 from dwarfgpu.objfile.location_lists import read_location_list
 
@@ -26,8 +25,8 @@ ORDERS: dict[int, ByteOrder | None] = {0: None, 1: "big", 2: "little"}
 """DW_END_default, DW_END_big, DW_END_little (DWARF 5, table 7.12)."""
 BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
 """What compilers call the type that only its name tells from the half-precision one."""
-MAX_TYPES = 24
-"""How many qualifiers and typedefs a type may have. No program has more, and a broken file may have a cycle."""
+MAX_CONSTANT = 1 << 16
+"""How many bytes an object has whose value is a number; none has more than 16."""
 
 
 class FileUnit:
@@ -182,19 +181,16 @@ def constant_bytes(constant: Attribute) -> bytes:
     size = byte_size_of(constant.die)
     if size is None:
         size = max(1, (value.bit_length() + 8) // 8)
+    if size > MAX_CONSTANT:
+        message = f"a number is the value of an object of {size} bytes"
+        error = MalformedFile("absurd_size", message, spec="DWARF 5, 4.1")
+        raise constant.die.unit.error(error, constant.die.offset)
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, order)
 
 
 def byte_size_of(die: Die) -> int | None:
-    """The size of the type of an entry, where it says one; that of a pointer is the size of an address."""
-    kind = die.type()
-    for _ in range(MAX_TYPES):
-        if kind is None:
-            return None
-        size = kind.number(BYTE_SIZE)
-        if size is not None:
-            return size.unsigned() if size.value_class == "constant" else None
-        if kind.tag in (0x0F, 0x10, 0x42):  # DW_TAG_pointer_type, reference_type, rvalue_reference_type
-            return kind.unit.address_size
-        kind = kind.type()
-    return None
+    """The size of the type of an entry; None where nothing says it."""
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.types.sizes import known_size
+
+    return known_size(Types().type_of(die))

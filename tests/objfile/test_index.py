@@ -584,9 +584,9 @@ def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
     functions = [die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 16)) for _ in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
 
-    assert one.index.functions_at(0x1004) == []
-    assert {error.kind for error in one.problems} == {"limit_exceeded"}
-    assert one.units[0].root.children().__next__().ranges()[0] == (0x1000, 0x1008)
+    assert len(one.index.functions_at(0x1004)) == 7  # as many ranges as the unit has bytes
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+    assert next(one.units[0].root.children()).ranges()[0] == (0x1000, 0x1008)
 
 
 @pytest.mark.parametrize("end", [0x1008, 0xFF0])
@@ -604,7 +604,7 @@ def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
 
 
 def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
-    monkeypatch.setattr(index_module, "MIN_RANGES", 50)
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 1050)
     lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
     low = ("low_pc", "addr", 0)
     trees = [unit(die("compile_unit", low, ("ranges", "sec_offset", 16), children=True)) for _ in range(40)]
@@ -612,7 +612,35 @@ def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
 
     assert one.index.unit_at(0x1004) is one.units[0]
     assert one.index.unit_at(0x999) is None
+    assert [bool(one.index.spans_of(each)) for each in one.units] == [True] * 5 + [False] * 35
     assert [error.kind for error in one.problems] == ["limit_exceeded"]
+
+
+def test_lists_of_ranges_that_overlap_are_limited(monkeypatch):
+    """Without an end, each reaches over all that follow it; that they give no ranges does not matter."""
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 50)
+    lists = table_of_lists(rnglist(*[("base_address", 0)] * 100, ("start_length", 0x1000, 8), "end_of_list"))
+    functions = [die("subprogram", ("ranges", "sec_offset", 16 + 9 * i)) for i in range(100)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == 4
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+
+
+def test_functions_and_names_before_a_broken_entry_are_found():
+    """And what is broken is met once, however much is asked."""
+    built = build(unit(die("compile_unit", function("f", 16, 4), function("g", 32, 4))))
+    data = bytearray(built.sections[".debug_info"])
+    data[data.index(b"g\0") - 1] = 0x7E
+    one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
+    one.index.build()
+
+    for _ in range(3):
+        assert [each.name for each in one.index.functions_at(17)] == ["f"]
+        assert one.index.functions_at(33) == []
+        assert (found(one, "f"), found(one, "g")) == ([("function", "f")], [])
+    assert {error.kind for error in one.problems} == {"unknown_abbreviation"}
+    assert len(one.problems) <= 3
 
 
 # --- Variables by address -------------------------------------------------------------------------------------------

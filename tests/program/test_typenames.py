@@ -10,6 +10,7 @@ import pytest
 
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.typenames import TYPES, type_name
+from tests.builders.dwarf import die, dwarf, unit
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -75,3 +76,28 @@ def test_names_are_those_of_llvm(pattern, require_tool):
                 differences.append((path.name, match[1], match[2], name))
     assert compared > 100
     assert differences == []
+
+
+def test_a_function_of_itself_has_a_name_all_the_same():
+    parameters = [die("formal_parameter", ("type", "ref4", "p")) for _ in range(6)]
+    function = die("subroutine_type", *parameters, label="f")
+    pointer = die("pointer_type", ("type", "ref4", "f"), label="p")
+    found = dwarf(unit(die("compile_unit", function, pointer)))
+    name = type_name(
+        next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_subroutine_type")
+    )
+    assert "..." in name
+    assert len(name) < 100_000
+
+
+def test_a_bound_is_unsigned_as_its_index_is():
+    """GCC writes the bound 255 as one byte, which is no negative number."""
+    index = die("base_type", ("encoding", "data1", 7), ("byte_size", "data1", 8), label="index")
+    element = die("base_type", ("name", "string", "int"), label="int")
+    bounds = die("subrange_type", ("type", "ref4", "index"), ("upper_bound", "data1", 255))
+    array = die("array_type", ("type", "ref4", "int"), bounds)
+    found = dwarf(unit(die("compile_unit", index, element, array)))
+    assert (
+        type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_array_type"))
+        == "int[256]"
+    )

@@ -1,0 +1,90 @@
+"""The sizes of C's own types, and the types by their names: what a target and a language fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.types.model import VOID, Base, Lazy, Pointer, Void
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.program.types.model import Type
+
+_BOOLEAN, _COMPLEX, _FLOAT, _SIGNED, _SIGNED_CHAR, _UNSIGNED, _UNSIGNED_CHAR, _UTF = (
+    0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x10,
+)  # fmt: skip
+
+RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
+"""The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""
+
+
+@record
+class DataModel:
+    """What C's types are on a target. The defaults are those of AMDGPU and of x86-64: LP64."""
+
+    is_cplus: bool = False
+    pointer_size: int = 8
+    long_size: int = 8
+    byte_order: ByteOrder = "little"
+    char_is_signed: bool = True
+    long_double_size: int = 16
+    wchar_size: int = 4
+
+    def type(self, name: str) -> Base | Void:
+        """A type of the language by its usual name, such as ``unsigned long``."""
+        if name == "void":
+            return VOID
+        found = self._find(name)
+        if found is None:
+            raise UsageError(f"there is no type named {name}", kind="no_type")
+        return found
+
+    def base(self, name: str) -> Base:
+        """The same for one that has values."""
+        found = self._find(name)
+        assert found is not None, name  # noqa: S101 (the names stand in this package)
+        return found
+
+    def _find(self, name: str) -> Base | None:
+        name = {"bool": "_Bool", "unsigned": "unsigned int", "signed": "int"}.get(name, name)
+        if name == "_Bool":
+            return Base("bool" if self.is_cplus else "_Bool", _BOOLEAN, 1)
+        if name == "char":
+            return Base(name, _SIGNED_CHAR if self.char_is_signed else _UNSIGNED_CHAR, 1)
+        if name in ("signed char", "unsigned char"):
+            return Base(name, _SIGNED_CHAR if name[0] == "s" else _UNSIGNED_CHAR, 1)
+        sizes = {"short": 2, "int": 4, "long": self.long_size, "long long": 8, "__int128": 16}
+        plain = name.removeprefix("unsigned ")
+        if plain in sizes:
+            return Base(name, _SIGNED if plain == name else _UNSIGNED, sizes[plain])
+        floats = {"float": 4, "double": 8, "long double": self.long_double_size, "_Float16": 2, "__bf16": 2}
+        if name in floats:
+            return Base(name, _FLOAT, floats[name])
+        part = name.removeprefix("complex ")
+        if part != name and part in floats:
+            return Base(name, _COMPLEX, 2 * floats[part])
+        characters = {"char8_t": 1, "char16_t": 2, "char32_t": 4}
+        if name in characters:
+            return Base(name, _UTF, characters[name])
+        if name == "wchar_t":
+            return Base(name, _SIGNED, self.wchar_size)
+        return None
+
+    def pointer_to(self, type: Type, space: int | None = None) -> Pointer:
+        """A pointer to a type."""
+        return Pointer("*", Lazy.known(type), self.pointer_size, space)
+
+    @property
+    def truth(self) -> Base:
+        """The type of a comparison: bool in C++, int in C."""
+        return self.base("_Bool" if self.is_cplus else "int")
+
+    @property
+    def size_type(self) -> Base:
+        return self.base("unsigned long")
+
+    @property
+    def difference_type(self) -> Base:
+        return self.base("long")

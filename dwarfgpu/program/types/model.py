@@ -1,0 +1,487 @@
+"""The types of a program, as records (DWARF 5 chapter 5, A.5).
+
+A record says what its entry says and no more. What lies behind a type, the target of a pointer or the members of a
+structure, is `Lazy`: nothing of it is read until somebody asks. So a list that points to itself is no cycle here, and
+a pointer to a large class costs nothing. Types can also be made without a file, as those of literals and casts are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
+
+T = TypeVar("T")
+
+
+class Lazy(Generic[T]):
+    """Something that is read when it is asked for, once. Two are equal when they have the same key.
+
+    ``key`` is the entry it is read from. One that is made of what is there already (`known`) has that as its key.
+    """
+
+    __slots__ = ("_make", "_value", "key")
+
+    def __init__(self, key: Any, make: Callable[[], T] | None, value: T | None = None) -> None:
+        self.key = key
+        self._make = make
+        self._value = value
+
+    @staticmethod
+    def known(value: T) -> Lazy[T]:
+        """What is there already."""
+        return Lazy(value, None, value)
+
+    def get(self) -> T:
+        if self._make is not None:
+            self._value = self._make()
+            self._make = None
+        return self._value  # type: ignore[return-value]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lazy) and (other is self or bool(other.key == self.key))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Lazy({self.key!r})"
+
+
+# --- What is computed when there is an object (DWARF 5, 2.19 and 5.18) -----------------------------------------------
+
+
+@record
+class Dynamic:
+    """A property that depends on an object or on the program: an expression, or another entry whose value it is."""
+
+    source: Attribute
+    """An expression, a location list, or a reference to the entry."""
+    entry: Die | None = None
+    """A variable, a member or a DWARF procedure."""
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute."""
+        return self.source.name
+
+    @property
+    def unit(self) -> Unit:
+        return self.source.die.unit
+
+    @property
+    def expression(self) -> bytes | None:
+        """The bytes of the expression; None where it is something else."""
+        return self.source.value if self.source.value_class in ("exprloc", "block") else None
+
+
+Bound: TypeAlias = "int | Dynamic | None"
+"""A number that is known, is to be computed, or is not there."""
+
+
+# --- Types --------------------------------------------------------------------------------------------------------
+
+
+@record
+class Void:
+    """No type: that of what a ``void *`` points to and of what a ``void`` function returns."""
+
+    name: str = "void"
+
+
+@record
+class Base:
+    """A base type (DWARF 5, 5.1 and A.5.1)."""
+
+    name: str
+    encoding: int
+    """DW_ATE_*."""
+    byte_size: int | None
+    bit_size: int | None = None
+    """How many bits the value has, where they are fewer than those of the storage."""
+    data_bit_offset: int = 0
+    """Where the value begins in the storage."""
+    vector_size: int | None = None
+    """DW_AT_LLVM_vector_size: the representation is that of so many contiguous elements."""
+    byte_order: ByteOrder | None = None
+    """DW_AT_endianity; None is the order of the target."""
+    address_space: int | None = None
+    """Of an address (A.5.1 (2))."""
+    binary_scale: int | None = None
+    """Of a fixed-point type: the value is the integer times 2 to this power."""
+    decimal_scale: int | None = None
+    """The same with a power of 10."""
+    die: Die | None = None
+
+    @property
+    def element(self) -> Base:
+        """Of a vector the type of its elements, which is "the same as T without the attribute" (A.5.1 (1))."""
+        return Base(
+            self.name,
+            self.encoding,
+            self.byte_size,
+            self.bit_size,
+            self.data_bit_offset,
+            None,
+            self.byte_order,
+        )
+
+
+@record
+class Pointer:
+    """A pointer or a reference (DWARF 5, 5.3, A.5.3)."""
+
+    sign: str
+    """``*``, ``&`` or ``&&``."""
+    to: Lazy[Type]
+    byte_size: int
+    address_space: int | None = None
+    """DW_AT_LLVM_address_space or, before it, DW_AT_address_class. None is the default address space."""
+    memory_space: int | None = None
+    """DW_AT_LLVM_memory_space."""
+    name: str | None = None
+    die: Die | None = None
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+    @property
+    def is_reference(self) -> bool:
+        return self.sign != "*"
+
+
+@record
+class MemberPointer:
+    """A pointer to a member (DWARF 5, 5.14, A.5.14)."""
+
+    to: Lazy[Type]
+    owner: Lazy[Type]
+    byte_size: int
+    use_location: Dynamic | None = None
+    name: str | None = None
+    die: Die | None = None
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+
+@record
+class Qualified:
+    """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic. Others have no word in C."""
+
+    word: str
+    to: Lazy[Type]
+    die: Die | None = None
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+
+@record
+class Typedef:
+    """A name for a type (DWARF 5, 5.4), a template alias too."""
+
+    name: str
+    to: Lazy[Type]
+    die: Die | None = None
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+
+@record
+class Dimension:
+    """One dimension of an array (DWARF 5, 5.13)."""
+
+    lower: Bound
+    upper: Bound = None
+    count: Bound = None
+    bit_stride: Bound = None
+    """From one element of this dimension to the next; a byte stride that is a number is counted in bits too."""
+    byte_stride: Dynamic | None = None
+
+    @property
+    def length(self) -> int | None:
+        """How many elements there are, if that is known without an object."""
+        if self.count is not None:
+            return max(0, self.count) if isinstance(self.count, int) else None
+        if isinstance(self.upper, int) and isinstance(self.lower, int):
+            return max(0, self.upper - self.lower + 1)
+        return None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing says how many elements there are, as of a flexible array member."""
+        return self.count is None and self.upper is None
+
+
+@record
+class Array:
+    """An array (DWARF 5, 5.5): its element and its dimensions, in the order of the declaration."""
+
+    element_type: Lazy[Type]
+    dimensions: tuple[Dimension, ...]
+    column_major: bool = False
+    is_vector: bool = False
+    bit_stride: Bound = None
+    byte_stride: Dynamic | None = None
+    byte_size: Bound = None
+    rank: Bound = None
+    """How often `generic` counts (5.5)."""
+    generic: Dimension | None = None
+    """DW_TAG_generic_subrange: the one description of all dimensions."""
+    data_location: Dynamic | None = None
+    allocated: Bound = None
+    associated: Bound = None
+    name: str | None = None
+    die: Die | None = None
+
+    @property
+    def element(self) -> Type:
+        return self.element_type.get()
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether an object must be asked before anything of it can be read."""
+        properties = (self.rank, self.data_location, self.allocated, self.associated, self.bit_stride)
+        strides = (self.byte_stride, *(each.bit_stride for each in self.dimensions))
+        bounds = (each.lower for each in self.dimensions)
+        ends = (each.upper if each.count is None else each.count for each in self.dimensions)
+        every = (*properties, *strides, *bounds, *ends, *(each.byte_stride for each in self.dimensions))
+        return self.generic is not None or any(isinstance(each, Dynamic) for each in every)
+
+
+@record
+class Member:
+    """A data member (DWARF 5, 5.7.6)."""
+
+    name: str | None
+    to: Lazy[Type]
+    bit_offset: int | None
+    """From the beginning of the structure, in the target's order of bits."""
+    bit_size: int | None = None
+    """Of a bit-field."""
+    location: Dynamic | None = None
+    """DW_AT_data_member_location, where it is an expression."""
+    access: str | None = None
+    """``public``, ``protected``, ``private``; None is what the kind of class implies."""
+    is_artificial: bool = False
+    die: Die | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.to.get()
+
+
+@record
+class BaseClass:
+    """A class that another one inherits from (DWARF 5, 5.7.3)."""
+
+    to: Lazy[Type]
+    bit_offset: int | None
+    location: Dynamic | None = None
+    is_virtual: bool = False
+    access: str | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.to.get()
+
+
+@record
+class StaticMember:
+    """A member that all objects share; its value is that of a variable, or a constant."""
+
+    name: str
+    to: Lazy[Type]
+    die: Die
+    access: str | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.to.get()
+
+
+@record
+class Method:
+    """A member function: how it is declared, and where its address stands if it is virtual."""
+
+    name: str
+    to: Lazy[Function]
+    access: str | None = None
+    is_virtual: bool = False
+    is_static: bool = False
+    is_artificial: bool = False
+    object_qualifiers: tuple[str, ...] = ()
+    linkage_name: str | None = None
+    die: Die | None = None
+
+
+@record
+class Variant:
+    """What a variant part holds for some values of its discriminant (DWARF 5, 5.7.10)."""
+
+    values: tuple[tuple[int, int], ...] | None
+    """Ranges, first and last; None is the default."""
+    members: tuple[Member, ...]
+
+
+@record
+class VariantPart:
+    """Members of which one group is there, as a discriminant says."""
+
+    discriminant: Member | None
+    variants: tuple[Variant, ...]
+
+
+@record
+class TemplateArgument:
+    """A type that a template was instantiated with."""
+
+    name: str
+    to: Lazy[Type]
+
+
+@record
+class Body:
+    """What a structure, union or class consists of."""
+
+    bases: tuple[BaseClass, ...] = ()
+    members: tuple[Member, ...] = ()
+    statics: tuple[StaticMember, ...] = ()
+    order: tuple[str | int, ...] = ()
+    """How members and static members were declared: indices of members, names of static ones."""
+    variant_parts: tuple[VariantPart, ...] = ()
+    methods: tuple[Method, ...] = ()
+    typedefs: tuple[Typedef, ...] = ()
+    arguments: tuple[TemplateArgument, ...] = ()
+
+
+@record
+class Struct:
+    """A structure, class, union or interface (DWARF 5, 5.7). ``is_incomplete``: only declared, and defined nowhere."""
+
+    kind: str
+    """``struct``, ``class``, ``union`` or ``interface``."""
+    name: str | None
+    """With its scopes."""
+    byte_size: Bound
+    contents: Lazy[Body]
+    is_incomplete: bool = False
+    die: Die | None = None
+    is_cplus: bool = False
+
+    @property
+    def body(self) -> Body:
+        return self.contents.get()
+
+
+@record
+class Enumerator:
+    """One name of an enumeration."""
+
+    name: str
+    value: int
+
+
+@record
+class Enumeration:
+    """An enumeration (DWARF 5, 5.8)."""
+
+    name: str | None
+    byte_size: int | None
+    contents: Lazy[tuple[Enumerator, ...]]
+    underlying: Lazy[Type] | None = None
+    is_class: bool = False
+    prefix: str = ""
+    """What stands before the names of enumerators: the scope of the enumeration."""
+    is_incomplete: bool = False
+    die: Die | None = None
+    is_cplus: bool = False
+
+    @property
+    def enumerators(self) -> tuple[Enumerator, ...]:
+        return self.contents.get()
+
+
+@record
+class Function:
+    """The type of a function (DWARF 5, 5.6 and 3.3)."""
+
+    to: Lazy[Type]
+    parameters: Lazy[tuple[Lazy[Type], ...]]
+    is_variadic: bool = False
+    is_prototyped: bool = True
+    die: Die | None = None
+
+    @property
+    def result(self) -> Type:
+        return self.to.get()
+
+
+@record
+class String:
+    """A string type of Fortran and others (DWARF 5, 5.11)."""
+
+    name: str | None
+    byte_size: Bound
+    """Of the characters, or of the length where `length` says where that is."""
+    length: Dynamic | None = None
+    """DW_AT_string_length: where the length stands."""
+    length_size: int | None = None
+    """How many bytes the length has."""
+    data_location: Dynamic | None = None
+    die: Die | None = None
+
+
+@record
+class Subrange:
+    """A subrange that is a type by itself (DWARF 5, 5.13), as in Ada and Pascal."""
+
+    name: str | None
+    to: Lazy[Type]
+    dimension: Dimension
+    byte_size: int | None = None
+    die: Die | None = None
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+
+@record
+class Unspecified:
+    """A type that has a name and nothing else (DWARF 5, 5.2): ``decltype(nullptr)``."""
+
+    name: str
+    die: Die | None = None
+
+
+@record
+class Opaque:
+    """A type of which no more than name and size are understood: sets, files, co-arrays, and what vendors add."""
+
+    tag: str
+    name: str | None
+    byte_size: int | None = None
+    die: Die | None = None
+
+
+Type: TypeAlias = (
+    "Void | Base | Pointer | MemberPointer | Qualified | Typedef | Array | Struct | Enumeration"
+    " | Function | String | Subrange | Unspecified | Opaque"
+)
+
+VOID = Void()

@@ -1,0 +1,63 @@
+"""The words of names: ``long int`` is ``long``, and which languages are kinds of C++."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile import attributes as at
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.units import Unit
+
+_RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
+_ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))
+_QUALIFIERS = ("const", "volatile")
+_CPLUS = frozenset((0x04, 0x11, 0x19, 0x1A, 0x21, 0x2A, 0x2B, 0x30, 0x37, 0x38, 0x39, 0x8100, 0x1C, 0x13))
+"""C++ in its versions, Objective-C++, HIP, C++ for OpenCL, SYCL; and D and Rust, whose names have scopes as well."""
+_CPLUS_NAMES = frozenset((0x04, 0x12, 0x23, 0x24, 0x25, 0x29, 0x07, 0x19))
+"""The same as DW_LNAME of DWARF 6."""
+_LANGUAGE_NAME = 0x90
+
+
+def canonical(name: str) -> str:
+    """A name with each arithmetic type in its shortest usual words, also in the arguments of a template."""
+    return _RUN.sub(_shortest, name)
+
+
+def _shortest(match: re.Match[str]) -> str:
+    words = match[0].split()
+    front = [word for word in words if word in _QUALIFIERS]
+    words = [word for word in words if word not in _QUALIFIERS]
+    if not words or not _ARITHMETIC.issuperset(words) or "double" in words or "char" in words:
+        return match[0]
+    sign = ["unsigned"] if "unsigned" in words else []
+    if "short" in words:
+        return " ".join([*front, *sign, "short"])
+    longs = ["long"] * words.count("long")
+    return " ".join([*front, *sign, *(longs or ["int"])])
+
+
+def is_cplus(unit: Unit) -> bool:
+    """Whether types are named without a keyword, and functions have scopes."""
+    language = unit.root_number(at.LANGUAGE)
+    if language is None:
+        return unit.root_number(_LANGUAGE_NAME) in _CPLUS_NAMES
+    return language in _CPLUS
+
+
+_LONGER = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+}
+"""How GCC names the types that have several names."""
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """How producers write a canonical name: as it is, or as GCC does."""
+    longer = _RUN.sub(lambda match: _LONGER.get(match[0], match[0]), name)
+    return (name,) if longer == name else (name, longer)

@@ -1,0 +1,163 @@
+"""How large an object of a type is, and what a type is behind its names and qualifiers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
+from dwarfgpu.program.types.model import (
+    Array,
+    Base,
+    Dynamic,
+    Enumeration,
+    Function,
+    Member,
+    MemberPointer,
+    Opaque,
+    Pointer,
+    Qualified,
+    String,
+    Struct,
+    Subrange,
+    Typedef,
+    Unspecified,
+    Void,
+)
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.program.types.model import Type
+
+MAX_DEPTH = 64
+"""How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
+MAX_BYTES = 1 << 62
+"""No object is larger; a size beyond it is a mistake of the file."""
+
+
+def stripped(kind: Type) -> Type:
+    """The type without the names and qualifiers in front of it."""
+    start = kind
+    for _ in range(MAX_DEPTH):
+        if not isinstance(kind, (Typedef, Qualified)):
+            return kind
+        kind = kind.target
+    raise cycle(start)
+
+
+def resolved(kind: Type) -> Type:
+    """The type that is stored: that behind names and qualifiers, and of a subrange the type it is a part of."""
+    start = kind
+    for _ in range(MAX_DEPTH):
+        if not isinstance(kind, (Typedef, Qualified, Subrange)):
+            return kind
+        kind = kind.target
+    raise cycle(start)
+
+
+def cycle(type: Type) -> DwarfGpuError:
+    """The error of a type that goes through too many others."""
+    error = MalformedFile(
+        "type_cycle",
+        f"a type leads through more than {MAX_DEPTH} others, or back to itself",
+        spec="DWARF 5, 5.3",
+    )
+    return _at(error, getattr(type, "die", None))
+
+
+def byte_size(type: Type) -> int:
+    """The bytes of an object; an error where that depends on the object, or nothing says it."""
+    size = known_size(type)
+    if size is None:
+        raise _at(
+            EvaluationError("unknown_size", f"nothing says how large {_what(type)} is", spec="DWARF 5, 2.21"),
+            getattr(type, "die", None),
+        )
+    return size
+
+
+def known_size(type: Type, depth: int = 0) -> int | None:
+    """The bytes of an object; None where that depends on the object, or nothing says it."""
+    if depth > MAX_DEPTH:
+        raise cycle(type)
+    if isinstance(type, (Typedef, Qualified)):
+        return known_size(stripped(type), depth + 1)
+    if isinstance(type, Base):
+        return None if type.byte_size is None else checked(type.byte_size * (type.vector_size or 1), type)
+    if isinstance(type, (Pointer, MemberPointer)):
+        return checked(type.byte_size, type)
+    if isinstance(type, Array):
+        return _array_size(type, depth)
+    if isinstance(type, Struct):
+        return None if type.is_incomplete else _declared(type)
+    if isinstance(type, Enumeration):
+        if type.byte_size is None and type.underlying is not None:
+            return known_size(type.underlying.get(), depth + 1)
+        return None if type.byte_size is None else checked(type.byte_size, type)
+    if isinstance(type, Subrange):
+        return known_size(type.target, depth + 1) if type.byte_size is None else checked(type.byte_size, type)
+    if isinstance(type, (String, Opaque)):
+        return _declared(type)
+    return _unsized(type)
+
+
+def _unsized(type: Type) -> int | None:
+    if isinstance(type, (Void, Function)):
+        return 1  # as GNU C has it, so that pointers to them can be moved
+    return None
+
+
+def _declared(type: Struct | String | Opaque) -> int | None:
+    size = type.byte_size
+    return None if size is None or isinstance(size, Dynamic) else checked(size, type)
+
+
+def _array_size(type: Array, depth: int) -> int | None:
+    if isinstance(type.byte_size, int):
+        return checked(type.byte_size, type)
+    if type.is_dynamic:
+        return None
+    bits = element_bits(type, depth)
+    if bits is None:
+        return None
+    for dimension in reversed(type.dimensions if not type.column_major else type.dimensions[::-1]):
+        length = dimension.length
+        if length is None:
+            length = 0
+        stride = dimension.bit_stride
+        bits = length * (abs(stride) if isinstance(stride, int) else bits)
+    return checked((bits + 7) // 8, type)
+
+
+def element_bits(type: Array, depth: int = 0) -> int | None:
+    """How many bits an element takes in an array."""
+    if isinstance(type.bit_stride, int):
+        return type.bit_stride
+    size = known_size(type.element, depth + 1)
+    return None if size is None else size * 8
+
+
+def member_bits(member: Member) -> int:
+    """How many bits a member has."""
+    return byte_size(member.type) * 8 if member.bit_size is None else member.bit_size
+
+
+def checked(size: int, type: Type) -> int:
+    """A size, if an object can have it."""
+    if not 0 <= size <= MAX_BYTES:
+        message = f"{_what(type)} has the size {shown(size)} bytes, which no object has"
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), getattr(type, "die", None))
+    return size
+
+
+def _what(type: Type) -> str:
+    name = getattr(type, "name", None)
+    if name:
+        return f"the type {name}"
+    if isinstance(type, Unspecified):
+        return "an unspecified type"
+    word = type.__class__.__name__.lower()
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"
+
+
+def _at(error: DwarfGpuError, die: Die | None) -> DwarfGpuError:
+    return error if die is None else die.unit.error(error, die.offset)

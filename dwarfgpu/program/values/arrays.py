@@ -1,0 +1,198 @@
+"""The elements of arrays: how many there are and where, when an object has been asked (DWARF 5, 5.5, 5.13, 5.18)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
+from dwarfgpu.program.types.model import Array, Dimension, Dynamic
+from dwarfgpu.program.types.sizes import element_bits
+from dwarfgpu.program.values.storage import Place
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.program.types.model import Bound, Type
+    from dwarfgpu.program.values.objects import Object
+
+MAX_READ = 1 << 16
+"""How many bytes are read at once."""
+MAX_RANK = 64
+"""How many dimensions an array may have; Fortran allows 15."""
+MAX_LENGTH = 1 << 60
+"""More elements than any array has."""
+_MEMBER = 0x0D
+
+
+@record
+class Elements:
+    """The elements of the outermost dimension."""
+
+    owner: Object
+    element: Type
+    """What each is: of an array of several dimensions an array of one less."""
+    place: Place
+    """Where the first one is."""
+    length: int
+    stride: int
+    """Bits from one to the next."""
+    lower: int = 0
+    """The index of the first one."""
+    is_vector: bool = False
+    is_open: bool = False
+    """Whether nothing says how many there are."""
+    state: str | None = None
+    """``not allocated`` or ``not associated``, where there are none for that reason."""
+
+    def at(self, position: int) -> Object:
+        """The element at a position, counted from 0. C lets a program look past the end, and so may a question."""
+        if self.state is not None:
+            raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
+        from dwarfgpu.program.values.objects import Object
+
+        place = self.place.moved(position * self.stride)
+        if place.bit_offset < 0:
+            raise UsageError(
+                f"the element {shown(position + self.lower)} is in front of the storage", kind="bad_index"
+            )
+        return Object(self.element, place, container=self.owner.container)
+
+
+def elements(owner: Object, array: Array) -> Elements:
+    """The elements of an array, after its object has been asked for what is computed."""
+    state = _state(owner, array)
+    if state is not None:
+        return Elements(owner, array.element, owner.place, 0, 0, is_vector=array.is_vector, state=state)
+    place = owner.place
+    if array.data_location is not None:
+        place = place.storage.place(array.data_location, owner.place)
+    dimensions = [_fixed(each, owner) for each in _dimensions(owner, array)]
+    if not dimensions:
+        return Elements(owner, array.element, place, 0, 0, is_open=True)
+    if array.column_major:
+        dimensions.reverse()
+    strides = _strides(owner, array, dimensions)
+    first = dimensions[0]
+    element = array.element
+    if len(dimensions) > 1:
+        rest = [replace(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)]
+        element = Array(array.element_type, tuple(rest[1:]), is_vector=array.is_vector, die=array.die)
+    length = first.length
+    return Elements(
+        owner,
+        element,
+        place,
+        length or 0,
+        strides[0],
+        first.lower if isinstance(first.lower, int) else 0,
+        array.is_vector,
+        length is None,
+    )
+
+
+def _state(owner: Object, array: Array) -> str | None:
+    """Why there are no elements, if so (5.18.2, 5.18.3)."""
+    if array.associated is not None and not number(array.associated, owner):
+        return "not associated"
+    if array.allocated is not None and not number(array.allocated, owner):
+        return "not allocated"
+    return None
+
+
+def _dimensions(owner: Object, array: Array) -> list[tuple[Dimension, tuple[int, ...]]]:
+    """The dimensions, each with what is on the stack when it is computed: of a generic one its number (5.13)."""
+    if array.generic is None:
+        return [(each, ()) for each in array.dimensions]
+    rank = number(array.rank, owner) if array.rank is not None else 1
+    if not 0 <= rank <= MAX_RANK:
+        message = f"an array has {shown(rank)} dimensions, and {MAX_RANK} are possible"
+        raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.5")
+    return [(array.generic, (index,)) for index in range(rank)]
+
+
+def _fixed(found: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
+    """A dimension all of whose properties are numbers."""
+    dimension, stack = found
+    lower = number(dimension.lower, owner, *stack)
+    length: int | None = None
+    if dimension.count is not None:
+        length = max(0, number(dimension.count, owner, *stack))
+    elif dimension.upper is not None:
+        length = max(0, number(dimension.upper, owner, *stack) - lower + 1)
+    if length is not None and length > MAX_LENGTH:
+        message = f"an array has {shown(length)} elements, which no array has"
+        raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.13")
+    stride: int | None = None
+    if dimension.byte_stride is not None:
+        stride = 8 * number(dimension.byte_stride, owner, *stack)
+    elif dimension.bit_stride is not None:
+        stride = number(dimension.bit_stride, owner, *stack)
+    return Dimension(lower, count=length, bit_stride=stride)
+
+
+def _strides(owner: Object, array: Array, dimensions: list[Dimension]) -> list[int]:
+    """The bits from one element to the next in each dimension: as it says, else what the inner ones take."""
+    if array.byte_stride is not None:
+        inner: int | None = 8 * number(array.byte_stride, owner)
+    elif isinstance(array.bit_stride, Dynamic):
+        inner = number(array.bit_stride, owner)
+    else:
+        inner = element_bits(array)
+    if inner is None:
+        from dwarfgpu.program.types.sizes import byte_size
+
+        inner = 8 * byte_size(array.element)
+    found = []
+    for dimension in reversed(dimensions):
+        stride = dimension.bit_stride if isinstance(dimension.bit_stride, int) else inner
+        found.append(stride)
+        inner = abs(stride) * (dimension.length or 0)
+        if inner > 1 << 66:
+            message = f"an array has {shown(inner)} bits, which no array has"
+            raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.13")
+    return found[::-1]
+
+
+# --- Numbers that are computed ------------------------------------------------------------------------------------
+
+
+def number(bound: Bound, owner: Object, *stack: int) -> int:
+    """A number that is known, or that the object or another entry tells."""
+    if isinstance(bound, int):
+        return bound
+    if bound is None:
+        return 0
+    if bound.entry is not None:
+        return int(_of_entry(bound.entry, owner).number())
+    return owner.place.storage.number(bound, owner.place, *stack)
+
+
+def place_of(found: Dynamic, owner: Object) -> Place:
+    """The place that an expression or another entry names."""
+    if found.entry is not None:
+        return _of_entry(found.entry, owner).place
+    return owner.place.storage.place(found, owner.place)
+
+
+def _of_entry(die: Die, owner: Object) -> Object:
+    """The object of an entry: a member of the structure around, or a variable."""
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.values.objects import Object
+
+    if die.tag == _MEMBER:
+        parent = die.parent()
+        around = owner.container
+        while around is not None:
+            inner = around.inner
+            if getattr(inner, "die", None) == parent:
+                from dwarfgpu.program.types.aggregates import member
+
+                return around.field(member(Types(), die))
+            around = around.container
+        message = "a bound is that of a member, and the object is in no such structure"
+        raise die.unit.error(EvaluationError("no_object", message, spec="DWARF 5, 2.19"), die.offset)
+    place = owner.place.storage.variable(die)
+    if place is None:
+        message = f"a bound is the value of {die.name or 'a variable'}, which is nowhere"
+        raise die.unit.error(EvaluationError("no_location", message, spec="DWARF 5, 2.19"), die.offset)
+    return Object(Types().type_of(die), place)

@@ -1,0 +1,236 @@
+"""Values in the locations of the evaluator: any backend, any kind of location, one lane or all of them.
+
+A `Located` is the storage of one location; bit 0 is where the location is. Whatever a type computes is computed by the
+engine, in the context that the text gives it (A.5.7.3, A.5.14, A.5.18.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, Unsupported
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.instruction import Expression
+from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
+from dwarfgpu.expr.types import generic
+from dwarfgpu.expr.values import Value
+from dwarfgpu.objfile import attributes as at
+from dwarfgpu.program.units import FileUnit, constant_bytes
+from dwarfgpu.program.values.storage import Address, Place, Reading, cannot_access
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.program.types.model import Dynamic
+
+_ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
+"""The properties whose expressions find the location of the object on the stack, not as the object of the context."""
+
+
+@record
+class Surroundings:
+    """What values are read in: the context of evaluations, and the file that the types are from, as it is loaded."""
+
+    context: Context
+    code: LoadedCode
+
+    def unit(self, unit: Unit) -> FileUnit:
+        """A unit of the file, at the program location of the context."""
+        return FileUnit(unit, self.code, self.context.pc)
+
+    def located(self, location: Location) -> Place:
+        """The place that a location denotes."""
+        return Place(Located(self, location))
+
+    def memory(self, address: Address) -> Place:
+        """The memory at an address."""
+        target = self.context.target
+        space = target.default_space if address.space is None else target.space(address.space)
+        if space is None:
+            message = f"{address.space} is not an address space of {target.name}"
+            raise IllFormed("bad_address_space", message, spec="A.5.3")
+        return self.located(at_address(_evaluation(self.context), space, address.value))
+
+    def evaluated(self, source: Attribute, **changes: Any) -> Any:
+        """What the expression of an attribute gives; of a location list all that is valid (A.2.5.5)."""
+        unit = self.unit(source.die.unit)
+        expressions = unit.expressions(source)
+        context = replace(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
+        if not isinstance(expressions, tuple):
+            return self._result(expressions, context, source)
+        found = [self._result(each, context, source) for each in expressions]
+        if not found:
+            return UNDEFINED
+        return found[0] if len(found) == 1 else locations.union(found, context.lanes.count)
+
+    @staticmethod
+    def _result(expression: Expression, context: Context, source: Attribute) -> Any:
+        results = evaluate(expression, context)
+        if len(results.groups) == 1 and not results.groups[0].failed:
+            return results.groups[0].result
+        for outcome in results:
+            if isinstance(outcome, DwarfGpuError):
+                raise outcome
+        message = f"{source.name} differs from lane to lane in more than data"
+        raise Unsupported("diverging", message, hint="ask for the lanes one by one")
+
+
+class Located:
+    """The storage that one location is."""
+
+    __slots__ = ("_accessor", "around", "location")
+
+    def __init__(self, around: Surroundings, location: Location) -> None:
+        self.around = around
+        self.location = location
+        context = around.context
+        self._accessor = Accessor(context.backend, context.target.byte_order, context.lanes.count)
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.around.context.target.byte_order
+
+    def moved(self, bit_offset: int) -> Location:
+        """The location that is so many bits further on."""
+        if not bit_offset:
+            return self.location
+        size = locations.UNDEFINED_BITS
+        return locations.moved(self.location, bit_offset, undefined_size=size, spec="A.2.5.4.4.1 (1)")
+
+    def read(self, bit_offset: int, bit_size: int) -> Reading:
+        try:
+            return self._accessor.read(self.moved(bit_offset), bit_size)
+        except EvaluationError as error:
+            address = self.address_of(bit_offset // 8 * 8)
+            if error.kind != "memory_unavailable" or address is None:
+                raise
+            raise self._inaccessible(address) from error
+
+    def _inaccessible(self, address: Address) -> DwarfGpuError:
+        space = None if address.space is None else self.around.context.target.space(address.space)
+        return cannot_access(address, None if space is None else space.name)
+
+    def at(self, address: Address) -> Place:
+        return self.around.memory(address)
+
+    def implied(self, bit_offset: int, bit_size: int) -> Place | None:
+        pointer = self._accessor.pointer_at(self.moved(bit_offset), bit_size)
+        return None if pointer is None else self.around.located(self._pointed(pointer))
+
+    def _pointed(self, pointer: ImplicitPointer) -> Location:
+        from dwarfgpu.expr.convert import pointed_to
+
+        return pointed_to(_evaluation(self.around.context), pointer)
+
+    def address_of(self, bit_offset: int) -> Address | None:
+        place = self.location.single
+        if place is None or not isinstance(place.storage, Memory):
+            return None
+        offset = place.bit_offset + bit_offset
+        if isinstance(offset, int):
+            if offset % 8:
+                return None
+        elif (offset & 7).any():
+            return None
+        number = place.storage.space.number
+        default = self.around.context.target.default_space.number
+        return Address(None if number == default else number, offset >> 3)
+
+    # --- What is computed -----------------------------------------------------------------------------------------
+
+    def place(self, found: Dynamic, place: Place, value: Any = None) -> Place:
+        return self.around.located(self._evaluated(found, place, value, "location"))
+
+    def number(self, found: Dynamic, place: Place, *stack: int) -> int:
+        index = generic(self.around.context.target.address_size)
+        entries = tuple(Value(index, each & index.mask) for each in stack)
+        result = self.around.evaluated(
+            found.source, object=_location(place), initial_stack=entries, result_kind="value"
+        )
+        if not isinstance(result, Value) or not isinstance(result.bits, int):
+            message = f"{found.attribute} gives no single number"
+            raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
+        return (
+            int(result.displacement())
+            if not result.type.is_generic
+            else b.signed(result.bits, result.type.bit_size)
+        )
+
+    def _evaluated(self, found: Dynamic, place: Place, value: Any, kind: str) -> Location:
+        location = _location(place)
+        if found.attribute in _ON_STACK:
+            stack: tuple[Any, ...] = (location,)
+            if value is not None:
+                stack = (Value(generic(self.around.context.target.address_size), value), location)
+            result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
+        else:
+            result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
+        if not isinstance(result, Location):
+            message = f"{found.attribute} gives no location"
+            raise EvaluationError("no_location", message, spec="A.5.18.1")
+        return result
+
+    def variable(self, die: Die) -> Place | None:
+        return variable_place(self.around, die)
+
+
+def variable_place(around: Surroundings, die: Die) -> Place | None:
+    """Where a variable is: at its location, or in its constant value; None if it is nowhere.
+
+    A static member is declared in its class and defined elsewhere (DWARF 5, 5.7.7).
+    """
+    die = _defined(die)
+    location = die.find_number(at.LOCATION)
+    if location is not None and location.value not in (None, b""):
+        found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        return around.located(found)
+    constant = die.find_number(at.CONST_VALUE)
+    if constant is None:
+        return None
+    data = constant_bytes(constant)
+    stream = int.from_bytes(data, around.context.target.byte_order)
+    return around.located(locations.at(Implicit(stream, 8 * len(data))))
+
+
+def _defined(die: Die) -> Die:
+    """The definition of a variable that an entry only declares."""
+    if die.number(at.LOCATION) is not None or die.number(at.CONST_VALUE) is not None:
+        return die
+    if not (die.is_declaration or die.tag == 0x0D):
+        return die
+    from dwarfgpu.objfile.scopes import qualified_name
+
+    name = qualified_name(die)
+    if name is None:
+        return die
+    for entry in die.unit.dwarf.index.find(f"::{name}"):
+        if entry.kind == "variable" and any(each == die for each in entry.die.origins()):
+            return entry.die
+    return die
+
+
+def _location(place: Place) -> Location:
+    storage = place.storage
+    if not isinstance(storage, Located):
+        raise EvaluationError("no_location", "the object is in no location that can be computed with")
+    return storage.moved(place.bit_offset)
+
+
+def _evaluation(context: Context) -> Evaluation:
+    """An evaluation that has not begun, for what operations share with the rest."""
+    from dwarfgpu import dialects
+    from dwarfgpu.encoding.operands import Format
+
+    form = Format(context.target.address_size, 4, context.target.byte_order, 5)
+    return Evaluation(Expression(b"", (), form, dialects.get("dwarf5")), context, None)

@@ -1,0 +1,342 @@
+"""Objects: a type and the place where a value of it is, and the ways from one object to the next.
+
+Nothing is read before it is asked for: the members of a structure are objects themselves, and so is what a pointer
+points to. What cannot be read is an error of the object that was asked, and hides none beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import (
+    Array,
+    Base,
+    Dynamic,
+    Function,
+    MemberPointer,
+    Pointer,
+    String,
+    Struct,
+    Void,
+)
+from dwarfgpu.program.types.sizes import byte_size, known_size, member_bits, resolved, stripped
+from dwarfgpu.program.values import arrays
+from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
+from dwarfgpu.program.values.storage import Address, Bytes, Place, Reading
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.program.types.model import BaseClass, Member, StaticMember, Type, VariantPart
+
+MAX_NESTING = 32
+"""How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
+
+
+@record
+class Object:
+    """A value of a type, at a place."""
+
+    type: Type
+    place: Place
+    bit_size: int | None = None
+    """Of a bit-field."""
+    container: Object | None = None
+    """The object that it is a member of, on which its bounds may depend."""
+
+    @property
+    def inner(self) -> Type:
+        """The type without names and qualifiers."""
+        return stripped(self.type)
+
+    @property
+    def address(self) -> Address | None:
+        """Its address; None where it has none, as a register or a bit-field has not."""
+        return None if self.bit_size is not None else self.place.address
+
+    def bits(self) -> int:
+        """How many bits the object has."""
+        return byte_size(self.type) * 8 if self.bit_size is None else self.bit_size
+
+    # --- Scalars --------------------------------------------------------------------------------------------------
+
+    @property
+    def scalar(self) -> Scalar | None:
+        """How the bits are read; None where the value has parts."""
+        return scalar_of(self.type, self.place.storage.byte_order, self.bit_size)
+
+    def read(self) -> Reading:
+        """All bits as they are stored."""
+        return self.place.read(self.bits())
+
+    def pattern(self) -> Reading:
+        """The bits of the value of a scalar, without what is beside them in the storage."""
+        scalar = self._scalar()
+        reading = self.place.read(scalar.storage_bits)
+        order = self.place.storage.byte_order
+        undefined = reading.undefined
+        if not (type(undefined) is int and not undefined):
+            undefined = scalar.pattern(undefined, order)
+        return Reading(scalar.pattern(reading.bits, order), undefined)
+
+    def number(self) -> Any:
+        """The number that a scalar is: an int or a float, or an array with one element a slot."""
+        reading = self.pattern()
+        if type(reading.undefined) is not int or reading.undefined:
+            raise optimized_out()
+        return self._scalar().number(reading.bits)
+
+    def _scalar(self) -> Scalar:
+        found = self.scalar
+        if found is None:
+            raise UsageError(
+                f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar"
+            )
+        return found
+
+    # --- Structures -----------------------------------------------------------------------------------------------
+
+    def _struct(self) -> Struct:
+        inner = self.inner
+        if not isinstance(inner, Struct):
+            message = f"the type {safe_text(self.type)} has no members"
+            raise UsageError(message, kind="no_member")
+        return inner
+
+    def base(self, base: BaseClass) -> Object:
+        """The part of the object that a base class is."""
+        if base.location is not None:
+            return Object(base.type, self.place.storage.place(base.location, self.place), container=self)
+        return Object(base.type, self.place.moved(base.bit_offset or 0), container=self)
+
+    def field(self, member: Member) -> Object:
+        """A member of the object."""
+        if member.location is not None:
+            place = self.place.storage.place(member.location, self.place)
+            return Object(member.type, place, member.bit_size, self)
+        return Object(member.type, self.place.moved(member.bit_offset or 0), member.bit_size, self)
+
+    def static(self, member: StaticMember) -> Object | None:
+        """The value of a static member; None if it is nowhere."""
+        place = self.place.storage.variable(member.die)
+        return None if place is None else Object(member.type, place)
+
+    def variant_members(self, part: VariantPart) -> tuple[Member, ...]:
+        """The members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
+        if part.discriminant is None:
+            return part.variants[0].members if len(part.variants) == 1 else ()
+        value = self.field(part.discriminant).number()
+        default: tuple[Member, ...] = ()
+        for variant in part.variants:
+            if variant.values is None:
+                default = variant.members
+            elif any(low <= value <= high for low, high in variant.values):
+                return variant.members
+        return default
+
+    def members(self) -> Iterator[Member]:
+        """The members that the object has: those of the structure, and of the variants that are there."""
+        body = self._struct().body
+        yield from body.members
+        for part in body.variant_parts:
+            yield from self.variant_members(part)
+
+    def member(self, name: str) -> Object:
+        """The member with a name, also in a base or in a member without a name."""
+        found = self.found(name)
+        if found is None:
+            message = f"there is no member named {name}"
+            raise UsageError(message, kind="no_member", hint=_members_hint(self))
+        return found
+
+    def found(self, name: str, depth: int = 0) -> Object | None:
+        """The same; None if there is none."""
+        inner = self.inner
+        if depth > MAX_NESTING or not isinstance(inner, Struct):
+            return None
+        for member in self.members():
+            if member.name == name:
+                return self.field(member)
+        for static in inner.body.statics:
+            if static.name == name:
+                found = self.static(static)
+                if found is None:
+                    raise optimized_out()
+                return found
+        for member in self.members():
+            if member.name is None:
+                found = self.field(member).found(name, depth + 1)
+                if found is not None:
+                    return found
+        for base in inner.body.bases:
+            found = self.base(base).found(name, depth + 1)
+            if found is not None:
+                return found
+        return None
+
+    # --- Arrays and complex numbers -------------------------------------------------------------------------------
+
+    def array(self) -> arrays.Elements:
+        """The elements of an array, a vector, or a complex number."""
+        inner = resolved(self.type)
+        if isinstance(inner, Array):
+            return arrays.elements(self, inner)
+        if isinstance(inner, Base) and inner.vector_size is not None:
+            return arrays.Elements(
+                self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8
+            )
+        message = f"the type {safe_text(self.type)} has no elements"
+        raise UsageError(message, kind="no_elements")
+
+    def element(self, index: int) -> Object:
+        """The element with an index as the program counts; of a pointer what lies so many objects behind its target."""
+        inner = resolved(self.type)
+        if isinstance(inner, Pointer):
+            target = self.dereferenced()
+            return Object(target.type, target.place.moved(byte_size(target.type) * 8 * index))
+        found = self.array()
+        return found.at(index - found.lower)
+
+    def parts(self) -> tuple[Reading, Reading, Scalar] | None:
+        """The real and the imaginary part of a complex number; None if it is none."""
+        inner = resolved(self.type)
+        order = self.place.storage.byte_order
+        scalar = complex_parts(inner, order) if isinstance(inner, Base) else None
+        if scalar is None:
+            return None
+        size = scalar.storage_bits
+        readings = [self.place.moved(shift).read(size) for shift in (0, size)]
+        real, imaginary = (Reading(scalar.pattern(each.bits, order), each.undefined) for each in readings)
+        return real, imaginary, scalar
+
+    # --- Pointers -------------------------------------------------------------------------------------------------
+
+    def pointer(self) -> Address:
+        """The address that a pointer or reference holds."""
+        inner = resolved(self.type)
+        if not isinstance(inner, Pointer):
+            message = f"the type {safe_text(self.type)} is no pointer"
+            raise UsageError(message, kind="not_a_pointer")
+        reading = self.pattern()
+        if type(reading.undefined) is not int or reading.undefined:
+            raise optimized_out()
+        return Address(inner.address_space, reading.bits)
+
+    def dereferenced(self) -> Object:
+        """What a pointer or reference leads to."""
+        implied = self.implied()
+        if implied is not None:
+            return implied
+        address = self.pointer()
+        inner = resolved(self.type)
+        assert isinstance(inner, Pointer)  # noqa: S101 (`pointer` has checked it)
+        return Object(inner.target, self.place.storage.at(address))
+
+    def implied(self) -> Object | None:
+        """What a pointer leads to that is nowhere itself (A.2.5.4.4.5 (3)); None for any other."""
+        inner = resolved(self.type)
+        if not isinstance(inner, Pointer):
+            return None
+        place = self.place.storage.implied(self.place.bit_offset, self.bits())
+        return None if place is None else Object(inner.target, place)
+
+    def target(self) -> Object:
+        """What an object is about: what a reference leads to, else the object itself."""
+        inner = self.inner
+        return self.dereferenced() if isinstance(inner, Pointer) and inner.is_reference else self
+
+    def through(self, pointer: Object) -> Object:
+        """The member that a pointer to a member leads to in this object (A.5.14)."""
+        inner = resolved(pointer.type)
+        if not isinstance(inner, MemberPointer):
+            raise UsageError(
+                f"the type {safe_text(pointer.type)} is no pointer to a member", kind="not_a_pointer"
+            )
+        value = pointer.number()
+        if inner.use_location is not None:
+            pattern = pointer.pattern().bits
+            return Object(inner.target, self.place.storage.place(inner.use_location, self.place, pattern))
+        if isinstance(resolved(inner.target), Function):
+            raise UsageError("a pointer to a member function leads to no object", kind="not_an_object")
+        if value == -1:
+            raise EvaluationError("null_pointer", "the pointer to a member is null")
+        return Object(inner.target, self.place.moved(8 * value))
+
+    # --- Strings --------------------------------------------------------------------------------------------------
+
+    def string(self) -> tuple[Place, int]:
+        """Where the characters of a string type are, and how many there are (DWARF 5, 5.11)."""
+        inner = resolved(self.type)
+        if not isinstance(inner, String):
+            raise UsageError(f"the type {safe_text(self.type)} is no string", kind="not_a_string")
+        storage = self.place.storage
+        place = self.place if inner.data_location is None else storage.place(inner.data_location, self.place)
+        if inner.length is None:
+            size = inner.byte_size
+            length = arrays.number(size, self) if isinstance(size, Dynamic) else size
+        else:
+            size = inner.length_size or (inner.byte_size if isinstance(inner.byte_size, int) else 8)
+            where = arrays.place_of(inner.length, self)
+            reading = where.read(8 * max(0, min(size, 8)))
+            if reading.undefined:
+                raise optimized_out()
+            length = int(reading.bits)
+        length = length or 0
+        if not 0 <= length <= arrays.MAX_LENGTH:
+            message = f"a string has {shown(length)} characters, which no string has"
+            raise EvaluationError("absurd_size", message, spec="DWARF 5, 5.11")
+        return place, length
+
+    # --- As a whole -----------------------------------------------------------------------------------------------
+
+    def is_undefined(self) -> bool:
+        """Whether no bit of the object has a value: "optimized out"."""
+        size = known_size(self.type)
+        if self.bit_size is None and (size is None or not 0 < size <= arrays.MAX_READ):
+            return False
+        bits = self.bits()
+        undefined = self.place.read(bits).undefined
+        return type(undefined) is int and undefined == (1 << bits) - 1
+
+
+def constant(type: Type, data: bytes, byte_order: Any = "little") -> Object:
+    """An object that is nowhere: a constant, or the result of a computation."""
+    return Object(type, Place(Bytes(data, byte_order)))
+
+
+def of_pattern(type: Type, pattern: Bits, byte_order: Any = "little") -> Object:
+    """A scalar that is nowhere."""
+    scalar = scalar_of(type, byte_order)
+    if scalar is None or not isinstance(pattern, int):
+        raise UsageError(
+            f"a value of the type {safe_text(type)} cannot be made of a number", kind="not_a_scalar"
+        )
+    data = scalar.stored(pattern, byte_order).to_bytes(scalar.storage_bits // 8, byte_order)
+    return constant(type, data, byte_order)
+
+
+def optimized_out() -> DwarfGpuError:
+    """The error of a value that is asked for as a number, and of which bits are missing."""
+    return EvaluationError("undefined_read", "the value is optimized out", spec="A.2.5.4.2.2")
+
+
+def bits_of_member(member: Member) -> int:
+    """How many bits a member has."""
+    return member_bits(member)
+
+
+def is_void(type: Type) -> bool:
+    """Whether there is nothing to read behind a pointer of some type."""
+    return isinstance(stripped(type), Void)
+
+
+def _members_hint(found: Object) -> str | None:
+    inner = found.inner
+    if not isinstance(inner, Struct):
+        return None
+    names = [each.name for each in inner.body.members if each.name is not None]
+    return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else None

@@ -1,0 +1,192 @@
+"""Patterns to numbers and back: what the bits of a scalar type mean, for one lane and for all of them.
+
+`Scalar` says how the bits of a type are read: which of them there are, and as what. It works on a Python int and on an
+array with one element a slot alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.program.types.model import (
+    Base,
+    Enumeration,
+    MemberPointer,
+    Pointer,
+    Subrange,
+    Unspecified,
+)
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.values.formats import Layout, layout_of
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.program.types.model import Type
+
+ADDRESS, BOOLEAN, COMPLEX, FLOAT, SIGNED, SIGNED_CHAR, UNSIGNED, UNSIGNED_CHAR = range(1, 9)
+IMAGINARY, SIGNED_FIXED, UNSIGNED_FIXED, UTF, UCS, ASCII = 0x09, 0x0D, 0x0E, 0x10, 0x11, 0x12
+_SIGNED = frozenset((SIGNED, SIGNED_CHAR, SIGNED_FIXED))
+_FLOATS = frozenset((FLOAT, IMAGINARY, 0x82, 0x85, 0x86))
+_COMPLEX = frozenset((COMPLEX, 0x81, 0x83))
+_CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"}
+"""Types that are characters by their name, and what stands before a text of theirs."""
+
+
+@record
+class Scalar:
+    """How the bits of a scalar are read."""
+
+    kind: str
+    """``integer``, ``boolean``, ``character``, ``float``, ``pointer``, ``enumeration`` or ``bytes``."""
+    storage_bits: int
+    """The bits of the object."""
+    bits: int
+    """The bits of the value among them."""
+    is_signed: bool = False
+    shift: int = 0
+    """Where the value begins among them, in storage order."""
+    layout: Layout | None = None
+    swapped: bool = False
+    """Whether the bytes stand in the other order than those of the target."""
+    prefix: str = ""
+    """Of a character: what stands before it in the source, ``L``, ``u``, ``U``."""
+    scale: tuple[int, int] | None = None
+    """Of a fixed-point number: the base and the power that the integer is multiplied with."""
+
+    def pattern(self, stored: Bits, byte_order: ByteOrder) -> Bits:
+        """The value's own bits among those of the object."""
+        if self.swapped:
+            stored = b.byte_swapped(stored, self.storage_bits // 8)
+        if self.bits == self.storage_bits:
+            return stored
+        low = self.shift
+        if (byte_order == "big") is not self.swapped:
+            low = self.storage_bits - self.shift - self.bits
+        return b.resized(b.shr(stored, low, self.storage_bits), self.bits)
+
+    def stored(self, pattern: int, byte_order: ByteOrder) -> int:
+        """The bits of the object that holds a value: the opposite of `pattern`. What is beside the value is 0."""
+        low = self.shift
+        if self.bits != self.storage_bits and (byte_order == "big") is not self.swapped:
+            low = self.storage_bits - self.shift - self.bits
+        found = pattern << low
+        return int(b.byte_swapped(found, self.storage_bits // 8)) if self.swapped else found
+
+    def number(self, pattern: Bits) -> Any:
+        """The number of a pattern: an int or a float, or an ``int64``, ``uint64`` or ``float64`` array."""
+        if self.layout is not None:
+            return self.layout.doubles(pattern)
+        found = b.signed(pattern, self.bits) if self.is_signed and self.bits else pattern
+        if self.scale is None:
+            return found
+        base, power = self.scale
+        return found * float(base) ** power
+
+
+def scalar_of(type: Type, byte_order: ByteOrder = "little", bit_size: int | None = None) -> Scalar | None:
+    """How the bits of a type are read; None where a value of it has parts. ``bit_size`` is that of a bit-field."""
+    inner = resolved(type)
+    if isinstance(inner, Base):
+        found = _base(inner, byte_order)
+    elif isinstance(inner, Pointer):
+        found = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8)
+    elif isinstance(inner, Enumeration):
+        size = byte_size(inner) * 8
+        found = Scalar("enumeration", size, size, _enumeration_sign(inner))
+    elif isinstance(inner, MemberPointer):
+        found = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
+    elif isinstance(inner, Unspecified):
+        found = Scalar("pointer", 64, 64)
+    else:
+        return None
+    if found is not None and bit_size is not None:
+        return Scalar(
+            found.kind, bit_size, bit_size, found.is_signed, 0, found.layout, False, found.prefix, found.scale
+        )
+    outer = stripped(type)
+    if found is not None and isinstance(outer, Subrange) and known_size(outer) != known_size(inner):
+        size = byte_size(outer) * 8
+        return Scalar(found.kind, size, size, found.is_signed)
+    return found
+
+
+def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
+    encoding = type.encoding
+    if type.vector_size is not None or encoding in _COMPLEX:
+        return None
+    storage = byte_size(type) * 8
+    bits = storage if type.bit_size is None else min(type.bit_size, storage)
+    shift = min(type.data_bit_offset, storage - bits)
+    swapped = type.byte_order is not None and type.byte_order != byte_order
+    if encoding in _FLOATS:
+        layout = layout_of(type.name, bits, has_quad=byte_order == "big")
+        if layout is None:
+            return Scalar("bytes", storage, storage)
+        if layout.bit_size < bits:  # x87 in 12 or 16 bytes
+            return Scalar("float", storage, layout.bit_size, True, 0, layout, swapped)
+        return Scalar("float", storage, bits, True, shift, layout, swapped)
+    is_signed = encoding in _SIGNED
+    kind = "boolean" if encoding == BOOLEAN else "pointer" if encoding == ADDRESS else "integer"
+    prefix = _prefix(type)
+    if prefix is not None:
+        kind = "character"
+    scale = None
+    if type.binary_scale is not None:
+        scale = (2, type.binary_scale)
+    elif type.decimal_scale is not None:
+        scale = (10, type.decimal_scale)
+    known = encoding in _SIGNED or encoding in (BOOLEAN, UNSIGNED, UNSIGNED_CHAR, ADDRESS, UNSIGNED_FIXED)
+    if not known and prefix is None:
+        return Scalar("bytes", storage, storage, swapped=swapped)
+    return Scalar(kind, storage, bits, is_signed, shift, None, swapped, prefix or "", scale)
+
+
+def _prefix(type: Base) -> str | None:
+    """What stands before a character of a type; None if it is no character."""
+    if type.encoding in (SIGNED_CHAR, UNSIGNED_CHAR, ASCII) and type.byte_size == 1:
+        return ""
+    if type.encoding in (UTF, UCS):
+        return {1: "", 2: "u", 4: "U"}.get(type.byte_size or 0)
+    return None
+
+
+def _enumeration_sign(type: Enumeration) -> bool:
+    """Whether values are signed: as the underlying type says, else where an enumerator is negative."""
+    if type.underlying is not None:
+        under = scalar_of(type.underlying.get())
+        if under is not None and under.is_signed:
+            return True if type.is_cplus else any(each.value < 0 for each in type.enumerators)
+        if under is not None:
+            return False
+    return any(each.value < 0 for each in type.enumerators)
+
+
+def character_prefix(kind: Type, depth: int = 0) -> str | None:
+    """What stands before a text of some type: ``L`` for wchar_t; None for a type that is no character.
+
+    A typedef of C's tells it by its name.
+    """
+    from dwarfgpu.program.types.model import Qualified, Typedef
+
+    for _ in range(16):
+        name = getattr(kind, "name", None)
+        if name in _CHARACTERS and isinstance(kind, (Typedef, Base)):
+            return "" if name == "char8_t" else _CHARACTERS[name]
+        if not isinstance(kind, (Typedef, Qualified)):
+            break
+        kind = kind.target
+    return _prefix(kind) if isinstance(kind, Base) else None
+
+
+def complex_parts(type: Base, byte_order: ByteOrder) -> Scalar | None:
+    """How the real and the imaginary part of a complex number are read; None if it is none."""
+    if type.encoding not in _COMPLEX or type.vector_size is not None:
+        return None
+    half = byte_size(type) * 4
+    layout = layout_of(type.name, half, has_quad=byte_order == "big")
+    if layout is None:
+        return Scalar("bytes", half, half)
+    return Scalar("float", half, layout.bit_size, True, 0, layout)

@@ -1,0 +1,191 @@
+"""Values as JSON: nested as the types are, numbers exact, and for what has no value the reason.
+
+Every value is an object with its ``type``. ``value`` is the number of a scalar: an integer, true or false, a float
+where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``; ``bits`` is the
+pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with ``lower`` and ``length``
+(``more`` counts those left out), complex numbers ``real`` and ``imaginary``. ``state`` stands where there is no value:
+``undefined``, or ``error`` with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.types.declaration import safe_text, speaks_cplus, type_text
+from dwarfgpu.program.types.model import (
+    Array,
+    Base,
+    Enumeration,
+    Function,
+    MemberPointer,
+    Pointer,
+    String,
+    Struct,
+    Void,
+)
+from dwarfgpu.program.types.sizes import resolved, stripped
+from dwarfgpu.program.values.formats import as_float
+from dwarfgpu.program.values.scalars import character_prefix
+from dwarfgpu.program.values.storage import Address
+from dwarfgpu.render import elements
+from dwarfgpu.render.layout import problem_json
+from dwarfgpu.render.numbers import float_text, signed
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, Writer
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.scalars import Scalar
+    from dwarfgpu.program.values.storage import Reading
+    from dwarfgpu.render.values import Look
+
+
+def value_json(value: Object, look: Look = PLAIN) -> dict[str, Any]:
+    """A value. Of ``look`` the limits and the names of symbols and spaces count."""
+    return _Json(look, is_cplus=speaks_cplus(value.type)).value(value, 0)
+
+
+class _Json:
+    def __init__(self, look: Look, *, is_cplus: bool) -> None:
+        self.look = look
+        self.is_cplus = is_cplus
+        self.left = MAX_PARTS
+        self.text = Writer(look, is_cplus=is_cplus)
+
+    def value(self, value: Object, depth: int) -> dict[str, Any]:
+        """A value, or why there is none."""
+        head: dict[str, Any] = {"type": safe_text(value.type)}
+        try:
+            head["type"] = type_text(value.type, is_cplus=self.is_cplus)
+            return head | self._content(value, depth)
+        except DwarfGpuError as error:
+            if error.kind == "undefined_read":
+                return head | {"state": "undefined"}
+            return head | {"state": "error", "error": problem_json(error)}
+
+    def _content(self, value: Object, depth: int) -> dict[str, Any]:
+        inner = stripped(value.type)
+        if depth > self.look.depth or self.left <= 0:
+            return {"state": "omitted"}
+        if isinstance(inner, Struct):
+            return self._struct(value, inner, depth)
+        if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+            return self._array(value, depth)
+        if isinstance(inner, (Function, Void)):
+            address = value.address
+            return {} if address is None else {"address": address.value}
+        if isinstance(inner, (String, MemberPointer)):
+            return {"text": self.text.text(value, depth)}
+        parts = value.parts()
+        if parts is not None:
+            real, imaginary, scalar = parts
+            return {"real": _part(real, scalar), "imaginary": _part(imaginary, scalar)}
+        scalar_found = value.scalar
+        if scalar_found is None:
+            return {"state": "unsupported"}
+        if isinstance(inner, Pointer):
+            return self._pointer(value, inner, depth)
+        reading = value.pattern()
+        if reading.undefined:
+            return {"state": "undefined", "undefined_bits": hex(int(reading.undefined))}
+        return self._scalar(int(reading.bits), scalar_found, value.type)
+
+    def _scalar(self, pattern: int, scalar: Scalar, type: Type) -> dict[str, Any]:
+        inner = resolved(type)
+        if scalar.layout is not None:
+            return {"value": _float(pattern, scalar), "bits": hex(pattern)}
+        number = signed(pattern, scalar.bits) if scalar.is_signed else pattern
+        if scalar.scale is not None:
+            return {"value": scalar.number(pattern), "bits": hex(pattern)}
+        if scalar.kind == "boolean" and pattern <= 1:
+            return {"value": bool(pattern)}
+        if isinstance(inner, Enumeration):
+            return {"value": number, "name": self.text.number(pattern, scalar, type)}
+        if scalar.kind == "character" or character_prefix(type) is not None:
+            return {"value": number, "text": self.text.number(pattern, scalar, type).partition(" ")[2]}
+        return {"value": number}
+
+    def _pointer(self, value: Object, type: Pointer, depth: int) -> dict[str, Any]:
+        implied = value.implied()
+        if implied is not None:
+            return {"implicit": True, "target": self.value(implied, depth + 1)}
+        reading = value.pattern()
+        if reading.undefined:
+            return {"state": "undefined", "undefined_bits": hex(int(reading.undefined))}
+        address = Address(type.address_space, int(reading.bits))
+        found: dict[str, Any] = {"value": address.value}
+        if address.space:
+            name = None if self.look.space_name is None else self.look.space_name(address.space)
+            found["space"] = address.space if name is None else name
+        symbol = None if self.look.symbol is None else self.look.symbol(address)
+        if symbol is not None:
+            found["symbol"] = symbol
+        if type.is_reference:
+            found["target"] = self.value(value.dereferenced(), depth + 1)
+        elif character_prefix(type.target) is not None and address.value:
+            found["text"] = self.text.pointed_text(value, type)
+        return found
+
+    def _array(self, value: Object, depth: int) -> dict[str, Any]:
+        found = value.array()
+        if found.state is not None:
+            return {"state": found.state}
+        result: dict[str, Any] = {"lower": found.lower, "length": None if found.is_open else found.length}
+        shown = []
+        for index in range(min(found.length, self.look.elements)):
+            self.left -= 1
+            if self.left < 0:
+                break
+            shown.append(self.value(found.at(index), depth + 1))
+        result["elements"] = shown
+        if len(shown) < found.length:
+            result["more"] = found.length - len(shown)
+        if not found.is_vector and found.length:
+            text = elements.characters_of(self.look, found)
+            if text is not None:
+                result["text"] = text
+        return result
+
+    def _struct(self, value: Object, type: Struct, depth: int) -> dict[str, Any]:
+        if type.is_incomplete:
+            return {"state": "incomplete"}
+        bases, members = [], []
+        for base in type.body.bases:
+            self.left -= 1
+            if self.left > 0:
+                bases.append(self._guarded(lambda base=base: value.base(base), base.type, depth))
+        for member in value.members():
+            self.left -= 1
+            if self.left < 0:
+                break
+            content = self._guarded(lambda member=member: value.field(member), member.type, depth)
+            members.append({"name": member.name} | content)
+        found: dict[str, Any] = {"members": members}
+        return {"bases": bases} | found if bases else found
+
+    def _guarded(self, make: Any, type: Type, depth: int) -> dict[str, Any]:
+        """A part whose place may not be found."""
+        try:
+            return self.value(make(), depth + 1)
+        except DwarfGpuError as error:
+            return {"type": safe_text(type), "state": "error", "error": problem_json(error)}
+
+
+def _part(reading: Reading, scalar: Scalar) -> Any:
+    return None if reading.undefined else _float(int(reading.bits), scalar)
+
+
+def _float(pattern: int, scalar: Scalar) -> Any:
+    """A float where a double holds the number, else text with all its digits."""
+    layout = scalar.layout
+    if layout is None:
+        return pattern
+    kind = layout.kind(pattern)
+    if kind == "nan":
+        return "nan"
+    number = layout.decode(pattern)
+    if kind == "infinite":
+        return "-inf" if number < 0 else "inf"
+    near = as_float(number)
+    return near if near == number else float_text(pattern, layout)

@@ -1,0 +1,428 @@
+"""Values as text, laid out as GDB does: ``{a = 1, b = {x = 1.5, y = 2}, s = "hello", p = 0x1000 <main>}``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.program.types.declaration import speaks_cplus, type_text
+from dwarfgpu.program.types.model import (
+    Array,
+    Base,
+    Enumeration,
+    Function,
+    MemberPointer,
+    Pointer,
+    Qualified,
+    String,
+    Struct,
+    Unspecified,
+    Void,
+)
+from dwarfgpu.program.types.sizes import known_size, resolved, stripped
+from dwarfgpu.program.values.arrays import MAX_READ
+from dwarfgpu.program.values.scalars import character_prefix
+from dwarfgpu.program.values.storage import Address, Reading
+from dwarfgpu.records import record
+from dwarfgpu.render import characters, elements, member_pointers
+from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.scalars import Scalar
+
+OPTIMIZED_OUT = "<optimized out>"
+_WHOLE = frozenset("xduotz")
+"""The formats that show the bits of an object, whatever its type."""
+
+
+MAX_PARTS = 20_000
+"""How many members and elements one value is shown with: a small file can describe very many."""
+
+
+@record
+class Look:
+    """How values are shown."""
+
+    letter: str | None = None
+    """One of the letters of ``print/x``."""
+    elements: int = 200
+    """How many elements of arrays and characters of strings are shown."""
+    repeats: int = 10
+    """Longer runs of one element are folded."""
+    depth: int = 20
+    """How deep structures and arrays are shown."""
+    static_members: bool = True
+    symbol: Callable[[Address], str | None] | None = None
+    """The symbol at an address, as ``name+offset``."""
+    space_name: Callable[[int], str | None] | None = None
+    """The name of an address space, for those that are not the default one."""
+
+
+PLAIN = Look()
+
+
+def value_text(value: Object, look: Look = PLAIN) -> str:
+    """A value by itself: a pointer says what it points to, a reference also what is there."""
+    return Writer(look, is_cplus=speaks_cplus(value.type)).top(value)
+
+
+class Writer:
+    """Writes values. A value that cannot be read, or has none, is written as the reason."""
+
+    def __init__(self, look: Look, *, is_cplus: bool) -> None:
+        self.look = look
+        self.is_cplus = is_cplus
+        self.left = MAX_PARTS
+        """How many members and elements may still be shown, those of all structures and arrays counted."""
+        self.shown_bases: list[Any] = []
+        """The virtual bases that have been written: each is shown once."""
+        self.shown_statics: list[Any] = []
+        check_format(look.letter)
+
+    # --- The whole ------------------------------------------------------------------------------------------------
+
+    def top(self, value: Object) -> str:
+        """A value that was asked for, not one inside another."""
+        try:
+            return self._top(value)
+        except DwarfGpuError as error:
+            return problem(error)
+
+    def _top(self, value: Object) -> str:
+        inner = resolved(value.type)
+        letter = self.look.letter
+        plain = letter in (None, "s", "r")
+        if isinstance(inner, Pointer) and (plain or inner.is_reference):
+            text = self.text(value, 0, is_top=True)
+            if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
+                return text
+            return f"({self._type(value.type)}) {text}"
+        if isinstance(inner, MemberPointer) and plain:
+            return member_pointers.text(self, value, inner, is_top=True)
+        if letter is not None and letter in _WHOLE and value.parts() is not None:
+            # a complex number by itself is one number to these letters, one in a structure is two
+            reading = value.read()
+            if not reading.undefined:
+                return formatted(int(reading.bits), value.bits(), letter, is_signed=False, layout=None)
+        return self.text(value, 0)
+
+    def _type(self, type: Type) -> str:
+        return type_text(type, is_cplus=self.is_cplus)
+
+    @staticmethod
+    def _is_string(kind: Type, pointer: Pointer) -> bool:
+        """Whether a pointer is a string, which is shown without saying its type; one with a name of its own is none."""
+        while isinstance(kind, Qualified):
+            kind = kind.target
+        prefix = character_prefix(pointer.target)
+        name = getattr(stripped(pointer.target), "name", "")
+        return kind is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
+
+    def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
+        """A value inside another one, or by itself."""
+        inner = stripped(value.type)
+        if isinstance(inner, Struct):
+            if inner.is_incomplete:
+                return "<incomplete type>"
+            return "{...}" if depth > self.look.depth else self._struct(value, inner, depth)
+        if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+            return "{...}" if depth > self.look.depth else self._array(value, depth)
+        if isinstance(inner, Pointer):
+            return self._pointer(value, inner, depth, is_top=is_top)
+        if isinstance(inner, MemberPointer):
+            return member_pointers.text(self, value, inner, is_top=False)
+        if isinstance(inner, Function):
+            address = value.address
+            where = "" if address is None else f" {self.address(address, symbol=True)}"
+            return f"{{{self._type(inner)}}}{where}"
+        if isinstance(inner, String):
+            return self._string(value)
+        if isinstance(inner, Void):
+            return "void"
+        return self._scalar(value)
+
+    def member(self, value: Object, depth: int) -> str:
+        """A member or element: what is wrong with it is written in its place."""
+        try:
+            return self.text(value, depth)
+        except DwarfGpuError as error:
+            return problem(error)
+
+    # --- Scalars --------------------------------------------------------------------------------------------------
+
+    def _scalar(self, value: Object) -> str:
+        parts = value.parts()
+        if parts is not None:
+            return self._complex(value, parts)
+        scalar = value.scalar
+        if scalar is None:
+            return self._bytes(value)
+        reading = value.pattern()
+        if reading.undefined:
+            return OPTIMIZED_OUT
+        return self.number(int(reading.bits), scalar, value.type)
+
+    def number(self, pattern: int, scalar: Scalar, type: Type) -> str:
+        """The pattern of a scalar."""
+        letter = self.look.letter
+        width = scalar.bits
+        inner = resolved(type)
+        if letter is not None and letter not in "sr":
+            size = known_size(inner)
+            if scalar.layout is None and size is not None and size * 8 > width and not scalar.swapped:
+                if scalar.is_signed:  # a bit-field is shown in the width of its type
+                    pattern = signed(pattern, width) & ((1 << size * 8) - 1)
+                width = size * 8
+            if letter == "a":
+                return self._as_address(pattern, width, scalar)
+            if scalar.layout is not None:
+                width = scalar.storage_bits
+            return formatted(pattern, width, letter, is_signed=scalar.is_signed, layout=scalar.layout)
+        number = signed(pattern, width) if scalar.is_signed else pattern
+        if scalar.layout is not None:
+            return float_text(pattern, scalar.layout)
+        if scalar.scale is not None:
+            return str(scalar.number(pattern))
+        if scalar.kind == "boolean" and pattern <= 1:
+            return "true" if pattern else "false"
+        if isinstance(inner, Enumeration):
+            return _enumeration(number, inner)
+        prefix = character_prefix(type) if scalar.kind in ("character", "integer") else None
+        if prefix is not None:
+            size = known_size(inner) or 1
+            return f"{number} {characters.character(pattern, prefix, size)}"
+        if scalar.kind == "pointer":
+            space = inner.address_space if isinstance(inner, Base) else None
+            return (
+                "0" if isinstance(inner, Unspecified) else self.address(Address(space, pattern), symbol=True)
+            )
+        return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
+
+    def _as_address(self, pattern: int, width: int, scalar: Scalar) -> str:
+        if scalar.layout is not None:
+            pattern = whole(scalar.layout.decode(pattern))
+        elif scalar.is_signed:
+            pattern = signed(pattern, width)
+        return self.address(Address(None, pattern & ((1 << 64) - 1)), symbol=True)
+
+    def _complex(self, value: Object, parts: tuple[Reading, Reading, Scalar]) -> str:
+        real, imaginary, scalar = parts
+        if real.undefined or imaginary.undefined:
+            return OPTIMIZED_OUT
+        shown = [self.number(int(each.bits), scalar, value.type) for each in (real, imaginary)]
+        return f"{shown[0]} + {shown[1]}i"
+
+    def _bytes(self, value: Object) -> str:
+        """A value of a type that is not understood."""
+        size = known_size(value.type)
+        if size is None or size > MAX_READ:
+            return "<a value of unknown form>"
+        reading = value.place.read(8 * size)
+        return OPTIMIZED_OUT if reading.undefined else f"{int(reading.bits):#x}"
+
+    # --- Pointers -------------------------------------------------------------------------------------------------
+
+    def address(self, address: Address, *, symbol: bool) -> str:
+        """``0x1000 <main+4>``, ``local#0x20``."""
+        space = None
+        if address.space:
+            name = None if self.look.space_name is None else self.look.space_name(address.space)
+            space = f"aspace{address.space}" if name is None else name
+        text = f"{'' if space is None else f'{space}#'}{address.value:#x}"
+        if symbol and self.look.symbol is not None:
+            found = self.look.symbol(address)
+            if found is not None:
+                return f"{text} <{found}>"
+        return text
+
+    def _pointer(self, value: Object, type: Pointer, depth: int, *, is_top: bool) -> str:
+        implied = value.implied()
+        if implied is not None:
+            shown = f": {self.member(implied, depth)}" if type.is_reference and is_top else ""
+            return f"<synthetic pointer>{shown}"
+        reading = value.pattern()
+        if reading.undefined:
+            return OPTIMIZED_OUT
+        address = Address(type.address_space, reading.bits)
+        letter = self.look.letter
+        if type.is_reference:
+            text = f"@{self.address(address, symbol=False)}"
+            if not is_top:
+                return text
+            return f"{text}: {self.member(value.dereferenced(), depth)}"
+        if letter is not None and letter not in "sr":
+            scalar = value.scalar
+            assert scalar is not None  # noqa: S101 (a pointer has one)
+            if letter == "a":
+                return self.address(address, symbol=True)
+            return formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
+        prefix = character_prefix(type.target)
+        if prefix is None:
+            return self.address(address, symbol=True)
+        text = self.address(address, symbol=True)
+        if not reading.bits:
+            return text
+        return f"{text} {self.pointed_text(value, type)}"
+
+    def pointed_text(self, value: Object, type: Pointer) -> str:
+        """The string that a pointer leads to, as far as it can be read and the limit allows."""
+        prefix = character_prefix(type.target) or ""
+        size = known_size(type.target) or 1
+        codes: list[int] = []
+        limit = self.look.elements
+        try:
+            place = value.dereferenced().place
+            while len(codes) <= limit:
+                reading = place.moved(8 * size * len(codes)).read(8 * size)
+                if reading.undefined:
+                    raise EvaluationError("undefined_read", "the characters are optimized out")
+                code = int(reading.bits)
+                if not code:
+                    return characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
+                codes.append(code)
+        except DwarfGpuError as error:
+            if not codes:
+                return f"<error: {_first_line(error)}>"
+            text = characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
+            return f"{text}<error: {_first_line(error)}>"
+        shown = characters.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
+        return f"{shown}..."
+
+    # --- Strings and arrays ---------------------------------------------------------------------------------------
+
+    def _string(self, value: Object) -> str:
+        place, length = value.string()
+        count = min(length, self.look.elements + 1, MAX_READ)
+        reading = place.read(8 * count)
+        if reading.undefined:
+            return OPTIMIZED_OUT
+        codes = characters.codes_of(int(reading.bits), count, 1, place.storage.byte_order)
+        return characters.string(
+            codes, 1, "", limit=self.look.elements, threshold=self.look.repeats, is_cut=length > count
+        )
+
+    def _array(self, value: Object, depth: int) -> str:
+        found = value.array()
+        if found.state is not None:
+            return f"<{found.state}>"
+        if found.is_open or not found.length:  # a flexible array member is shown as what it decays to
+            address = value.address
+            return "{}" if address is None else self.address(address, symbol=True)
+        if self.look.letter in (("s", "r") if found.is_vector else (None, "s", "r")):
+            text = elements.characters_of(self.look, found)
+            if text is not None:
+                return text
+        return f"{{{elements.text(self, found, depth)}}}"
+
+    # --- Structures -----------------------------------------------------------------------------------------------
+
+    def _struct(self, value: Object, type: Struct, depth: int) -> str:
+        size = known_size(type)
+        if size is not None and 0 < size <= MAX_READ and self._is_gone(value):
+            return OPTIMIZED_OUT
+        body = type.body
+        parts = [self._base(value, base, depth) for base in body.bases if self.left > 0]
+        parts = [part for part in parts if part]
+        fields = []
+        for entry in body.order:
+            self.left -= 1
+            if self.left < 0:
+                fields.append("...")
+                break
+            if isinstance(entry, int):
+                fields.append(self._field(value, body.members[entry], depth))
+            elif self.look.static_members:
+                fields.append(self._static(value, entry, depth))
+        for part in body.variant_parts:
+            try:
+                fields.extend(self._field(value, each, depth) for each in value.variant_members(part))
+            except DwarfGpuError as error:
+                fields.append(problem(error))
+        if not fields:
+            fields = ["<No data fields>"]
+        return f"{{{', '.join([*parts, *fields])}}}"
+
+    @staticmethod
+    def _is_gone(value: Object) -> bool:
+        try:
+            return value.is_undefined()
+        except DwarfGpuError:
+            return False
+
+    def _base(self, value: Object, base: Any, depth: int) -> str:
+        """A base class; one that is shared by several bases is shown with the first of them."""
+        if base.is_virtual:
+            key = getattr(stripped(base.type), "die", None)
+            if key in self.shown_bases:
+                return ""
+            self.shown_bases.append(key)
+        name = getattr(stripped(base.type), "name", None) or self._type(base.type)
+        try:
+            text = self.text(value.base(base), depth + 1)
+        except DwarfGpuError as error:
+            text = "<invalid address>" if base.is_virtual else problem(error)
+        return f"<{name}> = {text}"
+
+    def _field(self, value: Object, member: Any, depth: int) -> str:
+        name = member.name
+        try:
+            if name is not None and name.startswith(("_vptr.", "_vptr$")):
+                found = value.field(member)
+                reading = found.pattern()
+                address = Address(None, reading.bits)
+                text = OPTIMIZED_OUT if reading.undefined else self.address(address, symbol=True)
+            else:
+                text = self.text(value.field(member), depth + 1)
+        except DwarfGpuError as error:
+            text = problem(error)
+        return text if name is None else f"{name} = {text}"
+
+    def _static(self, value: Object, name: str, depth: int) -> str:
+        """A static member; one of a class whose static members are being shown is not shown again."""
+        inner = stripped(value.type)
+        assert isinstance(inner, Struct)  # noqa: S101 (only structures have them)
+        member = next(each for each in inner.body.statics if each.name == name)
+        if member.die in self.shown_statics:
+            return f"static {name} = <same as static member of an already seen type>"
+        self.shown_statics.append(member.die)
+        try:
+            found = value.static(member)
+            text = OPTIMIZED_OUT if found is None else self.text(found, depth + 1)
+        except DwarfGpuError as error:
+            text = problem(error)
+        finally:
+            self.shown_statics.remove(member.die)
+        return f"static {name} = {text}"
+
+
+def _enumeration(number: int, type: Enumeration) -> str:
+    """The name of a value; where all names are single bits, those that it is made of."""
+    names = type.enumerators
+    for each in names:
+        if each.value == number:
+            return type.prefix + each.name
+    if not names or not all(each.value >= 0 and each.value & (each.value - 1) == 0 for each in names):
+        return str(number)
+    rest, shown = number, []
+    for each in names:
+        if rest & each.value:
+            rest &= ~each.value
+            shown.append(type.prefix + each.name)
+    if rest:
+        shown.append(f"unknown: {rest:#x}")
+    return f"({' | '.join(shown)})" if shown else "0"
+
+
+def problem(error: DwarfGpuError) -> str:
+    """What stands in the place of a value that cannot be read, or has none."""
+    if error.kind == "undefined_read":
+        return OPTIMIZED_OUT
+    return f"<error: {_first_line(error)}>"
+
+
+def _first_line(error: DwarfGpuError) -> str:
+    return error.message
