@@ -85,8 +85,13 @@ class LoadedCode:
         """The call frame information of an address; where several entries say something, that of ``.debug_frame``."""
         address = self.in_file(pc)
         frames = self.file.frames
+        broken: DwarfGpuError | None = None
         for fde in frames.fdes_at(address):
-            row = frames.row_at(address, fde)
+            try:
+                row = frames.row_at(address, fde)
+            except DwarfGpuError as error:  # another section may have an entry that is right
+                broken = broken or error
+                continue
             if row is None or row.cfa is None or fde.cie.return_address is None:
                 continue  # compilers that have nothing to say write an entry all the same
             return Information(
@@ -96,7 +101,7 @@ class LoadedCode:
                 lambda block, fde=fde: frames.expression(block, fde),  # type: ignore[misc]
                 fde.cie.is_signal_frame,
             )
-        raise no_information(pc)
+        raise broken or no_information(pc)
 
     def function_at(self, pc: int) -> Die | None:
         """The function with code at an address, if the debugging information knows one."""

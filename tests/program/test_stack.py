@@ -26,6 +26,8 @@ from dwarfgpu.program.stopped import open_stopped
 from dwarfgpu.program.units import FileUnit, base_type_of, byte_size_of, constant_bytes
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import nested
+from tests.builders.elf import ElfBuilder
+from tests.builders.frames import FrameBuilder
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 X86_64 = resolve("x86_64")
@@ -191,6 +193,24 @@ def test_entries_that_say_nothing_are_no_information():
     with pytest.raises(DwarfGpuError) as caught:
         code.information_at(address)
     assert caught.value.kind == "no_unwind_information"
+
+
+def test_an_entry_that_is_broken_hides_none_of_the_other_section():
+    def file(debug_frame: str, eh_frame: str) -> Any:
+        elf = ElfBuilder(machine=62, osabi=0)
+        text = elf.section(".text", bytes(32), flags=0x6, address=0x1000)
+        for name, code in ((".debug_frame", debug_frame), (".eh_frame", eh_frame)):
+            builder = FrameBuilder(name[1:])
+            builder.fde(builder.cie(), 0x1000, 32, code)
+            elf.section(name, builder.data, flags=0x2 if name == ".eh_frame" else 0, address=0x2000)
+        elf.segment(1, 0x1000, text, flags=5)
+        return LoadedCode(opened(elf.build()))
+
+    assert file("restore_state", "def_cfa 7 8").information_at(0x1000).row.cfa.offset == 8
+    assert file("nop", "def_cfa 7 8").information_at(0x1000).row.cfa.offset == 8
+    assert file("def_cfa 7 16", "def_cfa 7 8").information_at(0x1000).row.cfa.offset == 16
+    with pytest.raises(IllFormed, match="no state is remembered"):
+        file("restore_state", "nop").information_at(0x1000)
 
 
 # --- Units ------------------------------------------------------------------------------------------------------------
