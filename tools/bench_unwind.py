@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from bench_input import cache
-from bench_measure import BARE, ROOT, compile_all, in_turns, process, show
+from bench_measure import BARE, ROOT, compile_all, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,14 +18,17 @@ sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed, and th
 SAVED = 48
 REGISTERS = 640
 DEPTHS = (6, 12, 24)
+ROUNDS = 9
 READ = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from itertools import cycle, islice
+from time import process_time
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.stopped import open_stopped
 stopped = open_stopped(opened(sys.argv[1]), sys.argv[2])
+started = process_time()
 frames = list(stopped.stack(0))
 assert len(frames) == int(sys.argv[3])
 thread = frames[0].activation.thread
@@ -33,26 +38,47 @@ for register in islice(cycle(stopped.machine.target.registers()), {REGISTERS}):
     if not is_undefined(location):
         found += thread.accessor.read(location, register.bit_size).bits != 0
 assert found > 600
+print(process_time() - started)
 """
-"""Start-up, a snapshot, all frames, and every register of the outermost one with all its lanes."""
+"""Start-up, a snapshot, all frames, and every register of the outermost one with all its lanes.
+
+It prints the seconds that the last two took.
+"""
 
 
 def unwind() -> None:
-    """A process that unwinds a wave and reads the registers of its outermost frame."""
+    """A process that unwinds a wave and reads the registers of its outermost frame, in processor time."""
     compile_all()
-    runs = [process(*BARE)]
+    runs: list[tuple[str, ...]] = [BARE]
     for depth, narrowing in (*((depth, False) for depth in DEPTHS), (12, True)):
         code, state = inputs(depth, narrowing=narrowing)
-        runs.append(process(sys.executable, "-c", READ, str(code), str(state), str(depth)))
-    bare, *times = in_turns(runs, rounds=7)
-    for depth, seconds in zip(DEPTHS, times, strict=False):
+        runs.append((sys.executable, "-c", READ, str(code), str(state), str(depth)))
+    rounds = [[processor_times(words) for words in runs] for _ in range(ROUNDS)]
+    whole = [min(times[0] for times in column) for column in zip(*rounds, strict=True)]
+    parts = [min(times[1] for times in column) for column in zip(*rounds, strict=True)]
+    bare, *times = whole
+    for depth, seconds, part in zip(DEPTHS, times, parts[1:], strict=False):
         limit = "at most 60" if depth == 12 else ""
         name = f"{depth} frames of {SAVED} VGPRs, {REGISTERS} registers / python3 -c pass"
-        show(name, seconds / bare, limit, f"{seconds * 1e3:.0f} ms")
-    growth = (times[2] - times[1]) / (times[1] - times[0])
-    show("12 more frames / 6 more frames", growth, "about 2", "2 where each frame costs the same")
+        show(
+            name,
+            seconds / bare,
+            limit,
+            f"{seconds * 1e3:.0f} ms, {part * 1e3:.0f} ms of it to unwind and read",
+        )
+    show("the same by itself: 12 frames / 6 frames", parts[2] / parts[1], "at most 2", "2 is linear")
+    show("the same by itself: 24 frames / 12 frames", parts[3] / parts[2], "at most 2", "2 is linear")
     detail = f"{times[3] * 1e3:.0f} ms, fewer lanes in every call"
     show("12 frames with a mask of their own / python3 -c pass", times[3] / bare, "at most 60", detail)
+
+
+def processor_times(words: tuple[str, ...]) -> tuple[float, float]:
+    """The seconds that a process has computed, and those of it that it has printed: others do not lengthen them."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, float(done.stdout or 0)
 
 
 def inputs(depth: int, *, narrowing: bool) -> tuple[Path, Path]:
