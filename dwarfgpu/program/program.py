@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -73,14 +74,15 @@ class Program:
 
     # --- With a machine -------------------------------------------------------------------------------------------
 
-    def attach(self, machine: str | Machine, *, force: bool = False) -> Attached:
+    def attach(self, machine: str | os.PathLike[str] | Machine, *, force: bool = False) -> Attached:
         """Attach a machine: the name of a snapshot or of a core file, or a machine of the library.
 
         A snapshot whose code object is another one is refused unless ``force`` is said.
         """
-        if isinstance(machine, str):
+        if isinstance(machine, (str, os.PathLike)):
+            path = os.fspath(machine)
             stopped = open_stopped(
-                self.file, machine, _read, force=force, dialect=self.dialect, repair=self.repair
+                self.file, path, _read, force=force, dialect=self.dialect, repair=self.repair
             )
         elif hasattr(machine, "code_objects"):
             waves: Any = machine
@@ -130,12 +132,14 @@ class Attached:
         return self.stopped.problems
 
 
-def open_program(path: str, *, dialect: str | None = None, repair: str = "auto") -> Program:
+def open_program(
+    path: str | os.PathLike[str], *, dialect: str | None = None, repair: str = "auto"
+) -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
     ``repair`` is ``auto``, ``off`` or names: which idioms of compilers are read as they are meant.
     """
-    return Program(opened(path), dialect=dialect, repair=policy_of(repair))
+    return Program(opened(os.fspath(path)), dialect=dialect, repair=policy_of(repair))
 
 
 def _read(path: str) -> str:

@@ -31,7 +31,7 @@ PER_LINE = 8
 MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
-NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "inactive": "<inactive>", "error": "<error>"}
+NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
 
 
 class VariablesRenderer:

@@ -19,6 +19,7 @@ import gdb, json, os
 out = open(os.environ["STOPS_OUT"], "w")
 folder = os.environ["STOPS_FOLDER"]
 limit = int(os.environ["STOPS_LIMIT"])
+asked = json.loads(os.environ["STOPS_EXPRESSIONS"])
 
 def text(frame, symbol, block):
     try:
@@ -41,6 +42,15 @@ def variables(frame):
         block = block.superblock
     return found
 
+def evaluated(expressions):
+    found = {}
+    for each in expressions:
+        try:
+            found[each] = gdb.parse_and_eval(each).format_string(max_elements=200)
+        except gdb.error as error:
+            found[each] = "<error: %s>" % error
+    return found
+
 def note(number):
     frames = []
     frame = gdb.newest_frame()
@@ -51,7 +61,7 @@ def note(number):
             continue
         frames.append({
             "function": frame.name(), "pc": frame.pc(), "inlined": frame.type() == gdb.INLINE_FRAME,
-            "variables": variables(frame),
+            "variables": variables(frame), "expressions": evaluated(asked),
         })
         frame = frame.older()
     gdb.newest_frame().select()
@@ -86,8 +96,13 @@ class Stop(NamedTuple):
     frames: list[dict[str, object]]
 
 
-def stops(tools: object, program: Path, folder: Path, *, limit: int = 60) -> list[Stop]:
-    """What gdb says wherever a program calls ``checkpoint``, and at some places behind it."""
+def stops(
+    tools: object, program: Path, folder: Path, *, limit: int = 60, expressions: tuple[str, ...] = ()
+) -> list[Stop]:
+    """What gdb says wherever a program calls ``checkpoint``, and at some places behind it.
+
+    The expressions are evaluated in every frame.
+    """
     script = folder / "stops.py"
     script.write_text(SCRIPT)
     out = folder / "stops.jsonl"
@@ -99,8 +114,10 @@ def stops(tools: object, program: Path, folder: Path, *, limit: int = 60) -> lis
             "STOPS_OUT": str(out),
             "STOPS_FOLDER": str(folder),
             "STOPS_LIMIT": str(limit),
+            "STOPS_EXPRESSIONS": json.dumps(expressions),
             "LC_ALL": "C.UTF-8",
         },
+        cwd=folder,  # whatever crashes leaves its core file there
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

@@ -45,6 +45,9 @@ class Unloaded:
     def expression(self, data: bytes, form: Any, section: str, offset: int) -> Any:
         return decode(data, self.dialect, form, section=section, offset=offset)
 
+    def repaired(self, expression: Any, _attribute: Any) -> Any:
+        return expression
+
 
 class Dumped(Backend):
     """The memory of a process, as stretches of bytes."""

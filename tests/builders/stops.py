@@ -130,7 +130,7 @@ def stops(gdb: str, binary: Path, limit: int) -> list[dict[str, Any]]:
     script = binary.parent / "stops.py"
     script.write_text(SCRIPT.replace("FOLDER", repr(str(binary.parent))).replace("LIMIT", str(limit)))
     command = [gdb, "-nx", "-batch", "-x", str(script), str(binary)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=binary.parent)
     result = binary.parent / "stops.json"
     assert result.exists(), done.stderr
     found: list[dict[str, Any]] = json.loads(result.read_text())

@@ -209,3 +209,252 @@ def test_variables_equal_those_of_gdb(tmp_path, require_tool, language, compiler
     assert not wrong, "\n".join(dict.fromkeys(wrong))
     assert compared["all"] >= LEAST
     assert sum(compared.values()) - compared["all"] <= compared["all"] // 10, compared
+
+
+@pytest.mark.slow
+def test_what_a_parameter_was_at_the_call(tmp_path, require_tool):
+    program = build(require_tool, tmp_path, "c", "gcc", ["-O2", "-gdwarf-5"])
+    found = set()
+    for stop in stops(require_tool, program, tmp_path, limit=4):
+        (wave, *_others) = dg.open(program).attach(stop.core)
+        for frame in wave.frames():
+            if frame.name == "blocks":
+                found.add(frame["n@entry"].value())
+            if frame.name == "main":
+                assert frame["argc@entry"].why().kind in ("entry_unknown", "undefined_rule")
+    assert found == {4}  # argc + 3
+
+
+EXPRESSIONS = {
+    "c": (
+        *(
+            "n + outer * 2",
+            "n == 'x'",
+            "shade",
+            "calls",
+            "*values@3",
+            "values[1] - values[0]",
+            "total",
+            "&each",
+        ),
+        *(
+            "count > 2 ? count : -count",
+            "here.x + where.y",
+            "&here",
+            "*&here",
+            "mixed",
+            "mixed.bytes[1]",
+            "depth--0",
+        ),
+        *(
+            "head->next",
+            "*head->next",
+            "head->next->key << 2",
+            "local.at",
+            "at->name",
+            "local.flag",
+            "-local.delta",
+        ),
+        *(
+            "fixed",
+            "fixed[1]",
+            "fixed[1][2] % 4",
+            "&fixed[1][2]",
+            "text",
+            "text[0]",
+            "*text",
+            "sized",
+            "sized[1]",
+        ),
+        *(
+            "sizeof fixed",
+            "sizeof(struct node)",
+            "(char)c",
+            "small",
+            "wide >> 3",
+            "ratio * 2",
+            "mean / 0.5",
+            "b",
+        ),
+        *(
+            "*one",
+            "**two",
+            "*function",
+            "function",
+            "any",
+            "text + 1",
+            "same == one",
+            "made",
+            "made.at.x",
+            "origin",
+        ),
+        *(
+            "global_int",
+            "&global_int",
+            "global_int++0",
+            "global_real",
+            "greeting",
+            "*greeting@5",
+            "checkpoint::visits",
+        ),
+        *(
+            "GREEN",
+            "BLUE | RED",
+            "(enum color)5",
+            "shade == GREEN",
+            "blocks",
+            "&blocks",
+            "*blocks",
+            "main::argc",
+        ),
+        *(
+            "argc",
+            "argv[0] != 0",
+            "first.next == &last",
+            "(long)&first % 8",
+            "!argc",
+            "~argc",
+            "nothing",
+            "1 / 0",
+        ),
+        *(
+            "(unsigned char)-1",
+            "1.5f + 1",
+            "'a' + 1",
+            '"abc"',
+            "sizeof(long double)",
+            "(word)-1",
+            "recurse::below",
+        ),
+    ),
+    "cpp": (
+        *(
+            "this->id",
+            "id * 2",
+            "kind",
+            "side",
+            "count",
+            "shapes::created",
+            "created + 1",
+            "unit",
+            "hidden",
+            "*this",
+        ),
+        *(
+            "items",
+            "items[0]",
+            "top",
+            "value_",
+            "shared_",
+            "&shared_",
+            "is_left",
+            "shapes::Kind::Square",
+            "left",
+        ),
+        *(
+            "square",
+            "square.side",
+            "&square",
+            "square.Base::id",
+            "base.id",
+            "dog.name",
+            "dog.weight",
+            "counter.value_",
+        ),
+        *(
+            "Base::count",
+            "shapes::Base::count",
+            "checkpoint::visits",
+            "sizeof(shapes::Square)",
+            "(int)side",
+            "by",
+        ),
+        *(
+            "(shapes::Base &)square",
+            "*(shapes::Base *)&square",
+            "number + 1",
+            "steps",
+            "local",
+            "detail",
+            "animal",
+        ),
+        *(
+            "stack.items[1]",
+            "stack",
+            "old",
+            "argc == 1 && old > 2",
+            "true",
+            "nullptr",
+            "nothing",
+            "shapes::nothing",
+        ),
+        *(
+            "::sink",
+            "shapes::hidden",
+            "factor",
+            "product",
+            "base",
+            "multiply",
+            "value",
+            "before",
+            "amount",
+            "longest",
+        ),
+    ),
+}
+
+
+UNLIKE_GDB = {
+    "count": "a name that one thing alone has needs no scope",
+    "created + 1": "the same",
+    "unit": "the same",
+    "hidden": "the same",
+    "Base::count": "the same",
+    "value": "the same: Counter::value",
+    "nullptr": "gdb does not know the word",
+    "square.Base::id": "gdb does not read a scope before a member",
+    "(shapes::Base &)square": "a cast to a reference is the object; gdb writes the address of it alone",
+    "multiply": "gdb also looks into the function around a lambda, which is another frame",
+}
+"""Expressions that are not what they are to gdb, and why."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang-22", "g++", "clang++-22"])
+def test_expressions_equal_those_of_gdb(tmp_path, require_tool, compiler):
+    """In every frame at -O0; what gdb cannot evaluate is an error here too."""
+    language = "cpp" if "+" in compiler else "c"
+    program = build(require_tool, tmp_path, language, compiler, ["-O0", "-gdwarf-5"])
+    file = dg.open(program).file
+    names = demangled(
+        require_tool, {each.name for each in file.symbol_image.symbols() if each.name[:2] == "_Z"}
+    )
+    names["main"] = "main(int, char**)" if language == "cpp" else "main"
+    wrong = {}
+    compared = 0
+    found = stops(require_tool, program, tmp_path, limit=30, expressions=EXPRESSIONS[language])
+    for stop in found:
+        (wave, *_others) = dg.open(program).attach(stop.core)
+        for theirs, frame in aligned(stop.frames, wave.frames()):
+            for text, expected in theirs["expressions"].items():
+                mine = shown_as_gdb_does(frame, text, names)
+                compared += 1
+                both_wrong = expected.startswith("<error") and mine.startswith("<error")
+                same = _without_tables(folded(mine)) == _without_tables(folded(expected))
+                if not both_wrong and not same and text not in UNLIKE_GDB:
+                    wrong.setdefault(text, f"{frame.name}: {text}: gdb has {expected}, the library {mine}")
+    assert not wrong, "\n".join(wrong.values())
+    assert compared > 2000
+
+
+def shown_as_gdb_does(frame, text: str, names: dict[str, str]) -> str:
+    def symbol(address):
+        found = frame.state.symbol_at(address.value)
+        name, plus, offset = (found or "").partition("+")
+        return None if found is None else names.get(name, name) + plus + offset
+
+    try:
+        value = frame.expression(text).object()
+        return Writer(Look(symbol=symbol), is_cplus=speaks_cplus(value.type)).text(value, 0)
+    except dg.DwarfGpuError as error:
+        return f"<error: {error.message}>"

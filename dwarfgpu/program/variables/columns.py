@@ -12,7 +12,7 @@ from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.numpy_types import dtype_of, numpy_name
 from dwarfgpu.program.variables.parting import selected
-from dwarfgpu.program.variables.reasons import INACTIVE, Reason, Unavailable, reason_of
+from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of
 from dwarfgpu.program.variables.slots import positions_in
 
 if TYPE_CHECKING:
@@ -209,8 +209,3 @@ def pattern_of(found: Object, scalar: Scalar) -> Reading:
     if scalar.bits == scalar.storage_bits and not scalar.swapped:
         return reading
     return found.pattern()
-
-
-def inactive(lane: int) -> Reason:
-    """The reason of a lane that does not execute the code."""
-    return Reason(INACTIVE, f"lane {lane} is not active here")

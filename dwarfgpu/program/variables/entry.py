@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.program.source.operands import Operand
 from dwarfgpu.program.types.sizes import byte_size
-from dwarfgpu.program.variables.reasons import MISSING, OPTIMIZED_OUT, Unavailable, reason_of, unavailable
+from dwarfgpu.program.variables.reasons import (
+    MISSING,
+    NOT_PASSED,
+    OPTIMIZED_OUT,
+    Unavailable,
+    reason_of,
+    unavailable,
+)
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.stack import Frame as PhysicalFrame
     from dwarfgpu.program.variables.variable import Variable
 
 
@@ -22,13 +32,21 @@ def at_entry(variable: Variable, lanes: LaneSet) -> Operand:
         raise unavailable(MISSING, "what was passed is known to the caller alone, and there is none")
     if variable.frame.is_inlined:
         raise unavailable(OPTIMIZED_OUT, "the function is inlined: nothing was passed")
-    die = variable.die
     try:
-        found = physical.entry_parameter(DieReference("unit", die.offset), lanes)
+        found = _passed(variable, physical, lanes)
+    except MissingContext as error:
+        raise unavailable(NOT_PASSED, error.message, error=error) from error
     except DwarfGpuError as error:
         raise Unavailable(reason_of(error)) from error
-    size = 8 * byte_size(variable.type)
-    bits = found.bits
-    from dwarfgpu import bits as b
+    return Operand(variable.type, b.resized(found.bits, 8 * byte_size(variable.type)))
 
-    return Operand(variable.type, b.resized(bits, size))
+
+def _passed(variable: Variable, physical: PhysicalFrame, lanes: LaneSet) -> Value:
+    """By where the parameter is when the function begins, else by the entry that the call site names."""
+    function = variable.frame.function
+    ranges = [] if function is None else function.ranges()
+    for each in variable.expressions_at(ranges[0][0]) if ranges else ():
+        found = physical.entry_value(each, lanes)
+        if found is not None:
+            return found
+    return physical.entry_parameter(DieReference("unit", variable.die.offset), lanes)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.lanes import uniform, uniform_flag
@@ -29,6 +29,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables import registers
+from dwarfgpu.program.variables.classes import base_named, has_member, seen_as
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.variable import Variable
 
 MAX_TEXT = 1 << 16
@@ -135,7 +135,7 @@ class Evaluator:
             return Operand(self.compute.decayed(found.type, address.space), address.value)
         return loaded(found)
 
-    def named(self, node: Any) -> Quantity | None:
+    def named(self, node: Any) -> Variable | None:
         """The variable that a tree names, if it is a name alone."""
         return self._variable(node) if isinstance(node, s.Name) else None
 
@@ -192,7 +192,7 @@ class Evaluator:
         if this is None:
             return None
         inner = resolved(this.type)
-        if not isinstance(inner, Pointer) or not _has_member(inner.target, node.parts[0]):
+        if not isinstance(inner, Pointer) or not has_member(inner.target, node.parts[0]):
             return None
         return this.find(self.lanes).dereferenced().found(node.parts[0])
 
@@ -229,7 +229,7 @@ class Evaluator:
             found = self._followed(found)
         *owners, name = node.name
         for each in owners:
-            found = _base_named(found, each)
+            found = base_named(found, each)
         return found.target().member(name)
 
     def _member_pointer_access(self, node: s.MemberPointerAccess) -> Object:
@@ -334,6 +334,8 @@ class Evaluator:
             if isinstance(found, Object) and byte_size(found.target().type) >= byte_size(kind):
                 return Object(kind, found.target().place)
             raise self.error(node, f"a value does not become a {safe_text(kind)}", kind="type_mismatch")
+        if isinstance(inner, Pointer) and inner.is_reference and isinstance(found, Object):
+            return seen_as(found.target(), inner.target)
         operand = self._loaded(found)
         source = resolved(operand.type)
         if isinstance(inner, Pointer) and inner.address_space is None and isinstance(source, Pointer):
@@ -375,11 +377,17 @@ class Evaluator:
     def _at_entry(self, node: s.Repeat) -> Object:
         """``x@entry``: what a parameter was when the function was called, as GDB writes it."""
         from dwarfgpu.program.variables.entry import at_entry
+        from dwarfgpu.program.variables.variable import PARAMETER
 
         found = self.named(node.operand)
         if found is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(at_entry(found, self.lanes))  # type: ignore[arg-type]
+        if found.kind != PARAMETER:  # a variable of a block has its name
+            same = (each for each in found.frame.variables() if each.name == found.name)
+            found = next((each for each in same if each.kind == PARAMETER), None)
+        if found is None:
+            raise self.error(node, "only a parameter has a value at entry", kind="no_name")
+        return self._placed(at_entry(found, self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.builder.build(node.type)
@@ -440,36 +448,6 @@ def _noun(type: Type) -> str:
     return "function" if isinstance(type, Function) else "array"
 
 
-def _has_member(type: Type, name: str, depth: int = 0) -> bool:
-    """Whether a class has a member with a name, itself or in a base."""
-    inner = stripped(type)
-    if not isinstance(inner, Struct) or depth > 16:
-        return False
-    body = inner.body
-    if name in [each.name for each in body.members] + [each.name for each in body.statics]:
-        return True
-    inside = [each.type for each in body.members if each.name is None]
-    inside += [base.type for base in body.bases]
-    return any(_has_member(each, name, depth + 1) for each in inside)
-
-
-def _base_named(found: Object, name: str) -> Object:
-    """The part of an object that is a base class."""
-    inner = stripped(found.type)
-    if not isinstance(inner, Struct):
-        raise UsageError(f"the type {safe_text(found.type)} has no bases", kind="no_member")
-    if inner.name is not None and inner.name.rpartition("::")[2] == name:
-        return found
-    for base in inner.body.bases:
-        own = str(getattr(stripped(base.type), "name", ""))
-        if own == name or own.rpartition("::")[2] == name:
-            return found.base(base)
-    raise UsageError(f"{safe_text(found.type)} has no base {name}", kind="no_member")
-
-
 def _utf16(text: str) -> list[int]:
     data = text.encode("utf-16-le", "surrogatepass")
     return [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]
-
-
-__all__ = ["DwarfGpuError", "Evaluator", "Write"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.source.errors import ExpressionError
 from dwarfgpu.program.source.parser import parse, parse_type
 from dwarfgpu.program.variables.evaluator import Evaluator
@@ -113,6 +112,3 @@ def type_named(frame: Frame, name: str) -> Type:
     """The type that a text such as ``struct S *`` means in a frame."""
     tree = parse_type(name, lambda each: frame.state.names.type(frame, each) is not None)
     return Evaluator(frame, frame.lane(None), name).builder.build(tree)
-
-
-__all__ = ["SourceExpression", "UsageError", "assign", "b", "type_named"]

@@ -9,7 +9,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.scopes import qualified_name
-from dwarfgpu.program.codelookup import CallFrame, calls_at
+from dwarfgpu.program.codelookup import CallFrame
 from dwarfgpu.program.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
@@ -73,7 +73,8 @@ class Frame:
         self._contexts: dict[Any, Context] = {}
         self._around: dict[Any, Surroundings] = {}
         self._lanes: dict[int | None, LaneSet] = {}
-        self._all: LaneSet | None = None
+        self.all_lanes: LaneSet | None = None
+        """All lanes of the wave, once somebody has asked for them together."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
         self._knows_mask = False
@@ -179,9 +180,9 @@ class Frame:
         count = self.target.lane_count
         wave = 0 if self.physical is None else self.physical.stack.wave
         if numbers is self._every or numbers == self._every:
-            if self._all is None:
-                self._all = LaneSet.of(range(count), wave)
-            return self._all
+            if self.all_lanes is None:
+                self.all_lanes = LaneSet.of(range(count), wave)
+            return self.all_lanes
         known = [self.lane(each).lane for each in numbers]
         return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
 
@@ -225,8 +226,8 @@ class Frame:
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
         """The context of an evaluation that finds a location."""
         lane = lanes.lane
-        cached = lanes is self._all or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self._all else lane, lanes.count, unit)
+        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
+        key = (None if lanes is self.all_lanes else lane, lanes.count, unit)
         found = self._contexts.get(key) if cached else None
         if found is None:
             base = self._base
@@ -259,8 +260,8 @@ class Frame:
         """What values are read in; ``code`` is the file that their types are from."""
         lane = lanes.lane
         code = code or self.code or self.state.loaded.codes[0]
-        cached = lanes is self._all or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self._all else lane, lanes.count, id(code))
+        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
+        key = (None if lanes is self.all_lanes else lane, lanes.count, id(code))
         found = self._around.get(key) if cached else None
         if found is None:
             found = Surroundings(replace(self.context(lanes), result_kind=None), code)
@@ -283,7 +284,11 @@ class Frame:
             for block in self.blocks:
                 names = set()
                 for die in scopes.declared_in(block):
-                    name = die.name
+                    try:
+                        name = die.name
+                    except DwarfGpuError as error:  # what is broken hides nothing beside it
+                        die.unit.dwarf.note(error)
+                        continue
                     if name is None:
                         continue
                     code = self.code_of(die.unit)
@@ -363,6 +368,3 @@ def frames_at(
         )
         for depth, scope in enumerate(found)
     ]
-
-
-__all__ = ["Frame", "calls_at", "frames_at"]

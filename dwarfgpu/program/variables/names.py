@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.entries import KIND_OF
-from dwarfgpu.objfile.scopes import NAMED_SCOPES, NAMESPACE, scopes_of, split_name
+from dwarfgpu.objfile.entries import KIND_OF, is_static
+from dwarfgpu.objfile.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
 from dwarfgpu.program.source.type_parser import ARITHMETIC
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
 from dwarfgpu.program.variables import scopes
+from dwarfgpu.program.variables.reasons import MISSING, unavailable
 from dwarfgpu.program.variables.variable import STATIC, Variable
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Names:
         for prefix in self._prefixes(frame, parts):
             name = "::".join((*prefix, *parts))
             found = [*self._find(frame, name, kind)]
+            if not prefix and len({qualified_name(die) for _code, die in found}) > 1:
+                return  # seen from nowhere here, and not the only one
             found.sort(key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
             yield from found
 
@@ -88,7 +91,10 @@ class Names:
 
     @staticmethod
     def _prefixes(frame: Frame, parts: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-        """The scopes that a name may be in, as the function sees it: innermost first, the outermost last."""
+        """The scopes that a name may be in, as the function sees it: innermost first, the outermost last.
+
+        Behind them come all scopes of the program: a name that only one thing has needs no scope.
+        """
         if parts[0] == "":
             return ((),)
         around = [] if frame.function is None else [name for name, _ in scopes_of(frame.function)]
@@ -118,19 +124,24 @@ class Names:
                 found = next((each for each in other.variables() if each.name == name), None)
                 if found is not None:
                     return found
+        elsewhere = False
         for code, die in self._find(frame, text, "function"):
             if unit is not None and die.unit is not unit:
                 continue
             for each, _depth in die.walk():
-                if each.tag in (scopes.VARIABLE, scopes.CONSTANT) and each.name == name:
-                    return Variable(frame, each, code, STATIC)
+                if each.tag in scopes.DECLARED and each.name == name:
+                    if _is_static(each):
+                        return Variable(frame, each, code, STATIC)
+                    elsewhere = True
+        if elsewhere:
+            raise unavailable(MISSING, f"no frame of {text} is executing, so its {name} is nowhere")
         return None
 
     @staticmethod
     def frames_of(frame: Frame) -> Iterable[Frame]:
         """The frames that a name of a function can mean, from the frame that asks outwards."""
         wave = frame.wave
-        return () if wave is None else wave.frames()
+        return () if wave is None else (each for each in wave if each.number >= frame.number)
 
     def _units(self) -> Iterator[tuple[LoadedCode, Unit]]:
         for code in self.state.loaded.codes:
@@ -247,6 +258,14 @@ def _collect(owner: Die, prefix: str, found: dict[str, tuple[Die, Die]], depth: 
             _collect(die, inner, found, depth + 1)
 
 
+def _is_static(die: Die) -> bool:
+    """Whether a variable of a function is there without a frame of it."""
+    location = die.find_number(at.LOCATION)
+    if location is None:
+        return die.find_number(at.CONST_VALUE) is not None
+    return location.value_class in ("exprloc", "block") and is_static(location.block().data)
+
+
 def _is_of_function(die: Die) -> bool:
     """Whether a variable is local to a function, so that only the function's name leads to it from outside."""
     return any(owner.tag in (0x2E, 0x1D, 0x0B) for owner in die.ancestors())
@@ -255,6 +274,3 @@ def _is_of_function(die: Die) -> bool:
 def _is_file(path: str | None, wanted: str) -> bool:
     """Whether a name means a source file: its path, or the end of it."""
     return path is not None and (path == wanted or path.endswith(f"/{wanted}"))
-
-
-__all__ = ["Names", "at"]

@@ -12,7 +12,7 @@ from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.variables.columns import Values, python_value
 from dwarfgpu.program.variables.provenance import Source, sources
 from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of, unavailable
-from dwarfgpu.program.variables.slots import each_part, positions_in
+from dwarfgpu.program.variables.slots import each_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,6 +155,3 @@ def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneS
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)
         accessor.write(place, bit_size, int(b.select(pattern, position)))
-
-
-__all__ = ["Quantity", "positions_in", "store"]

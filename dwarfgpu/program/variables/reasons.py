@@ -25,8 +25,6 @@ UNDEFINED_RULE = "undefined_rule"
 """It is in a register that the call frame information does not keep for this frame."""
 UNDEFINED = "undefined"
 """Some of its bits have no value."""
-INACTIVE = "inactive"
-"""The lane does not execute the code where the wave stands."""
 NOT_PASSED = "entry_unknown"
 """It is what a parameter was at the call, which the caller does not tell."""
 NO_MEMORY = "memory_unavailable"
@@ -58,12 +56,10 @@ class Reason:
 
     @property
     def state(self) -> str:
-        """The state of a lane that has it: ``absent``, ``undefined``, ``inactive`` or ``error``."""
+        """The state of a lane that has it: ``absent``, ``undefined`` or ``error``."""
         if self.kind in _ABSENT:
             return "absent"
-        if self.kind in _UNDEFINED:
-            return "undefined"
-        return "inactive" if self.kind == INACTIVE else "error"
+        return "undefined" if self.kind in _UNDEFINED else "error"
 
 
 class Unavailable(EvaluationError):

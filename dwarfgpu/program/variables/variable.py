@@ -11,7 +11,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Part
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.lists import ListContext
-from dwarfgpu.objfile.location_lists import LocationList, matching, read_location_list
+from dwarfgpu.objfile.location_lists import LocationList, read_location_list
 from dwarfgpu.objfile.scopes import qualified_name
 from dwarfgpu.program.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
@@ -30,7 +30,7 @@ from dwarfgpu.program.variables.reasons import (
     unavailable,
     why_undefined,
 )
-from dwarfgpu.records import record
+from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
@@ -46,6 +46,22 @@ if TYPE_CHECKING:
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 _ARTIFICIAL, _EXTERNAL = 0x34, 0x3F
+
+
+_FIXED_NUMBERS = (
+    "DW_OP_lit",
+    "DW_OP_const1",
+    "DW_OP_const2",
+    "DW_OP_const4",
+    "DW_OP_const8",
+    "DW_OP_LLVM_offset",
+)
+_FIXED = frozenset(
+    ("DW_OP_regx", "DW_OP_LLVM_push_lane", "DW_OP_constu", "DW_OP_consts", "DW_OP_shl", "DW_OP_mul", "DW_OP_plus",
+     "DW_OP_plus_uconst", "DW_OP_piece", "DW_OP_bit_piece", "DW_OP_LLVM_piece_end", "DW_OP_LLVM_form_aspace_address",
+     "DW_OP_addr", "DW_OP_addrx", "DW_OP_LLVM_undefined", "(end)")
+)  # fmt: skip
+"""Operations that read neither memory nor what registers hold."""
 
 
 @record
@@ -66,6 +82,8 @@ class _Plan:
     unit: FileUnit
     expressions: tuple[Expression, ...] = ()
     constant: Attribute | None = None
+    is_fixed: bool = False
+    """Whether the expressions read nothing that can change: they name registers, lanes and constants alone."""
 
 
 class Variable(Quantity):
@@ -82,6 +100,8 @@ class Variable(Quantity):
         self.is_shadowed = is_shadowed
         """Whether a variable of an inner block has the same name."""
         self._plan: _Plan | Unavailable | None = None
+        self._places: dict[Any, Location] = {}
+        """Where it is in the lanes that have asked, if that depends on nothing else."""
         self._type: Type | None = None
         self._repairs: tuple[Repair, ...] | None = None
 
@@ -127,10 +147,22 @@ class Variable(Quantity):
             data = constant_bytes(plan.constant)
             stream = int.from_bytes(data, self.frame.target.byte_order)
             return Object(self.type, around.located(locations.at(Implicit(stream, 8 * len(data)))))
-        location = self._located(plan, lanes)
+        location = self._remembered(plan, lanes)
         if len(location.places) == 1 and type(location.places[0].storage) is Composite:
             location = _completed(location, self.type)
         return Object(self.type, Place(Located(around, location)))
+
+    def _remembered(self, plan: _Plan, lanes: LaneSet) -> Location:
+        """Where it is. What names registers and lanes alone stays where it is, whatever the machine holds by then."""
+        lane = lanes.lane
+        is_known = lanes is self.frame.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
+        if not is_known or not plan.is_fixed or self.frame.trace is not None:
+            return self._located(plan, lanes)
+        key = lanes.count, None if lanes is self.frame.all_lanes else lane
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = self._located(plan, lanes)
+        return found
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
@@ -143,9 +175,12 @@ class Variable(Quantity):
     def _planned(self) -> _Plan | Unavailable:
         """Where it is at the place of the frame; what is wrong is remembered as well."""
         try:
-            return self._read_plan()
+            plan = self._read_plan()
         except Unavailable as error:
             return error
+        if all(_is_fixed(each) for each in plan.expressions):
+            return replace(plan, is_fixed=True)
+        return plan
 
     def _read_plan(self) -> _Plan:
         frame, die = self.frame, self.definition
@@ -251,6 +286,15 @@ class Variable(Quantity):
             for each in found.entries
         )
 
+    def expressions_at(self, address: int) -> tuple[bytes, ...]:
+        """The expressions, as bytes, that say where it is at an address of the file."""
+        location = self.definition.find_number(at.LOCATION)
+        if location is None:
+            return ()
+        if location.value_class != "loclist":
+            return (location.block().data,)
+        return tuple(each.expression for each in _list(location).matching(address))
+
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""
         if self._plan is None:
@@ -273,6 +317,12 @@ def kind_of(die: Die) -> str:
     if die.tag == scopes.PARAMETER:
         return PARAMETER
     return CONSTANT if die.tag == scopes.CONSTANT else LOCAL
+
+
+def _is_fixed(expression: Expression) -> bool:
+    """Whether an expression names registers, lanes and constants alone."""
+    names = (step.operation.name for step in expression.code)
+    return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
 
 
 def _completed(location: Location, type: Type) -> Location:
@@ -306,6 +356,3 @@ def _list(location: Attribute) -> LocationList:
     section, offset = location.list_place()
     context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
     return read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
-
-
-__all__ = ["Described", "Variable", "kind_of", "matching"]

@@ -1,0 +1,64 @@
+"""Classes in expressions: whether a name is that of a member, and the part of an object that is a base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Struct
+from dwarfgpu.program.types.sizes import stripped
+from dwarfgpu.program.values.objects import Object
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.types.model import Type
+
+MAX_DEPTH = 16
+"""How deep bases and unnamed members are looked into."""
+
+
+def has_member(type: Type, name: str, depth: int = 0) -> bool:
+    """Whether a class has a member with a name, itself or in a base."""
+    inner = stripped(type)
+    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
+        return False
+    body = inner.body
+    if name in [each.name for each in body.members] + [each.name for each in body.statics]:
+        return True
+    inside = [each.type for each in body.members if each.name is None]
+    inside += [base.type for base in body.bases]
+    return any(has_member(each, name, depth + 1) for each in inside)
+
+
+def base_named(found: Object, name: str) -> Object:
+    """The part of an object that is a base class."""
+    inner = stripped(found.type)
+    if not isinstance(inner, Struct):
+        raise UsageError(f"the type {safe_text(found.type)} has no bases", kind="no_member")
+    if inner.name is not None and inner.name.rpartition("::")[2] == name:
+        return found
+    for base in inner.body.bases:
+        own = str(getattr(stripped(base.type), "name", ""))
+        if own == name or own.rpartition("::")[2] == name:
+            return found.base(base)
+    raise UsageError(f"{safe_text(found.type)} has no base {name}", kind="no_member")
+
+
+def seen_as(found: Object, type: Type) -> Object:
+    """An object as one of another type: its part that is a base of that name, or what is in the same place."""
+    wanted = getattr(stripped(type), "name", None)
+    part = None if wanted is None else _part(found, wanted, 0)
+    return Object(type, found.place, container=found.container) if part is None else part
+
+
+def _part(found: Object, name: str, depth: int) -> Object | None:
+    inner = stripped(found.type)
+    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
+        return None
+    if inner.name == name:
+        return found
+    for base in inner.body.bases:
+        part = _part(found.base(base), name, depth + 1)
+        if part is not None:
+            return part
+    return None

@@ -1,0 +1,158 @@
+"""``dwarfgpu eval FILE EXPR`` and ``locals``: text, data, lanes, reasons, exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dwarfgpu.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = ("--state", ROOT / "docs/examples/variables.json")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command: its exit status, standard output and standard error."""
+
+    def run(*words: Any) -> tuple[int, str, str]:
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_options_may_stand_before_and_between_expressions(run):
+    expected = run("eval", FILE, "even", "left", *STATE, "--lane", "4")
+    assert expected == (0, "even = 18\nleft = 8\n", "")
+    assert run("eval", FILE, "--lane", "4", "even", *STATE, "left") == expected
+    assert run("eval", *STATE, FILE, "--lane", "4", "even", "left") == expected
+
+
+def test_lanes(run):
+    assert run("eval", FILE, "lane", *STATE, "--lane", "2,4")[1] == "lane  int\n  lane 2  2\n  lane 4  4\n"
+    status, out, _ = run("eval", FILE, "lane", *STATE, "--lane", "3")
+    assert (status, out) == (0, "lane = 3  (lane 3 is inactive)\n")
+    assert "lanes 56-63" in run("eval", FILE, "lane", *STATE, "--lane", "all")[1]
+    assert run("eval", FILE, "lane", *STATE, "--lane", "64")[0] == 2
+
+
+def test_json_has_a_state_for_every_lane(run):
+    status, out, _ = run("eval", FILE, "even", "unused", *STATE, "--lane", "2,3", "--json", "--location")
+    even, unused = json.loads(out)["answers"]
+    assert status == 1
+    assert even["type"] == "int"
+    assert even["lanes"]["2"]["value"] == 14
+    assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "inactive"]
+    assert even["lanes"]["2"]["sources"][0] | {"bit_offset": 0} == {
+        "bit_offset": 0, "bit_size": 32, "kind": "register", "register": "v2", "lane": 2, "bit": 0,
+    }  # fmt: skip
+    assert unused["lanes"]["2"]["state"] == "absent"
+    assert unused["lanes"]["2"]["reason"]["kind"] == "optimized_out"
+    lines = [
+        json.loads(line)
+        for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()
+    ]
+    assert [(line["lane"], line["value"]) for line in lines] == [(2, 14), (4, 18)]
+    assert {line["schema"] for line in lines} == {1}
+
+
+def test_columns(run, tmp_path):
+    _, out, _ = run("eval", FILE, "even", "slots", *STATE, "--lane", "2,3", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["expression"], row["lane"], row["state"], row["value"]) for row in rows] == [
+        ("even", "2", "active", "14"),
+        ("even", "3", "inactive", "0"),
+        ("slots", "2", "active", "{20, 21, 22, 23}"),
+        ("slots", "3", "error", ""),
+    ]
+    path = tmp_path / "out.npz"
+    assert run("eval", FILE, "even", "left", *STATE, "--npz", path)[:2] == (0, "")
+    with np.load(path) as found:
+        assert found["expressions"].tolist() == ["even", "left"]
+        assert found["0.value"].tolist()[:3] == [10, 14, 18]
+        assert found["1.lane"].tolist()[:3] == [0, 2, 4]
+
+
+def test_formats(run):
+    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "x")[1] == "limit = 0x14\n"
+    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "q")[0] == 2
+
+
+def test_a_trace_says_where_each_expression_stands(run):
+    status, out, _ = run("eval", FILE, "slots[0]", *STATE, "--lane", "2", "--trace")
+    assert status == 0
+    assert out.startswith("in .debug_info+")
+    assert "DW_OP_LLVM_form_aspace_address" in out
+    assert out.endswith("slots[0] = 20\n")
+    document = json.loads(run("eval", FILE, "even", *STATE, "--lane", "2", "--trace", "--json")[1])
+    assert document["answers"][0]["trace"][0]["expression"].startswith(".debug_loclists+")
+
+
+def test_exit_statuses(run, tmp_path):
+    assert run("eval", FILE, "even", *STATE)[0] == 0
+    assert run("eval", FILE, "unused", *STATE)[0] == 1
+    assert run("eval", FILE, "slots", *STATE, "--lane", "3")[0] == 0  # a lane that is not active
+    assert run("eval", FILE, "1 / 0")[0] == 1
+    status, _, err = run("eval", FILE, "even +", *STATE)
+    assert status == 2
+    assert "at column 7" in err
+    assert run("eval", FILE, "nothing", *STATE)[0] == 2
+    assert run("eval", FILE)[0] == 2
+    assert run("eval", tmp_path / "nothing", "x")[0] == 3
+    assert run("eval", FILE, "x", "--ops", "DW_OP_lit1")[0] == 2
+    assert run("eval", "--ops", "DW_OP_lit1", "--frame", "1")[0] == 2
+    assert run("eval", FILE, "x", "--stack")[0] == 2
+    assert run("eval", FILE, "x", "--wave", "0")[0] == 2
+    assert run("eval", FILE, "x", *STATE, "--frame", "7")[0] == 2
+
+
+def test_eval_of_operations_is_as_it_was(run):
+    assert run("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")[0] == 0
+    assert run("eval")[0] == 2
+
+
+def test_locals(run):
+    status, out, err = run("locals", FILE, *STATE, "--lane", "2")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "#0  X at src/asm/lane-pc.c:15"
+    assert "  even = 14" in lines
+    assert "  slots = {20, 21, 22, 23}" in lines
+    document = json.loads(run("locals", FILE, *STATE, "--lane", "2", "--json")[1])
+    (frame,) = document["frames"]
+    assert frame["frame"]["function"] == "X"
+    assert [each["name"] for each in frame["variables"]][:3] == ["even", "left", "out"]
+    assert run("locals", FILE)[0] == 2
+    assert "tile" in run("locals", FILE, *STATE, "--lane", "2", "--statics")[1]
+
+
+def test_locals_without_a_machine(run):
+    status, out, _ = run("locals", FILE, "--pc", "X")
+    assert status == 0
+    assert "limit: int\n    0x1518 to 0x1580: DW_OP_regx 38\n" in out
+    (frame,) = json.loads(run("locals", FILE, "--pc", "0x1548", "--json")[1])["frames"]
+    assert frame["variables"][0]["locations"][0]["range"] == [0x1544, 0x154C]
+
+
+def test_frames_is_bt(run):
+    assert run("frames", FILE, *STATE) == run("bt", FILE, *STATE)
+
+
+def test_a_host_program(run):
+    status, out, _ = run(
+        "eval", ROOT / "fixtures/host/values.gcc.O0.v5.x86_64", "message", "matrix", "global_int + 1"
+    )
+    assert status == 0
+    assert out == 'message = "hello"\nmatrix = {{1, 2, 3}, {4, 5, 6}}\nglobal_int + 1 = 305419897\n'
