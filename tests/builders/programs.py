@@ -92,6 +92,7 @@ class Program:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
+            cwd=self.path.parent,
             check=False,
         )
         text = done.stdout.decode("utf-8", "replace")
