@@ -86,7 +86,9 @@ class Program:
             )
         elif hasattr(machine, "code_objects"):
             waves: Any = machine
-            loaded, problems = load_code(waves, self.file, dialect=self.dialect, repair=self.repair)
+            loaded, problems = load_code(
+                waves, self.file, force=force, dialect=self.dialect, repair=self.repair
+            )
             stopped = Stopped(machine, loaded, problems)
         else:
             stopped = Stopped(

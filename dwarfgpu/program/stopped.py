@@ -97,7 +97,7 @@ def open_stopped(
     if isinstance(machine, dict):
         message = f"{state} is a described state"
         raise UsageError(message, hint="frames need a snapshot, which has a schema, or a core file")
-    loaded, problems = load_code(machine, file, dialect=dialect, repair=repair)
+    loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
     return Stopped(machine, loaded, problems, name=state)
 
 
@@ -122,15 +122,25 @@ def _text_of(path: str) -> str:
 
 
 def load_code(
-    machine: WaveMachine, file: CodeObject, *, dialect: str | None = None, repair: Policy = OFF
+    machine: WaveMachine,
+    file: CodeObject,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
 ) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
-    """The code objects of a snapshot, where they are loaded; the file that the user names is one of them."""
+    """The code objects of a snapshot, where they are loaded; the file that the user names is one of them.
+
+    With ``force`` it is also when its contents are others.
+    """
     problems: list[DwarfGpuError] = []
     if not machine.code_objects:
         return Loaded([LoadedCode(file, dialect=dialect, repair=repair)]), ()
     chosen = _entry_of(machine, file)
     address = machine.code_objects[chosen].load_address or 0
     codes = [LoadedCode(file, address, dialect=dialect, repair=repair)]
+    if not force:
+        _check_contents(machine, machine.code_objects[chosen], file)
     for index, entry in enumerate(machine.code_objects):
         if index == chosen:
             continue
@@ -154,6 +164,15 @@ def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
     names = ", ".join(entry.path for entry in entries[:4])
     message = f"{file.name} is none of the {len(entries)} code objects of the snapshot"
     raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
+
+
+def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:
+    """Refuse a file that is not the one that the snapshot was made with, where it says which that was."""
+    if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
+        return  # whether the file at that path is still the same has been checked when the snapshot was opened
+    message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
+    hint = "its SHA-256 is another; --force uses it all the same"
+    raise MalformedFile("other_code_object", message, hint=hint)
 
 
 def _same_contents(_machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:

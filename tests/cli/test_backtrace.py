@@ -102,6 +102,19 @@ def test_lines_of_json(run):
     assert all(each["schema"] == 1 for each in documents)
 
 
+def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
+    other = CALLS.parent / "hip-calls.gfx90a.w64.O0.co"
+    status, out, err = run(other, "--state", STATE)
+
+    assert (status, out) == (3, "")
+    assert "is not the code object that the snapshot was made with" in err
+    assert "--force" in err.splitlines()[1]
+    assert "leaf" in run(other, "--state", STATE, "--force")[1]
+    copy = tmp_path / "copy.co"
+    copy.write_bytes(CALLS.read_bytes())
+    assert run(copy, "--state", STATE)[0] == 0
+
+
 def test_where_registers_are(run):
     out = run(CALLS, "--state", STATE, "--wave", "0", "--registers")[1]
     assert "      v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
