@@ -1,4 +1,4 @@
-"""The main job on a shipped example: where a variable of a GPU kernel lives, in every lane, and what it holds."""
+"""The main job on a shipped example: a stopped wave whose lanes have gone different ways, and its variables."""
 
 from __future__ import annotations
 
@@ -8,37 +8,26 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STATE = "docs/examples/wavefront.json"
-
-VARIABLE = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
-SPILLED = (
-    "DW_OP_regx v1; DW_OP_const2u 0x800; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_const1u 0x0f; "
-    "DW_OP_LLVM_select_bit_piece 32 8"
-)
+FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/variables.json"
 STEPS = (
     (
-        "A DWARF expression is a program. This one adds:",
-        'eval --trace --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
+        "A wave of 64 lanes stopped inside two nested branches. Where does each lane stand?",
+        f"lanes {FILE} --state {STATE} --group",
     ),
-    (
-        f"A variable in vector register v1, in eight lanes of the wave in {STATE}:",
-        f'eval --state {STATE} --lane 0-7 --read unsigned32 --ops "{VARIABLE}"',
-    ),
-    (
-        "The same register spilled by a function for the lanes that were active (mask 0x0f):",
-        f'eval --state {STATE} --read unsigned32x8 --ops "{SPILLED}"',
-    ),
-    ("What an operation does, and where the text says so:", "ops DW_OP_LLVM_select_bit_piece"),
-    ("A mistake is found without running anything:", 'verify --cfi --ops "DW_OP_lit8; DW_OP_call_frame_cfa"'),
+    ("The variable `even` in all of them, and where lane 2 keeps it:", f"eval {FILE} even --state {STATE}"),
+    (None, f"eval {FILE} even --lane 2 --location --state {STATE}"),
+    ("Why is `unused` not there?", f"eval {FILE} unused --lane 2 --state {STATE}"),
 )
 
 
 def main() -> int:
     """Run the steps."""
-    for text, command in STEPS:
-        print(f"\n{text}\n$ dwarfgpu {command}", flush=True)
+    for number, (text, command) in enumerate(STEPS):
+        if text is not None:
+            print(f"\n{text}" if number else text, flush=True)
         subprocess.run([sys.executable, "-m", "dwarfgpu", *shlex.split(command)], cwd=ROOT, check=False)
-    print("\ndocs/tutorial.md goes on from here.")
+    print("docs/tutorial.md goes on from here; docs/variables.md has these commands.")
     return 0
 
 
