@@ -216,7 +216,8 @@ class Step(NamedTuple):
 
 def steps(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> Iterator[Step]:
     """The checks of ``test``, cheapest first."""
-    pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS)]
+    # the slow tests stand together: a worker that has none left takes some of the other's
+    pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS), "--dist", "worksteal"]
     if not slow:
         pytest += ["-m", "not slow"]
     if quick:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
+from tests.cli.test_files import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 CFI = "fixtures/asm/cfi.gfx90a.w64.co"
@@ -21,17 +20,7 @@ NOTHING = "fixtures/features/split.v5.dwo"
 
 
 def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", "cfi", *words],
-        cwd=ROOT,
-        env=environment,
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return run_command("cfi", *words, stdin=stdin)
 
 
 def document(*words: str) -> Any:
