@@ -11,23 +11,26 @@ from dwarfgpu.program.types.sizes import stripped
 from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.model import Member, StaticMember, Type
 
 MAX_DEPTH = 16
 """How deep bases and unnamed members are looked into."""
 
 
-def has_member(type: Type, name: str, depth: int = 0) -> bool:
-    """Whether a class has a member with a name, itself or in a base."""
+def member_named(type: Type, name: str, depth: int = 0) -> Member | StaticMember | None:
+    """The member of a class with a name, its own or that of a base."""
     inner = stripped(type)
     if not isinstance(inner, Struct) or depth > MAX_DEPTH:
-        return False
+        return None
     body = inner.body
-    if name in [each.name for each in body.members] + [each.name for each in body.statics]:
-        return True
+    parts: list[Member | StaticMember] = [*body.members, *body.statics]
+    own = next((each for each in parts if each.name == name), None)
+    if own is not None:
+        return own
     inside = [each.type for each in body.members if each.name is None]
     inside += [base.type for base in body.bases]
-    return any(has_member(each, name, depth + 1) for each in inside)
+    found = (member_named(each, name, depth + 1) for each in inside)
+    return next((each for each in found if each is not None), None)
 
 
 def base_named(found: Object, name: str) -> Object:

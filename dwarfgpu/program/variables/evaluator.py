@@ -22,14 +22,16 @@ from dwarfgpu.program.source.errors import ExpressionError
 from dwarfgpu.program.source.operands import Operand, converted, is_pointer, is_true, loaded
 from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, Struct
+from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, StaticMember, Struct
 from dwarfgpu.program.types.naming import is_cplus
 from dwarfgpu.program.types.sizes import byte_size, resolved, stripped
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables import registers
-from dwarfgpu.program.variables.classes import base_named, has_member, seen_as
+from dwarfgpu.program.variables.classes import base_named, member_named, seen_as
+from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
+from dwarfgpu.program.variables.variable import STATIC, Variable
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.variables.names import Meaning
 
 MAX_TEXT = 1 << 16
 """A string in an expression has at most so many characters."""
@@ -51,6 +53,13 @@ class Write:
     target: Object
     pattern: Bits
     bit_size: int
+
+
+@record
+class OfThis:
+    """A member of the object that a method is about."""
+
+    this: Variable
 
 
 class Evaluator:
@@ -137,7 +146,8 @@ class Evaluator:
 
     def named(self, node: Any) -> Variable | None:
         """The variable that a tree names, if it is a name alone."""
-        return self._variable(node) if isinstance(node, s.Name) else None
+        found = self._meaning(node) if isinstance(node, s.Name) else None
+        return found if isinstance(found, Variable) else None
 
     # --- Literals -------------------------------------------------------------------------------------------------
 
@@ -163,38 +173,40 @@ class Evaluator:
     # --- Names ----------------------------------------------------------------------------------------------------
 
     def _name(self, node: s.Name) -> Any:
-        names = self.frame.state.names
-        found = self._variable(node)
-        if found is not None:
+        found = self._meaning(node)
+        if isinstance(found, Variable):
             return found.find(self.lanes)
-        if node.file is None:
-            member = self._member_of_this(node)
-            if member is not None:
-                return member
-            enumerator = names.enumerator(self.frame, node.parts)
-            if enumerator is not None:
-                return self._enumerator(*enumerator)
-        function = names.function(self.frame, node.parts)
-        if function is not None:
-            code, die = function
-            address = code.in_program(die.ranges()[0][0])
-            return Object(self.frame.state.types.of(die), self.around.memory(Address(None, address)))
+        if isinstance(found, NamedEnumerator):
+            return self._enumerator(found.enumeration, found.die)
+        if isinstance(found, NamedFunction):
+            address = found.code.in_program(found.die.ranges()[0][0])
+            return Object(self.frame.state.types.of(found.die), self.around.memory(Address(None, address)))
+        if isinstance(found, OfThis):
+            return found.this.find(self.lanes).dereferenced().member(node.parts[0])
         raise self._unknown(node)
 
-    def _variable(self, node: s.Name) -> Variable | None:
-        return self.frame.state.names.variable(self.frame, node.parts, node.file)
+    def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
+        """What a name means: in the blocks around the place, as a member of the object, and then further out."""
+        names = self.frame.state.names
+        if node.file is None and len(node.parts) == 1:
+            local = names.local(self.frame, node.parts[0])
+            if local is not None:
+                return local
+            member = self._member_of_this(node.parts[0])
+            if member is not None:
+                return member
+        return names.outer(self.frame, node.parts, node.file)
 
-    def _member_of_this(self, node: s.Name) -> Object | None:
+    def _member_of_this(self, name: str) -> Variable | OfThis | None:
         """In a method a name may be that of a member of the object."""
-        if len(node.parts) != 1:
-            return None
         this = next((each for each in self.frame.variables() if each.name == "this"), None)
-        if this is None:
+        inner = None if this is None else resolved(this.type)
+        if this is None or not isinstance(inner, Pointer):
             return None
-        inner = resolved(this.type)
-        if not isinstance(inner, Pointer) or not has_member(inner.target, node.parts[0]):
-            return None
-        return this.find(self.lanes).dereferenced().found(node.parts[0])
+        member = member_named(inner.target, name)
+        if isinstance(member, StaticMember):
+            return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
+        return None if member is None else OfThis(this)
 
     def _enumerator(self, owner: Any, die: Any) -> Operand:
         kind = self.frame.state.types.of(owner)
@@ -210,6 +222,8 @@ class Evaluator:
         hint = None
         if self.frame.code is not None and not self.frame.code.file.has_dwarf:
             hint = f"{self.frame.code.file.name} has no debugging information"
+        elif others := self.frame.state.names.candidates(self.frame, node.parts[-1])[:4]:
+            hint = f"say which: {', '.join(others)}"
         elif known:
             hint = f"there are {', '.join(known[:10])}{', ...' if len(known) > 10 else ''}"
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
