@@ -179,7 +179,7 @@ class Evaluator:
         if isinstance(found, NamedEnumerator):
             return self._enumerator(found.enumeration, found.die)
         if isinstance(found, NamedFunction):
-            address = found.code.in_program(found.die.ranges()[0][0])
+            address = found.code.in_program(found.address)
             return Object(self.frame.state.types.of(found.die), self.around.memory(Address(None, address)))
         if isinstance(found, OfThis):
             return found.this.find(self.lanes).dereferenced().member(node.parts[0])

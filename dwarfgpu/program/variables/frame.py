@@ -98,6 +98,11 @@ class Frame:
         return self.state.backend
 
     @property
+    def place_in_file(self) -> int:
+        """The place as an address of the file; 0 where there is none."""
+        return 0 if self.code is None or self.place is None else self.code.in_file(self.place)
+
+    @property
     def pc(self) -> int | None:
         """Where execution stands, or goes on when the callee returns."""
         return self.place if self.physical is None else self.physical.pc
@@ -117,6 +122,15 @@ class Frame:
         if self.function is not None:
             return qualified_name(self.function)
         return self.call.function if self.place is not None else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that expressions may call it by: that of the function, and those of its entry points."""
+        own = () if self.name is None else (self.name,)
+        function = None if self.scope is None else self.scope.die
+        if function is None:
+            return own
+        return own + tuple(each.name for each in scopes.entry_points(function) if each.name is not None)
 
     @property
     def call(self) -> CallFrame:
@@ -283,7 +297,7 @@ class Frame:
             seen: set[str] = set()
             for block in self.blocks:
                 names = set()
-                for die in scopes.declared_in(block):
+                for die in scopes.declared_in(block, self.place_in_file):
                     try:
                         name = die.name
                     except DwarfGpuError as error:  # what is broken hides nothing beside it

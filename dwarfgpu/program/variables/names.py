@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile import attributes as at
 from dwarfgpu.objfile.entries import KIND_OF, is_static
-from dwarfgpu.objfile.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.scopes import NAMED_SCOPES, NAMESPACE, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.source.type_parser import ARITHMETIC
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
@@ -47,9 +47,11 @@ class NamedEnumerator:
 
 @record
 class NamedFunction:
-    """A function with code, and the file that it is in."""
+    """A function, or one of the entry points of one, with the file that it is in."""
 
     code: LoadedCode
+    address: int
+    """In the file."""
     die: Die
 
 
@@ -104,8 +106,8 @@ class Names:
         for code, die in found:
             if KIND_OF.get(die.tag) == "variable":
                 return Variable(frame, die, code, STATIC)
-            if die.ranges():
-                return NamedFunction(code, die)
+            if (address := address_of(die)) is not None:
+                return NamedFunction(code, address, die)
         return None
 
     def _paths(self, frame: Frame, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -117,7 +119,9 @@ class Names:
 
     def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """The entries with a qualified name, those of the unit of the function first."""
-        found = [*self._find("::".join(("", *path)), kinds)]
+        found = self._find("::".join(("", *path)), kinds)
+        if "type" in kinds:  # one of another function is not in the outermost scope
+            found = (each for each in found if not is_local(each[1]))
         return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
 
     def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
@@ -141,13 +145,14 @@ class Names:
         for _code, unit in self._units():
             if unit is frame.unit:
                 continue
+            found: Meaning | None
             paths = self._paths(frame, parts)
             if frame.unit is None:
                 paths = self._imports.paths(unit, (), (), parts[parts[0] == "" :])
             for path in paths:
                 found = self._enumerators_of(unit).get("::".join(path))
                 if found is None and frame.unit is None and self._imports.of_unit(unit):
-                    return self._chosen(frame, self._at(frame, path, ("variable", "function")))
+                    found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
                 if found is not None:
                     return found
         return None
@@ -181,8 +186,8 @@ class Names:
                 if found is not None:
                     return found
             for _code, die in self._find("::".join(parts), ("function",)):
-                if die.unit is unit and die.ranges():
-                    return NamedFunction(code, die)
+                if die.unit is unit and (address := address_of(die)) is not None:
+                    return NamedFunction(code, address, die)
         return None
 
     def _of_function(self, frame: Frame, parts: tuple[str, ...], unit: Unit | None = None) -> Variable | None:
@@ -192,7 +197,7 @@ class Names:
         if not text:
             return None
         for other in self.frames_of(frame):
-            if other.name is not None and (other.name == text or split_name(other.name)[-1] == text):
+            if any(each == text or split_name(each)[-1] == text for each in other.names):
                 found = next((each for each in other.variables() if each.name == name), None)
                 if found is not None:
                     return found
@@ -251,7 +256,9 @@ class Names:
         """The type with a name; after ``struct`` or ``enum`` the one with that tag."""
         for block in frame.blocks:
             for die in block.children():
-                if KIND_OF.get(die.tag) == "type" and die.name == name:
+                if KIND_OF.get(die.tag) != "type" or die.name != name:
+                    continue
+                if scopes.is_visible(die, block, frame.place_in_file):
                     found = self.state.types.of(die)
                     if _fits(found, keyword, is_cplus(die.unit)):
                         return found
@@ -317,6 +324,15 @@ def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: 
             name = die.name
             inner = f"{prefix}{name}::" if name and (die.tag == NAMESPACE or die.tag in _CLASSES) else prefix
             _collect(die, inner, found, depth + 1)
+
+
+def address_of(function: Die) -> int | None:
+    """Where a function begins, in the file; an entry point has that address alone."""
+    ranges = function.ranges()
+    if ranges:
+        return ranges[0][0]
+    low = function.number(at.LOW_PC) if function.tag == scopes.ENTRY_POINT else None
+    return None if low is None else low.address()
 
 
 def _is_static(die: Die) -> bool:
