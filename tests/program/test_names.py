@@ -42,7 +42,7 @@ NAMES = (
     "c::deep::blue sounds::green sounds::again::blue joined::red joined::green joined::blue joined::own "
     "loops::one::second loops::two::first shapes::blue inner::side ::loud ::red blend c::blend member mix "
     "sizeof(Mix) Low High c::Low joined::Low sounds::Low sizeof(c::Mix) (c::Level)4 kept local number colours::shade"
-).split()  # noqa: SIM905
+)
 
 UNLIKE_GDB = {
     "inner::side": "an alias counts in the block that it is in; gdb knows it everywhere",
@@ -78,7 +78,7 @@ def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
     wrong = []
     compared = 0
     checked = set()
-    for stop in stops(require_tool, made, tmp_path, expressions=tuple(NAMES)):
+    for stop in stops(require_tool, made, tmp_path, expressions=tuple(NAMES.split())):
         (wave, *_others) = dg.open(made).attach(stop.core)
         for theirs, frame in aligned(stop.frames, wave.frames()):
             for text, expected in theirs["expressions"].items():
