@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.objfile.elf import SHT_NOBITS
-from dwarfgpu.program.lone_frame import LoneFrame, known_register
+from dwarfgpu.objfile.elf.header import SHT_NOBITS
+from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.loaded import Loaded
+    from dwarfgpu.program.machines.loaded import Loaded
     from dwarfgpu.targets.target import AddressSpace, Target
     from dwarfgpu.targets.target import Register as TargetRegister
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.scopes import MODULE, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.entries.scopes import MODULE, NAMESPACE, qualified_name, scopes_of, split_name
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
 
 IMPORTED_DECLARATION, IMPORTED_MODULE = 0x08, 0x3A
 _IMPORT = 0x18
