@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.program.program import Program
-from dwarfgpu.program.repairs import policy_of
+from dwarfgpu.program.repairs.repaired import policy_of
 
 if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
@@ -21,7 +21,7 @@ def open_code(debugger: Debugger, arguments: Arguments) -> None:
 
 def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
-    from dwarfgpu.program.codeobject import opened
+    from dwarfgpu.program.files.codeobject import opened
 
     debugger.use(Program(opened(path), repair=policy_of(debugger.settings["repair"])), None)
 

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.commands.debugger import Debugger
-    from dwarfgpu.program.lane_places import Lane, Lanes
+    from dwarfgpu.program.waves.lanes import Lane, Lanes
 
 
 def lanes_here(debugger: Debugger) -> Lanes:
     """The lanes of the wave, seen from the frame that is looked at."""
-    from dwarfgpu.program.lane_places import lanes_of_wave
+    from dwarfgpu.program.waves.lanes import lanes_of_wave
 
     wave = debugger.wave
     return lanes_of_wave(wave.stopped, wave.index, debugger.frame_number)
