@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.expr.context import DieReference, FrameInfo
+    from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.expr.values import Value
@@ -173,7 +173,7 @@ class DescribedFrame:
             raise MissingContext("frame", message, hint="describe it as `frame_base`")
         return bound(self._frame_base, self.machine, lanes)
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         if self.tls is None:
             message = "the thread has no thread-local storage"
             raise MissingContext("thread", message, hint="describe it as `tls`")
@@ -211,8 +211,8 @@ class CallingFrame(LoneFrame):
     def register(self, number: int, lanes: LaneSet) -> Location:
         return self.callee.entry_register(number, lanes)
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
-        return self.callee.thread_local(offset, lanes)
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        return self.callee.thread_local(offset, lanes, unit)
 
     def _unknown(self, what: str) -> NoReturn:
         raise MissingContext("frame", "nothing but its registers is known of the frame that called this one")

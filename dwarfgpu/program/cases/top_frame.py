@@ -11,6 +11,7 @@ from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
 
@@ -31,6 +32,6 @@ class TopFrame(LoneFrame):
             raise MissingContext("thread", message)
         return locations.at(Register(register, lanes.wave))
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         message = "a wave has no thread-local storage"
         raise MissingContext("thread", message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from dwarfgpu.errors import IllFormed, MissingContext
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.context import DieReference, FrameInfo
+    from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
@@ -41,7 +41,7 @@ class LoneFrame:
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         self._unknown("the value of a parameter at the call site")
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         self._unknown("where the thread has its thread-local storage")
 
     def _unknown(self, what: str) -> NoReturn:

@@ -222,11 +222,18 @@ class Evaluator:
         hint = None
         if self.frame.code is not None and not self.frame.code.file.has_dwarf:
             hint = f"{self.frame.code.file.name} has no debugging information"
-        elif others := self.frame.state.names.candidates(self.frame, node.parts[-1])[:4]:
-            hint = f"say which: {', '.join(others)}"
+        elif others := [each for each in self._elsewhere(node) if each != node.text]:
+            hint = f"say which: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}"
         elif known:
             hint = f"there are {', '.join(known[:10])}{', ...' if len(known) > 10 else ''}"
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
+
+    def _elsewhere(self, node: s.Name) -> list[str]:
+        """How what has the name can be called: with its scopes, or with its file."""
+        names = self.frame.state.names
+        if node.file is None:
+            return names.candidates(node.parts[-1])
+        return [f"{file}::{node.parts[-1]}" for file in names.files_of(node.parts[-1])]
 
     def _register_name(self, node: s.RegisterName) -> Any:
         found = registers.named(self, node.name)

@@ -103,10 +103,15 @@ class Names:
             or self._of_function(frame, parts)
         )
 
-    def candidates(self, frame: Frame, name: str) -> list[str]:
+    def candidates(self, name: str) -> list[str]:
         """The qualified names of all variables and functions of the program that have a name."""
         found = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
         return sorted(found - {""})
+
+    def files_of(self, name: str) -> list[str]:
+        """The source files with a variable or function of a name, without their folders."""
+        found = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted({each.rpartition("/")[2] for each in found} - {""})
 
     def _chosen(self, frame: Frame, found: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
         """The first of some entries that can be meant: a variable, or a function with code."""
