@@ -26,8 +26,13 @@ def typed(label: str) -> tuple[str, str, str]:
     return ("type", "ref4", label)
 
 
-def program(tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = ()) -> Any:
-    """A file with a function that declares some entries, and others beside it."""
+def program(
+    tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = (), segments: tuple[int, ...] = ()
+) -> Any:
+    """A file with a function that declares some entries, and others beside it.
+
+    Its data are also segments of some other types.
+    """
     function = die("subprogram", named("f"), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *locals)
     root = die("compile_unit", ("language", "data2", 0x1D), INT, *entries, function)
     elf = ElfBuilder(machine=62, flags=0, osabi=0, abi_version=0)
@@ -36,7 +41,8 @@ def program(tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = ()) -> Any:
     for name, content in build(unit(root)).sections.items():
         elf.section(name, content)
     elf.segment(1, CODE, text, flags=5)
-    elf.segment(1, DATA, data, flags=6)
+    for kind in (1, *segments):
+        elf.segment(kind, DATA, data, flags=6)
     path = tmp_path / "program"
     path.write_bytes(elf.build())
     return dg.open(str(path))
