@@ -100,7 +100,7 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
                 value = group.result
                 if len(numbers) > 1:
                     value = selected(value, index, frame, frame.lane(lane))
-                found[position] = _checked(quantity, value, lane, is_active=is_active)
+                found[position] = checked(value, lane, is_active=is_active, quantity=quantity)
                 continue
             error = group.outcome(index)
             if isinstance(error, (UsageError, MalformedFile)):
@@ -122,8 +122,10 @@ def _type_of(quantity: Quantity) -> Type | None:
         return None
 
 
-def _checked(quantity: Quantity, value: Object, lane: int | None, *, is_active: bool) -> LaneAnswer:
-    """A value that was found, unless nothing of it can be read."""
+def checked(
+    value: Object, lane: int | None, *, is_active: bool, quantity: Quantity | None = None
+) -> LaneAnswer:
+    """A value that was found, unless nothing of it can be read; ``quantity`` tells why."""
     try:
         target = value.target()
         if target.scalar is not None:
@@ -138,9 +140,9 @@ def _checked(quantity: Quantity, value: Object, lane: int | None, *, is_active: 
     return LaneAnswer(lane, is_active, value)
 
 
-def _reason(quantity: Quantity, error: Any, lane: int | None) -> Reason:
+def _reason(quantity: Quantity | None, error: Any, lane: int | None) -> Reason:
     reason = reason_of(error)
-    if reason.kind != UNDEFINED:
+    if reason.kind != UNDEFINED or quantity is None:
         return reason
     explained = quantity.explain(quantity.frame.lane(lane))
     return reason if explained is None else explained.reason

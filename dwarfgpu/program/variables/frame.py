@@ -75,6 +75,8 @@ class Frame:
         self._lanes: dict[int | None, LaneSet] = {}
         self.all_lanes: LaneSet | None = None
         """All lanes of the wave, once somebody has asked for them together."""
+        self._is_one = physical is None or isinstance(physical.stack.wave, int)
+        """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
         self._knows_mask = False
@@ -240,7 +242,9 @@ class Frame:
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
         """The context of an evaluation that finds a location."""
         lane = lanes.lane
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
+        cached = lanes is self.all_lanes or (
+            self._is_one and lanes.count == 1 and (lane is None or type(lane) is int)
+        )
         key = (None if lanes is self.all_lanes else lane, lanes.count, unit)
         found = self._contexts.get(key) if cached else None
         if found is None:
@@ -274,7 +278,9 @@ class Frame:
         """What values are read in; ``code`` is the file that their types are from."""
         lane = lanes.lane
         code = code or self.code or self.state.loaded.codes[0]
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
+        cached = lanes is self.all_lanes or (
+            self._is_one and lanes.count == 1 and (lane is None or type(lane) is int)
+        )
         key = (None if lanes is self.all_lanes else lane, lanes.count, id(code))
         found = self._around.get(key) if cached else None
         if found is None:
