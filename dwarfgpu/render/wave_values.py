@@ -240,12 +240,19 @@ def _cell(text: str) -> str:
 
 def _value_text(value: Any) -> str:
     """A number, or the parts of a structure or an array in braces."""
+    value = _plainly(value)
     if isinstance(value, (tuple, list)):
         return "{" + ", ".join(map(_value_text, value)) + "}"
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
+def _plainly(value: Any) -> Any:
+    """A value of an array as Python has it: an array in a structure is one of numpy still."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def _value_json(value: Any) -> Any:
+    value = _plainly(value)
     if isinstance(value, (tuple, list)):
         return [_value_json(each) for each in value]
     if isinstance(value, bytes):

@@ -10,7 +10,7 @@ from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.provenance import sources
-from dwarfgpu.program.variables.reasons import UNDEFINED, Reason, reason_of
+from dwarfgpu.program.variables.reasons import NO_MEMORY, NO_REGISTER, UNDEFINED, Reason, reason_of
 from dwarfgpu.program.variables.slots import positions_in
 from dwarfgpu.records import record
 
@@ -136,8 +136,26 @@ def checked(
     except UsageError:
         raise
     except DwarfGpuError as error:
-        return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
+        if not _is_in_part(value, error):
+            return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
     return LaneAnswer(lane, is_active, value)
+
+
+def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
+    """Whether something of a structure or an array is there, though not all: its beginning, or its end."""
+    if error.kind not in (NO_MEMORY, NO_REGISTER):
+        return False
+    target = value.target()
+    if target.scalar is not None:
+        return False
+    bits = target.bits()
+    for position in (0, bits - 8):
+        try:
+            if bits >= 8 and not target.place.moved(position).read(8).undefined:
+                return True
+        except DwarfGpuError:
+            continue
+    return False
 
 
 def _reason(quantity: Quantity | None, error: Any, lane: int | None) -> Reason:

@@ -144,6 +144,16 @@ class Evaluator:
             return Operand(self.compute.decayed(found.type, address.space), address.value)
         return loaded(found)
 
+    def built(self, node: Any) -> Type:
+        """The type that a tree names."""
+        try:
+            return self.builder.build(node)
+        except UsageError as error:
+            name = node
+            while not isinstance(name, s.NamedType) and isinstance(getattr(name, "to", None), s.TYPE_NODES):
+                name = name.to
+            raise self.error(name, error.message, hint=error.hint, kind=error.kind) from error
+
     def named(self, node: Any) -> Variable | None:
         """The variable that a tree names, if it is a name alone."""
         found = self._meaning(node) if isinstance(node, s.Name) else None
@@ -348,7 +358,7 @@ class Evaluator:
         return self.value(chosen)
 
     def _cast(self, node: s.Cast) -> Any:
-        kind = self.builder.build(node.type)
+        kind = self.built(node.type)
         inner = resolved(kind)
         found = self.value(node.operand)
         if isinstance(stripped(kind), Struct) or isinstance(inner, Array):
@@ -369,7 +379,7 @@ class Evaluator:
 
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
-            return self.compute.size(self.builder.build(node.operand))
+            return self.compute.size(self.built(node.operand))
         return self.compute.size(self.type_of(node.operand))
 
     def type_of(self, node: Any) -> Type:
@@ -411,7 +421,7 @@ class Evaluator:
         return self._placed(at_entry(found, self.lanes))
 
     def _at(self, node: s.At) -> Object:
-        kind = self.builder.build(node.type)
+        kind = self.built(node.type)
         found = self.operand(node.address)
         inner = resolved(found.type)
         space = inner.address_space if isinstance(inner, Pointer) else None
@@ -420,7 +430,8 @@ class Evaluator:
     def _in_space(self, node: s.InSpace) -> Operand:
         number = self._space_number(node.space)
         if number is None:
-            known = ", ".join(each.name for each in self.frame.target.address_spaces)
+            names = (each.name for each in self.frame.target.address_spaces)
+            known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"{self.frame.target.name} has no address space {node.space[:80]}"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
