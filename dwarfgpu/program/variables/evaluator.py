@@ -31,6 +31,7 @@ from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables import registers
 from dwarfgpu.program.variables.classes import base_named, member_named, seen_as
 from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
+from dwarfgpu.program.variables.unknown_names import hint_for
 from dwarfgpu.program.variables.variable import STATIC, Variable
 from dwarfgpu.records import record, replace
 
@@ -228,22 +229,8 @@ class Evaluator:
         where = f" in {node.file}" if node.file is not None else ""
         name = self.frame.name
         here = f" in {name}" if name and not where else where
-        known = [each.name for each in self.frame.variables() if not each.is_shadowed]
-        hint = None
-        if self.frame.code is not None and not self.frame.code.file.has_dwarf:
-            hint = f"{self.frame.code.file.name} has no debugging information"
-        elif others := [each for each in self._elsewhere(node) if each != node.text]:
-            hint = f"say which: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}"
-        elif known:
-            hint = f"there are {', '.join(known[:10])}{', ...' if len(known) > 10 else ''}"
+        hint = hint_for(self.frame, node)
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
-
-    def _elsewhere(self, node: s.Name) -> list[str]:
-        """How what has the name can be called: with its scopes, or with its file."""
-        names = self.frame.state.names
-        if node.file is None:
-            return names.candidates(node.parts[-1])
-        return [f"{file}::{node.parts[-1]}" for file in names.files_of(node.parts[-1])]
 
     def _register_name(self, node: s.RegisterName) -> Any:
         found = registers.named(self, node.name)

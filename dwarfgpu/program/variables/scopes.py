@@ -94,6 +94,17 @@ def is_visible(die: Die, scope: Die, address: int) -> bool:
         return True
 
 
+def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
+    """Where in a function a block declares a name, at addresses of the file."""
+    owners: list[Die] = []
+    for die, depth in function.walk():
+        del owners[depth:]
+        owners.append(die)
+        if die.tag in DECLARED and die.name == name:
+            return next((found for each in reversed(owners[:-1]) if (found := each.ranges())), [])
+    return []
+
+
 def entry_points(function: Die) -> Iterator[Die]:
     """The other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
     return (die for die in function.children() if die.tag == ENTRY_POINT)

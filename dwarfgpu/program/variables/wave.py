@@ -70,7 +70,8 @@ class Wave:
         for found in self:
             if found.number == number:
                 return found
-        message = f"{self.id} has {len(self._frames)} frames, no frame {number}"
+        count = len(self._frames)
+        message = f"{self.id} has {count} frame{'' if count == 1 else 's'}, no frame {number}"
         raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
 
     def __iter__(self) -> Iterator[Frame]:

@@ -224,3 +224,28 @@ def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
     assert [(each.name, each.kind) for each in frame.variables()] == [("x", "local"), ("count", "parameter")]
     assert frame["count"].value() == at(4)
     assert frame.expression("&again").value() == CODE + 0x10
+
+
+# --- What is not found ------------------------------------------------------------------------------------------------
+
+
+def test_a_name_of_another_block_says_where_it_is_in_scope(tmp_path):
+    block = die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "data8", 8), variable("x", 0))
+    found = program(tmp_path, locals=(variable("y", 0), block))
+    for frame, hint in (
+        (found.at(CODE)[0], f"it is in scope at {CODE + 8:#x} to {CODE + 16:#x}"),
+        (found.outside, "what a function declares needs a place: an address, or a machine that stands in it"),
+    ):
+        with pytest.raises(dg.DwarfGpuError, match="there is no x") as caught:
+            frame["x"].value()
+        assert caught.value.hint == hint
+    with pytest.raises(dg.DwarfGpuError, match="there is no z in f") as caught:
+        found.at(CODE)[0]["z"].value()
+    assert caught.value.hint == "there are y"
+
+
+def test_a_type_that_is_not_found_has_its_column(tmp_path):
+    (frame,) = program(tmp_path).at(CODE)
+    for text, column in (("1 + sizeof(struct none *)", 12), ("(union none *) 0", 2), ("{struct none} 8", 2)):
+        with pytest.raises(dg.DwarfGpuError, match=f"named none, at column {column} of"):
+            frame[text].value()

@@ -163,3 +163,23 @@ def test_any_bytes_are_a_result_or_an_error(tmp_path):
 def answered(variable: Any) -> None:
     with suppress(dg.DwarfGpuError):
         VariablesRenderer(variable.frame, locations=True).text(answer(variable, "x"))
+
+
+def test_a_number_without_bits_has_no_arithmetic(tmp_path):
+    empty = die(
+        "base_type", named("empty"), ("encoding", "data1", 5), ("byte_size", "data1", 0), label="empty"
+    )
+    (frame,) = program(tmp_path, empty, locals=(die("variable", named("x"), typed("empty"), AT_DATA),)).at(
+        CODE
+    )
+    for text in ("-x", "x + 1", "x == 0", "(int) x", "!x", "(empty) 1"):
+        with pytest.raises(dg.DwarfGpuError, match="cannot be computed with"):
+            frame[text].value()
+
+
+def test_an_array_that_is_there_in_part_is_shown_in_part(tmp_path):
+    (frame,) = program(tmp_path, die("variable", named("x"), typed("int"), AT_DATA)).at(CODE)
+    found = shown(frame, "x@18")
+    assert found.startswith("x@18 = {50462976, 117835012, ")
+    assert found.count("<error: Cannot access memory at address 0x20") == 2
+    assert "<error> Cannot access memory" in shown(frame, "*(&x + 1000)@2")
