@@ -105,6 +105,7 @@ def evaluate(session: Session, options: Any) -> int:
     from dwarfgpu.program.source.tokens import is_assignment
     from dwarfgpu.program.variables.answers import answer
 
+    options.expressions = [text.strip() for text in options.expressions]
     program, attached, frames = frames_of(options)
     is_asked_at_once = options.wave == "all" and not any(map(is_assignment, options.expressions))
     if attached is not None and attached.has_waves and is_asked_at_once:

@@ -19,6 +19,7 @@ from dwarfgpu.program.source import syntax as s
 from dwarfgpu.program.source.arithmetic import Arithmetic
 from dwarfgpu.program.source.data_model import DataModel
 from dwarfgpu.program.source.errors import ExpressionError
+from dwarfgpu.program.source.literals import string_bytes
 from dwarfgpu.program.source.operands import Operand, converted, is_pointer, is_true, loaded
 from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
@@ -29,7 +30,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables import registers
-from dwarfgpu.program.variables.classes import base_named, member_named, seen_as
+from dwarfgpu.program.variables.classes import base_named, class_moved, has_base, member_named, seen_as
 from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
 from dwarfgpu.program.variables.unknown_names import hint_for
 from dwarfgpu.program.variables.variable import STATIC, Variable
@@ -168,17 +169,10 @@ class Evaluator:
     _float = _character = _boolean = _null = _integer
 
     def _string(self, node: s.String) -> Object:
-        widths = {"": 1, "u8": 1, "u": 2, "U": 4, "L": self.compute.model.wchar_size}
-        names = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
-        size = widths[node.prefix]
-        order = self.compute.model.byte_order
-        if size == 1:
-            data = node.value.encode("utf-8", "surrogateescape") + b"\0"
-        else:
-            codes = [ord(each) for each in node.value] if size == 4 else _utf16(node.value)
-            data = b"".join(code.to_bytes(size, order) for code in [*codes, 0])
-        kind = self.compute.repeated(self.compute.model.base(names[node.prefix]), len(data) // size)
-        where = Implicit(int.from_bytes(data, order), 8 * len(data))
+        name, data = string_bytes(node, self.compute.model)
+        element = self.compute.model.base(name)
+        kind = self.compute.repeated(element, len(data) // byte_size(element))
+        where = Implicit(int.from_bytes(data, self.compute.model.byte_order), 8 * len(data))
         return Object(kind, self.around.located(locations.at(where)))
 
     # --- Names ----------------------------------------------------------------------------------------------------
@@ -193,8 +187,15 @@ class Evaluator:
             address = found.code.in_program(found.address)
             return Object(self.frame.state.types.of(found.die), self.around.memory(Address(None, address)))
         if isinstance(found, OfThis):
-            return found.this.find(self.lanes).dereferenced().member(node.parts[0])
+            return self._of_this(found, node)
         raise self._unknown(node)
+
+    def _of_this(self, found: OfThis, node: s.Name) -> Object:
+        """A member of the object that a method is about: ``x``, or ``Base::x``."""
+        whole = found.this.find(self.lanes).dereferenced()
+        for name in node.parts[:-1]:
+            whole = base_named(whole, name)
+        return whole.target().member(node.parts[-1])
 
     def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
         """What a name means: in the blocks around the place, as a member of the object, and then further out."""
@@ -206,7 +207,13 @@ class Evaluator:
             member = self._member_of_this(node.parts[0])
             if member is not None:
                 return member
-        return names.outer(self.frame, node.parts, node.file)
+        outer = names.outer(self.frame, node.parts, node.file)
+        if outer is None and node.file is None and len(node.parts) > 1:
+            member = self._member_of_this(node.parts[-1])
+            this = member.this if isinstance(member, OfThis) else None
+            if this is not None and has_base(this.type, node.parts[:-1]):
+                return member
+        return outer
 
     def _member_of_this(self, name: str) -> Variable | OfThis | None:
         """In a method a name may be that of a member of the object."""
@@ -315,6 +322,10 @@ class Evaluator:
         return self.compute.unary(node.operator, self.operand(node.operand))
 
     def _address(self, node: s.Unary) -> Operand:
+        name = node.operand
+        if isinstance(name, s.Name) and len(name.parts) > 1 and isinstance(self._meaning(name), OfThis):
+            what = "a pointer to a member is no address"
+            raise self.error(node, what, hint=f"&this->{name.text} is one", kind="no_address")
         found = self.value(node.operand)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value has no address", kind="no_address")
@@ -356,13 +367,26 @@ class Evaluator:
             return seen_as(found.target(), inner.target)
         operand = self._loaded(found)
         source = resolved(operand.type)
-        if isinstance(inner, Pointer) and inner.address_space is None and isinstance(source, Pointer):
-            kind = inner = replace(inner, address_space=source.address_space)  # an address stays in its space
+        if isinstance(inner, Pointer) and isinstance(source, Pointer):
+            if inner.address_space is None:
+                kind = inner = replace(
+                    inner, address_space=source.address_space
+                )  # an address stays in its space
+            operand = self._of_class(operand, source.target, inner.target)
         if inner == VOID:
             return Operand(self.compute.model.base("int"), 0)
         if isinstance(inner, Pointer) and inner.is_reference:
             return self._pointed(self.compute.cast(operand, replace(inner, sign="*")))
         return self.compute.cast(operand, kind)
+
+    def _of_class(self, operand: Operand, source: Type, target: Type) -> Operand:
+        """A pointer to a class as one to a base of it, or the other way; one that leads nowhere stays as it is."""
+        if not (isinstance(stripped(source), Struct) and isinstance(stripped(target), Struct)):
+            return operand
+        if not uniform_flag(is_true(operand)):
+            return operand
+        moved = class_moved(self._pointed(operand), target)
+        return operand if moved is None else replace(operand, bits=moved)
 
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
@@ -465,8 +489,3 @@ class Evaluator:
 
 def _noun(type: Type) -> str:
     return "function" if isinstance(type, Function) else "array"
-
-
-def _utf16(text: str) -> list[int]:
-    data = text.encode("utf-16-le", "surrogatepass")
-    return [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]

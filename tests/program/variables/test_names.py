@@ -14,7 +14,7 @@ from tests.builders.dwarf import die
 from tests.builders.gdb_stops import stops
 from tests.program.variables.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
 
-SOURCE = Path(__file__).parent.parent / "corpus" / "imports.cpp"
+CORPUS = Path(__file__).parent.parent / "corpus"
 NOTHING = object()
 
 
@@ -61,10 +61,10 @@ MEANT = {
 """What C++ says of names in some functions. Of two things that are seen from nowhere none is meant."""
 
 
-def compiled(tools: Any, folder: Path, compiler: str) -> Path:
+def compiled(tools: Any, folder: Path, compiler: str, source: str) -> Path:
     made = folder / "program"
     flags = ["-g", "-O0", "-static", "-w"]
-    subprocess.run([tools(compiler), *flags, "-o", str(made), str(SOURCE)], check=True)
+    subprocess.run([tools(compiler), *flags, "-o", str(made), str(CORPUS / source)], check=True)
     return made
 
 
@@ -72,7 +72,7 @@ def compiled(tools: Any, folder: Path, compiler: str) -> Path:
 @pytest.mark.parametrize("compiler", ["g++", "clang++-22"])
 def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
     """What gdb finds is found, in every frame; where it finds nothing the language decides."""
-    made = compiled(require_tool, tmp_path, compiler)
+    made = compiled(require_tool, tmp_path, compiler, "imports.cpp")
     symbols = dg.open(made).file.symbol_image.symbols()
     names = demangled(require_tool, {each.name for each in symbols if each.name[:2] == "_Z"})
     wrong = []
@@ -98,6 +98,36 @@ def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
     assert not wrong, "\n".join(dict.fromkeys(wrong))
     assert compared > 900
     assert checked == {*MEANT}
+
+
+CASTS = (
+    *(
+        "(A*)&c",
+        "(B*)&c",
+        "(*(B*)&c).b",
+        "(C*)pb",
+        "(D*)pa",
+        "(*(D*)pb).d",
+        "(*(C*)pc).c",
+        "(B*)null",
+        "(A*)&v",
+    ),
+    *("(B*)pv", "*(A*)pv", "(V*)pv", "(C*)any", "(B*)(C*)any", "(char*)pb == (char*)&d", "(B*)array[0]"),
+    *("(A*)array[1]", "(*(W*)pv).w", "(long)(B*)&d - (long)&d", "(D*)pb == &d", "(int*)pb"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["g++", "clang++-22"])
+def test_pointers_to_classes_are_cast_as_gdb_does(tmp_path, require_tool, compiler):
+    """To a base, also a virtual one, the address moves; to a derived class it moves back; null stays null."""
+    made = compiled(require_tool, tmp_path, compiler, "casts.cpp")
+    (stop, *_others) = stops(require_tool, made, tmp_path, expressions=CASTS)
+    (wave, *_others) = dg.open(made).attach(stop.core)
+    frame = wave.frame(1)
+    assert frame.name == "main"
+    found = {text: shown_as_gdb_does(frame, text, {}) for text in CASTS}
+    assert found == stop.frames[1]["expressions"]
 
 
 def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
