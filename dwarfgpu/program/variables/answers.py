@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.parting import selected
@@ -131,6 +132,8 @@ def checked(
         if target.scalar is not None:
             if target.implied() is None and target.pattern().undefined:
                 raise optimized_out()
+        elif (known_size(target.type) or 0) > MAX_READ:
+            target.place.read(8)  # what is too large to be read as a whole must begin somewhere
         elif known_size(target.type) and target.is_undefined():
             raise optimized_out()
     except UsageError:

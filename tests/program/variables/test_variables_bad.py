@@ -183,3 +183,5 @@ def test_an_array_that_is_there_in_part_is_shown_in_part(tmp_path):
     assert found.startswith("x@18 = {50462976, 117835012, ")
     assert found.count("<error: Cannot access memory at address 0x20") == 2
     assert "<error> Cannot access memory" in shown(frame, "*(&x + 1000)@2")
+    assert "<error> Cannot access memory" in shown(frame, "*(&x + 1000)@100000000")
+    assert shown(frame, "x@100000000").startswith("x@100000000 = {50462976, ")
