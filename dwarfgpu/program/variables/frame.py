@@ -223,18 +223,26 @@ class Frame:
         """The loaded file that a unit belongs to."""
         return self.state.code_of(unit, self.code)
 
+    def key_of(self, lanes: LaneSet) -> tuple[Any, ...] | None:
+        """Under what an answer for some lanes is kept: for all of a wave, and for one; for others it is not."""
+        if lanes is self.all_lanes:
+            return ()
+        wave, lane = lanes.wave, lanes.lane
+        if lanes.count == 1 and type(wave) is int and (lane is None or type(lane) is int):
+            return wave, lane
+        return None
+
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
         """The context of an evaluation that finds a location."""
-        lane = lanes.lane
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self.all_lanes else lane, lanes.count, unit)
-        found = self._contexts.get(key) if cached else None
+        owner = self.key_of(lanes)
+        key = owner, unit
+        found = None if owner is None else self._contexts.get(key)
         if found is None:
             base = self._base
             if base is None:
                 base = self._base = self._base_context()
             found = replace(base, lanes=lanes, unit=base.unit if unit is None else unit)
-            if cached:
+            if owner is not None:
                 self._contexts[key] = found
         return found
 
@@ -258,14 +266,13 @@ class Frame:
 
     def around(self, lanes: LaneSet, code: LoadedCode | None = None) -> Surroundings:
         """What values are read in; ``code`` is the file that their types are from."""
-        lane = lanes.lane
         code = code or self.code or self.state.loaded.codes[0]
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self.all_lanes else lane, lanes.count, id(code))
-        found = self._around.get(key) if cached else None
+        owner = self.key_of(lanes)
+        key = owner, id(code)
+        found = None if owner is None else self._around.get(key)
         if found is None:
             found = Surroundings(replace(self.context(lanes), result_kind=None), code)
-            if cached:
+            if owner is not None:
                 self._around[key] = found
         return found
 
