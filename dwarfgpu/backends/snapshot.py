@@ -7,12 +7,11 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import CodeObject, Machine
-from dwarfgpu.backends.protocol import Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
 from dwarfgpu.backends.snapshot_json import chunks, read_machine
 from dwarfgpu.errors import MalformedFile, UsageError
@@ -21,11 +20,9 @@ from dwarfgpu.json_node import Node, NotACase, parse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.targets.target import Register, Target
+    from dwarfgpu.targets.target import Target
 
 SUFFIX = ".dgs"
-MAX_SINGLE_READS = 100
-"""Registers that are read one by one before the arrays are mapped."""
 
 
 class Snapshot(Machine):
@@ -41,55 +38,9 @@ class Snapshot(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, folder: Path, reader: FolderReader | None = None) -> None:
-        self._describe(target)
+    def __init__(self, target: Target, folder: Path) -> None:
+        Machine.__init__(self, target)
         self.folder = folder
-        self._reader = reader
-        """Who maps the arrays, as long as nobody has needed them."""
-        self._single_reads = 0
-        if reader is None:
-            self._begin()
-
-    def knows(self, register: Register, wave: int) -> bool:
-        reader = self._single_reader(wave)
-        return (
-            super().knows(register, wave)
-            if reader is None
-            else reader.register(register.number, wave) is not None
-        )
-
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
-        reader = self._single_reader(wave)
-        if reader is None:
-            return super().read_register(register, wave, lane)
-        data = reader.register(register.number, wave)
-        if data is None:
-            raise register_unavailable(register)
-        return data
-
-    def _single_reader(self, wave: int) -> FolderReader | None:
-        """Who reads single registers from the files: a question about one lane need not wait for numpy."""
-        reader = self._reader
-        if reader is None or "numpy" in sys.modules or not 0 <= wave < self.wave_count:
-            return None
-        self._single_reads += 1
-        return reader if self._single_reads <= MAX_SINGLE_READS else None
-
-    def __getattr__(self, name: str) -> Any:
-        """Map the arrays when the first of them is asked for: until then nothing has to wait for numpy."""
-        reader = self.__dict__.get("_reader")
-        if reader is None:
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message)
-        before = dict(self.__dict__)
-        self._reader = None
-        try:
-            self._begin()
-            reader.fill(self)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return getattr(self, name)
 
 
 # --- Loading ------------------------------------------------------------------------------------------------------
@@ -152,7 +103,7 @@ def _checked(
     reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
-        return Snapshot(target, folder or base or Path(), reader)
+        return Snapshot(target, folder or base or Path())
 
     node = Node(document)
     if not is_snapshot(document):
