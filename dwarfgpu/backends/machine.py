@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from array import array
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.cells import Cells
@@ -86,7 +85,7 @@ class Machine(Backend):
         self.target = target
         self.apertures: Apertures | None = None
         """Where the apertures of generic addresses are, if that has been said."""
-        self.folder = Path()
+        self.folder = ""
         """What relative paths of code objects start from."""
         self.code_objects: list[CodeObject] = []
         self.dispatches: list[Dispatch] = []

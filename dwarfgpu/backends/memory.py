@@ -9,6 +9,7 @@ Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED 
 
 from __future__ import annotations
 
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.cells import Cells
@@ -63,14 +64,17 @@ class MachineMemory:
         lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
         store = self.store(space)
         limit = 1 << space.address_bits
-        for at, size in zip(keys, lengths, strict=True):
-            if at + (size or 1) > limit:
-                message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
-                raise UsageError(message)
+        if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
+            at, size = next(
+                each for each in zip(keys, lengths, strict=True) if max(sum(each), each[0] + 1) > limit
+            )
+            message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
+            raise UsageError(message)
         if space.scope in INSTANCED:
-            owners = [self._resolver.owner_of(space, wave) for wave in numbers(instances)]
+            waves = numbers(instances)
+            owners = self._resolver.owners_of(space, waves)
             if NOWHERE in owners:
-                raise UsageError(self._no_instance(space, numbers(instances)[owners.index(NOWHERE)]))
+                raise UsageError(self._no_instance(space, waves[owners.index(NOWHERE)]))
             keys = [owner << INSTANCE_SHIFT | at for owner, at in zip(owners, keys, strict=True)]
         try:
             store.add(keys, lengths, cells)

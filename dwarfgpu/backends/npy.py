@@ -8,7 +8,6 @@ the file.
 
 from __future__ import annotations
 
-import ast
 import mmap
 import os
 import re
@@ -25,49 +24,53 @@ if TYPE_CHECKING:
 MAGIC = b"\x93NUMPY"
 MAX_HEADER = 10_000
 
+_LENGTH = rb"(?:0|[1-9]\d{0,13})"
+_USUAL = re.compile(
+    rb"\{'descr': '([<>|=\w]{2,20})', 'fortran_order': (True|False), "
+    rb"'shape': \((|%b,|%b(?:, %b)+)\), \}\s*" % (_LENGTH, _LENGTH, _LENGTH)
+)
+"""A header as numpy writes it. Any other is read as the dictionary of Python that it is, which takes `ast`."""
 _KIND = re.compile(r"([<>|=])([ubiU])(\d{1,7})")
 
 
-def open_array(path: Path, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Cells:
+def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Cells:
     """The array in a file. It must be of one of some types and of a shape, in which None is any length.
 
     ``what`` names the key that asks for the array, for messages.
     """
+    name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
-        with path.open("rb") as file:
-            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, path.name)
+        with open(path, "rb") as file:  # noqa: PTH123
+            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, name)
             if not any(_is_kind(kind, wanted) for wanted in kinds):
-                raise _bad(what, path.name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
+                raise _bad(what, name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
             if order:
-                raise _bad(what, path.name, "is in Fortran order, and C order is needed")
+                raise _bad(what, name, "is in Fortran order, and C order is needed")
             if len(found) != len(shape) or any(
                 one not in (None, has) for one, has in zip(shape, found, strict=True)
             ):
                 wanted = "x".join("any" if one is None else str(one) for one in shape)
                 shown = "x".join(map(str, found)) or "()"
-                raise _bad(what, path.name, f"has the shape {shown}, and {wanted} is needed")
+                raise _bad(what, name, f"has the shape {shown}, and {wanted} is needed")
             needed, size = byte_size(kind, found), os.fstat(file.fileno()).st_size - offset
             if size < needed:
-                raise _bad(what, path.name, f"has {size} bytes of data, {needed} are needed")
+                raise _bad(what, name, f"has {size} bytes of data, {needed} are needed")
             if not needed:
                 return Cells(kind, found)
             whole = memoryview(mmap.mmap(file.fileno(), offset + needed, access=mmap.ACCESS_COPY))
     except (OSError, ValueError) as error:
-        raise _bad(what, path.name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise _bad(what, name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return Cells(kind, found, whole[offset:])
 
 
 def texts(cells: Cells) -> list[str] | None:
     """All elements of an array of text; None if it holds numbers that are no characters."""
-    width = item_size(cells.kind)
-    data = bytes(cells.buffer)
+    width = item_size(cells.kind) // 4
     try:
-        return [
-            data[start : start + width].decode("utf-32-le", "surrogatepass").rstrip("\0")
-            for start in range(0, len(data), width)
-        ]
+        text = str(cells.buffer, "utf-32-le", "surrogatepass")
     except UnicodeDecodeError:
         return None
+    return [text[start : start + width].rstrip("\0") for start in range(0, len(text), width)]
 
 
 def write_array(path: Path, data: Array) -> None:
@@ -91,6 +94,12 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
     text = data[start : start + length]
     if length > MAX_HEADER or len(text) < length:
         raise _bad(what, name, "has a header that is cut off or too long")
+    usual = _USUAL.fullmatch(text)
+    if usual is not None:
+        lengths = tuple(int(each) for each in usual[3].split(b",") if each)
+        return start + length, usual[1].decode(), usual[2] == b"True" and len(lengths) > 1, lengths
+    import ast
+
     try:
         header = ast.literal_eval(text.decode().strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):

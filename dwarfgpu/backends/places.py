@@ -83,6 +83,16 @@ class Resolver:
             return NOWHERE
         return self._owner.group_numbers[wave] if space.scope == Scope.WORKGROUP else wave
 
+    def owners_of(self, space: AddressSpace, waves: list[int]) -> list[int]:
+        """The instances of an address space that some waves mean."""
+        if waves and not 0 <= min(waves) <= max(waves) < self._owner.wave_count:
+            return [self.owner_of(space, wave) for wave in waves]
+        return (
+            list(map(self._owner.group_numbers.__getitem__, waves))
+            if space.scope == Scope.WORKGROUP
+            else waves
+        )
+
     def instance_of(self, space: AddressSpace, waves: Any) -> Any:
         """The instances of an address space that waves (an int or an array) mean."""
         import numpy as np

@@ -7,18 +7,17 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import CodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
-from dwarfgpu.backends.snapshot_json import chunks, read_machine
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.json_node import Node, NotACase, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dwarfgpu.targets.target import Target
 
@@ -38,7 +37,7 @@ class Snapshot(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, folder: Path) -> None:
+    def __init__(self, target: Target, folder: str) -> None:
         Machine.__init__(self, target)
         self.folder = folder
 
@@ -56,13 +55,14 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
 
     ``force`` accepts code objects that are not those the snapshot was made with.
     """
-    place = Path(path)
-    if place.is_dir():
-        text, folder = _text(place / MANIFEST), place
-        return _checked(_parse(text, str(place)), folder, str(place), force=force)
-    if place.name == MANIFEST:
-        return load(place.parent, force=force)
-    return loads(_text(place), place.parent, str(place), force=force)
+    place = os.fspath(path)  # a text, because `pathlib` costs start-up time
+    folder, name = os.path.split(place)
+    if os.path.isdir(place):  # noqa: PTH112
+        text = _text(os.path.join(place, MANIFEST))  # noqa: PTH118
+        return _checked(_parse(text, place), place, place, force=force)
+    if name == MANIFEST:
+        return load(folder or ".", force=force)
+    return loads(_text(place), folder, place, force=force)
 
 
 def loads(
@@ -76,12 +76,13 @@ def of_document(
     document: object, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
 ) -> Snapshot:
     """The snapshot in a JSON value."""
-    return _checked(document, None, name, force=force, base=Path(folder))
+    return _checked(document, None, name, force=force, base=os.fspath(folder))
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            return file.read()
     except OSError as error:
         raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -96,20 +97,24 @@ def _parse(text: str, name: str) -> object:
         raise _bad(name, error.message) from None
 
 
-def _checked(
-    document: object, folder: Path | None, name: str, *, force: bool, base: Path | None = None
-) -> Snapshot:
+def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
     """The machine of a document: in the folder form if ``folder`` is given."""
     reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
-        return Snapshot(target, folder or base or Path())
+        return Snapshot(target, base if folder is None else folder)
 
     node = Node(document)
     if not is_snapshot(document):
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
-        machine: Any = read_machine(node, make) if reader is None else reader.open(node, make)
+        machine: Any
+        if reader is not None:
+            machine = reader.open(node, make)
+        else:
+            from dwarfgpu.backends.snapshot_json import read_machine
+
+            machine = read_machine(node, make)
     except MalformedFile as error:
         raise _bad(name, error.message, error.hint) from None
     except RecursionError:
@@ -127,9 +132,9 @@ def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
 # --- Code objects -------------------------------------------------------------------------------------------------
 
 
-def code_path(machine: Machine, code: CodeObject) -> Path:
+def code_path(machine: Machine, code: CodeObject) -> str:
     """Where a code object is: a relative path starts at the snapshot."""
-    return machine.folder / code.path
+    return os.path.join(machine.folder, code.path)  # noqa: PTH118
 
 
 def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
@@ -137,7 +142,8 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
     for index, code in enumerate(machine.code_objects):
         path = code_path(machine, code)
         try:
-            data = path.read_bytes()
+            with open(path, "rb") as file:  # noqa: PTH123
+                data = file.read()
         except (OSError, ValueError):
             yield index, f"{code.path} is not there", False
             continue
@@ -163,6 +169,8 @@ def _compare_code(machine: Machine, name: str) -> None:
 
 def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     """Save a machine: as a folder if the name ends in ``.dgs``, else as JSON. It appears whole or not at all."""
+    from pathlib import Path
+
     place = Path(path)
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
@@ -175,6 +183,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
                 passing.mkdir()
                 write_folder(machine, passing, paths)
             else:
+                from dwarfgpu.backends.snapshot_json import chunks
+
                 with passing.open("x", encoding="utf-8") as file:
                     file.writelines(chunks(machine, paths))
             passing.rename(place)
@@ -187,7 +197,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 
 def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
     """The path of a code object, relative to where a snapshot will be if it was relative before."""
-    if Path(code.path).is_absolute():
+    if os.path.isabs(code.path):  # noqa: PTH117
         return code.path
     return os.path.relpath(code_path(machine, code), folder)
 

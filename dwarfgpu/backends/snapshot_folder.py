@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
@@ -37,7 +36,7 @@ class FolderReader:
     None of it needs numpy, whose import takes much longer than everything else.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
@@ -58,7 +57,7 @@ class FolderReader:
         name = node.string()
         if not name or "/" in name or "\\" in name or "\0" in name or name.startswith("."):
             raise node.fail(f"{name[:80]!r} is not the name of a file in the folder")
-        return open_array(self.folder / name, kinds, shape, node.path)
+        return open_array(f"{self.folder}/{name}", kinds, shape, node.path)
 
     def _waves(self, node: Node, machine: Machine) -> None:
         fields = node.fields(("count", "id"), tuple(PLACES))
@@ -159,6 +158,8 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     spaces = [machine.target.space(number) for number in sorted(machine.memory.stores)]
     if spaces:
         manifest["memory"] = [_write_space(machine, space, folder) for space in spaces]
+    import json
+
     text = json.dumps(manifest, indent=1)
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.program.json_answers import JsonWriter
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, problem_json, shown, wrapped
 from dwarfgpu.render.text import TextRenderer
@@ -30,6 +29,8 @@ class BacktraceRenderer:
     """Writes backtraces of machines of a target."""
 
     def __init__(self, target: Target, style: Style = plain_style) -> None:
+        from dwarfgpu.program.json_answers import JsonWriter
+
         self.target = target
         self.style = style
         self._text = TextRenderer(target.byte_order)
