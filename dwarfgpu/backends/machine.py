@@ -129,6 +129,7 @@ class Machine(Backend):
         if len(names) != count:
             raise UsageError(f"{count} waves have {len(names)} names")
         self.ids += names
+        self.changes += 1
         columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
         for name, column in zip(PLACES, columns, strict=True):
             self.places[name] = self.places[name].with_rows(count, struct.pack(f"<{len(column)}q", *column))
@@ -242,6 +243,7 @@ class Machine(Backend):
                 raise UsageError(f"register {register.name} is given twice")
         self.files.append(file)
         self._file_of.update((register.number, file) for register in file.registers)
+        self.changes += 1
 
     def allocate_registers(self, registers: Iterable[Register]) -> None:
         """Make room for registers of which nothing is known yet; those that are there stay as they are."""
@@ -264,9 +266,13 @@ class Machine(Backend):
         if new.ndim == 1 and not register.lane_bits:
             new = new[:, None]
         self._file_of[register.number].put(waves, register.number, new)
+        self.changes += 1
 
     def column(self, name: str) -> Array:
-        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage."""
+        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage.
+
+        Whoever writes to it counts that in `changes`, if frames have been found before.
+        """
         register = self.register_named(name)
         file = None if register is None else self._file_of.get(register.number)
         if register is None or file is None:
@@ -336,6 +342,7 @@ class Machine(Backend):
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file(register, wave).write(wave, register.number, data)
+        self.changes += 1
 
     def gather_register(
         self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
@@ -373,6 +380,7 @@ class Machine(Backend):
         if not whole:
             done[done] = file.flags(owners[done], register.number, int(done.sum()))
         file.scatter(owners[done], register.number, starts[done], rows[done])
+        self.changes += 1
         return done
 
     def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:

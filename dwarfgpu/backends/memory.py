@@ -63,6 +63,7 @@ class MachineMemory:
         keys = numbers(addresses)
         lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
         store = self.store(space)
+        self._owner.changes += 1
         limit = 1 << space.address_bits
         if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
             at, size = next(
@@ -175,6 +176,7 @@ class MachineMemory:
         self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None
     ) -> None:
         position = 0
+        self._owner.changes += 1
         for store, key, length in self._ranges(space, address, len(data), wave, lane):
             store.write(key, data[position : position + length])
             position += length
@@ -264,6 +266,7 @@ class MachineMemory:
         import numpy as np
 
         size = rows.shape[1]
+        self._owner.changes += 1
         whole = self.known(space, addresses, size, waves, lanes, count)
         for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
             chosen = whole[place.slots]

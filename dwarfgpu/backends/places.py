@@ -33,6 +33,8 @@ NOWHERE = -1
 class Owner(Protocol):
     """What its memory asks of a machine."""
 
+    changes: int
+
     @property
     def target(self) -> Target: ...
 

@@ -77,7 +77,8 @@ class Frame:
         """All lanes of the wave, once somebody has asked for them together."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
-        self._knows_mask = False
+        self._mask_of = -1
+        """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
@@ -189,8 +190,9 @@ class Frame:
     @property
     def active_mask(self) -> int | None:
         """The lanes that execute the function where it stands; None where that is not known."""
-        if not self._knows_mask:
-            self._knows_mask = True
+        changes = self.state.backend.changes
+        if self._mask_of != changes:
+            self._mask_of = changes
             self._mask = self._find_mask()
         return self._mask
 

@@ -101,7 +101,9 @@ class Variable(Quantity):
         """Whether a variable of an inner block has the same name."""
         self._plan: _Plan | Unavailable | None = None
         self._objects: dict[Any, Object] = {}
-        """What it is in the lanes that have asked, if where it is depends on nothing else."""
+        """What it is in the lanes that have asked, if it stays where it is until something is written."""
+        self._changes = -1
+        """Up to which write that holds."""
         self._type: Type | None = None
         self._repairs: tuple[Repair, ...] | None = None
 
@@ -145,7 +147,12 @@ class Variable(Quantity):
         key = self.frame.key_of(lanes)
         if key is None or not plan.is_fixed or self.frame.trace is not None:
             return self._found(plan, lanes)
-        # what names registers, lanes and constants alone stays where it is, whatever the machine holds by then
+        # what names registers, lanes and constants alone stays where it is, unless where a caller has its registers
+        # is another place by then
+        changes = self.frame.state.backend.changes
+        if self._changes != changes:
+            self._changes = changes
+            self._objects.clear()
         found = self._objects.get(key)
         if found is None:
             found = self._objects[key] = self._found(plan, lanes)
