@@ -58,6 +58,7 @@ MODULES = {
     "hsa": "launch",
     "address": "machines",
     "snapshot": "machines",
+    "debug": "debug",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -82,6 +83,7 @@ SUMMARIES = {
     "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",
     "snapshot": "convert, check or summarise a snapshot",
+    "debug": "look around in a machine that stands still, command by command",
 }
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.backtrace import Backtrace, Saved, ShownFrame, Span
+    from dwarfgpu.program.machines.backtrace import Backtrace, Saved, ShownFrame, Span
     from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.target import Target
 
@@ -29,7 +29,7 @@ class BacktraceRenderer:
     """Writes backtraces of machines of a target."""
 
     def __init__(self, target: Target, style: Style = plain_style) -> None:
-        from dwarfgpu.program.json_answers import JsonWriter
+        from dwarfgpu.program.cases.json_answers import JsonWriter
 
         self.target = target
         self.style = style
