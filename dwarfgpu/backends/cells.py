@@ -36,7 +36,7 @@ def byte_size(kind: str, shape: tuple[int, ...]) -> int:
 class Cells:
     """Numbers of one type in a number of dimensions, C order."""
 
-    __slots__ = ("_array", "buffer", "kind", "shape")
+    __slots__ = ("_array", "_row", "buffer", "kind", "shape")
 
     def __init__(self, kind: str, shape: tuple[int, ...], buffer: memoryview | None = None) -> None:
         self.kind = kind
@@ -45,6 +45,7 @@ class Cells:
         self.buffer: memoryview = memoryview(_zeros(byte_size(kind, shape))) if buffer is None else buffer
         """Their bytes, which can be written."""
         self._array: Array | None = None
+        self._row: struct.Struct | None = None
 
     @classmethod
     def of_bytes(cls, data: Any) -> Cells:
@@ -90,12 +91,16 @@ class Cells:
 
     def row(self, index: int) -> tuple[int, ...]:
         """The numbers with the same first index."""
-        size = self.row_size
-        return struct.unpack_from(self._format(size // item_size(self.kind)), self.buffer, index * size)
+        if self._row is None:
+            self._row = struct.Struct(self._format(self.row_size // item_size(self.kind)))
+        return self._row.unpack_from(self.buffer, index * self._row.size)
 
     def _format(self, count: int) -> str:
         return f"{'>' if self.kind[0] == '>' else '<'}{count}{_CODES[self.kind[1:]]}"
 
 
 def _zeros(size: int) -> Any:
-    return bytearray(size) if size < _LARGE else mmap.mmap(-1, size)
+    if size < _LARGE:
+        return bytearray(size)
+    is_unix = hasattr(mmap, "MAP_PRIVATE")  # elsewhere no process is ever forked that would share the pages
+    return mmap.mmap(-1, size, access=mmap.ACCESS_COPY if is_unix else mmap.ACCESS_DEFAULT)

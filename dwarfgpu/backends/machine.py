@@ -155,8 +155,8 @@ class Machine(Backend):
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
         """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
-        dispatch, group, number = (self.places[name].row(wave) for name in PLACES)
-        return dispatch[0], (group[0], group[1], group[2]), number[0]
+        (dispatch,), (x, y, z), (number,) = [cells.row(wave) for cells in self.places.values()]
+        return dispatch, (x, y, z), number
 
     @property
     def group_numbers(self) -> array[int]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dwarfgpu.backends.cells import Cells, byte_size, item_size
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("kind", ["<u4", ">u4", "<i8", "|u1", "<u8"])
@@ -62,3 +68,16 @@ def test_what_can_be_written_is_not_copied():
 def test_texts_have_four_bytes_a_character():
     assert item_size("<U5") == 20
     assert byte_size("<U5", (2, 3)) == 120
+
+
+def test_a_forked_process_has_cells_of_its_own():
+    code = (
+        "import os\nfrom dwarfgpu.backends.cells import Cells\n"
+        "cells = Cells('|u1', (100_000,))\n"
+        "if not os.fork():\n    cells.buffer[0] = 1\n    os._exit(0)\n"
+        "print(os.wait()[1], cells.buffer[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["0", "0"]
