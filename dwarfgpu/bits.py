@@ -145,11 +145,13 @@ _SIGNED = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 
 def signed(bits: Bits, width: int) -> Any:
     """The patterns read as two's complement: an int, an ``int64`` array, or an array of Python ints."""
-    if type(bits) is not int and width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
-        return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
     half = 1 << (width - 1)
+    if type(bits) is int:
+        return (bits ^ half) - half
+    if width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
+        return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
     result = (bits ^ half) - half
-    return result if type(bits) is int or bits.dtype == object else result.view("i8")  # type: ignore[union-attr]
+    return result.view("i8") if bits.dtype != object else result  # type: ignore[union-attr]
 
 
 def resized(bits: Bits, width: int) -> Bits:
