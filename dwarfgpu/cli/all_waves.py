@@ -48,8 +48,7 @@ def evaluate(session: Session, options: Any, attached: Attached) -> int:
                 documents += renderer.documents(text, values)
                 continue
             progress.clear()
-            for line in _lines(session, options, renderer, text, values):
-                session.print(line)
+            session.print_lines(_lines(session, options, renderer, text, values))
     progress.clear()
     if session.as_json:
         session.print_json({"answers": documents})

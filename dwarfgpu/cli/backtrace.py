@@ -27,7 +27,6 @@ def _bt(session: Session, options: Any) -> int:
     renderer = BacktraceRenderer(target, session.style)
     documents = []
     status = OK
-    first = True
     for found in backtrace.backtraces(stopped, waves, lane=options.lane, registers=options.registers):
         if found.error is not None or (found.end is not None and found.end.is_failure):
             status = NO_ANSWER
@@ -38,11 +37,7 @@ def _bt(session: Session, options: Any) -> int:
             else:
                 documents.append(document)
             continue
-        if not first:
-            session.print()
-        first = False
-        for line in renderer.text(found, options.lane):
-            session.print(line)
+        session.print_paragraph(renderer.text(found, options.lane))
     if session.as_json:
         problems = [problem_json(error) for error in stopped.problems]
         session.print_json({"target": target.name, "stacks": documents, "problems": problems})

@@ -68,14 +68,8 @@ def _ls(session: Session, options: Any) -> int:
     from dwarfgpu.render import files as render
 
     found = codeobject.list_contents(*_source(options.file))
-    if session.as_lines:
-        for entry in found.entries:
-            session.print_json({"file": found.name, **render.entry_json(entry)})
-    elif session.as_json:
-        session.print_json(render.contents_json(found))
-    else:
-        for line in render.contents_text(found, session.style):
-            session.print(line)
+    text = render.contents_text(found, session.style)
+    session.print_rows(render.contents_json(found), "entries", text, row={"file": found.name})
     return report_problems(session, found.problems)
 
 
@@ -93,8 +87,7 @@ def _info(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.summary_json(found, units=options.units))
     else:
-        for line in render.summary_text(found, session.style, units=options.units):
-            session.print(line)
+        session.print_lines(render.summary_text(found, session.style, units=options.units))
     return report_problems(session, found.problems)
 
 
@@ -125,10 +118,8 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
         session.print_json({"file": file.name, "addresses": documents, "names": named})
     else:
         for each in addresses:
-            for line in render.address_text(each, session.style):
-                session.print(line)
-        for line in render.named_text(names, session.style):
-            session.print(line)
+            session.print_lines(render.address_text(each, session.style))
+        session.print_lines(render.named_text(names, session.style))
     return report_problems(session, (*errors, *file.problems))
 
 
@@ -142,28 +133,14 @@ def _kernels(session: Session, options: Any) -> int:
     file = open_file(options.file)
     codeobject.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
-    if session.as_lines:
-        for kernel in found:
-            session.print_json({"file": file.name, **render.kernel_json(kernel)})
-    elif session.as_json:
-        session.print_json(
-            {
-                "file": file.name,
-                "target": file.target.target.name,
-                "target_id": file.target.target_id,
-                "kernels": [render.kernel_json(kernel) for kernel in found],
-            }
-        )
-    else:
-        for number, kernel in enumerate(found):
-            if number:
-                session.print()
-            for line in render.kernel_text(
-                kernel, session.style, fields=bool(options.name) or options.fields
-            ):
-                session.print(line)
-        if not found:
-            session.print("no kernels")
+    document = {
+        "file": file.name,
+        "target": file.target.target.name,
+        "target_id": file.target.target_id,
+        "kernels": map(render.kernel_json, found),
+    }
+    text = render.kernels_text(found, session.style, fields=bool(options.name) or options.fields)
+    session.print_rows(document, "kernels", text, row={"file": file.name})
     return report_problems(session, file.problems)
 
 

@@ -48,8 +48,7 @@ def _state(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.state_json(dispatch, place, registers))
     else:
-        for line in render.state_text(dispatch, place, registers, session.style):
-            session.print(line)
+        session.print_lines(render.state_text(dispatch, place, registers, session.style))
     return report_problems(session, file.problems)
 
 
@@ -113,8 +112,7 @@ def _hsa(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.object_json(found))
     else:
-        for line in render.object_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.object_text(found, session.style))
     return NO_ANSWER if found.violations else OK
 
 

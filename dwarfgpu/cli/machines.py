@@ -44,8 +44,7 @@ def _address(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.views_json(found))
     else:
-        for line in render.views_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.views_text(found, session.style))
     return OK
 
 
@@ -69,12 +68,9 @@ def _snapshot(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.summary_json(found))
     elif options.action == "info":
-        for line in render.summary_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.summary_text(found, session.style))
     else:
-        session.print(
-            "\n".join([f"{found.name}: {problem}" for problem in found.problems] or [f"{found.name}: ok"])
-        )
+        session.print_lines(f"{found.name}: {problem}" for problem in found.problems or ("ok",))
     return OK if found.is_sound or options.action == "info" else BAD_FILE
 
 

@@ -8,7 +8,7 @@ from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.waves.places import group_text
 from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, paragraphs, plain, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -131,13 +131,13 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) ->
 def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:
     """A wave and some of its lanes."""
     return {
-        **lanes_head(found),
-        "lanes": [lane_json(lane) for lane in lanes],
+        **_lanes_head(found),
+        "lanes": map(lane_json, lanes),
         "problems": [problem_json(error) for error in found.problems],
     }
 
 
-def lanes_head(found: Lanes) -> Json:
+def _lanes_head(found: Lanes) -> Json:
     """What is said of all lanes of a wave."""
     return {
         "wave": found.wave,
@@ -175,13 +175,12 @@ def waves_table(rows: Sequence[WaveRow], style: Style = plain_style) -> Iterator
     by_dispatch: dict[str, list[WaveRow]] = {}
     for row in rows:
         by_dispatch.setdefault(_dispatch_line(row.places[0]), []).append(row)
-    first = True
-    for line, some in by_dispatch.items():
-        if not first:
-            yield ""
-        first = False
-        yield from (style("kind", each) for each in wrapped(line))
-        yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, some)], style)
+    yield from paragraphs(_dispatch_table(line, some, style) for line, some in by_dispatch.items())
+
+
+def _dispatch_table(line: str, rows: list[WaveRow], style: Style) -> Iterator[str]:
+    yield from (style("kind", each) for each in wrapped(line))
+    yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, rows)], style)
 
 
 def _wave_cells(row: WaveRow) -> tuple[str, ...]:

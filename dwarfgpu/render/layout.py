@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     Style: TypeAlias = Callable[[str, str], str]
@@ -57,6 +57,14 @@ def wrapped(text: str, width: int = WIDTH) -> list[str]:
 def counted(count: int, noun: str) -> str:
     """``1 unit``, ``2 units``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Lines of several texts, with an empty line between them."""
+    for number, lines in enumerate(texts):
+        if number:
+            yield ""
+        yield from lines
 
 
 def table(rows: Iterable[tuple[str, ...]], align: str, *, indent: int = 2, longest: int = 0) -> list[str]:
