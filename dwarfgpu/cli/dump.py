@@ -154,8 +154,6 @@ def _section_json(section: _Section) -> dict[str, Any]:
 
 COMMANDS = {
     "dump": Command(
-        "dump",
-        "show the entries of the debugging information, and its other sections",
         "Show debugging information entries with what their values mean: expressions\n"
         "disassembled, registers by name, location lists, ranges, references, files.\n"
         "--name, --tag, --die and --pc select entries, each with all that is below it;\n"

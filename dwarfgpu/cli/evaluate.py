@@ -286,8 +286,6 @@ def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) 
 
 COMMANDS = {
     "eval": Command(
-        "eval",
-        "evaluate expressions in a frame, or a DWARF expression",
         DESCRIPTION,
         ARGUMENTS,
         _eval,

@@ -156,8 +156,6 @@ def _lists(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "ls": Command(
-        "ls",
-        "list the code objects in a file",
         "List the images in a file: index, kind, target, offset, size and format of each. The index or the target\n"
         "behind an @ names one of them to every command that reads a FILE.\n\n"
         "The offset of what is compressed has a +: it counts in the bundle once that is decompressed.",
@@ -166,8 +164,6 @@ COMMANDS = {
         ("dwarfgpu ls a.out", "dwarfgpu ls --json a.out", "dwarfgpu info a.out@gfx90a"),
     ),
     "info": Command(
-        "info",
-        "show what a file is, what is at an address, or what a name means",
         "Show target, versions, units, producers and sections of a file, and what is missing in it for what.\n\n"
         "With --pc: function, source line and inlined calls at an address, the innermost call first. With --name:\n"
         "the functions, variables, types and symbols with a name.",
@@ -186,8 +182,6 @@ COMMANDS = {
         ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),
     ),
     "kernels": Command(
-        "kernels",
-        "show the kernels of a code object",
         "Show the kernels of a code object: arguments, registers and segments. With a NAME, or with --fields, also\n"
         "every field of the descriptor and the arguments that the runtime passes.",
         (
@@ -199,8 +193,6 @@ COMMANDS = {
         ("dwarfgpu kernels k.co", "dwarfgpu kernels k.co saxpy", "dwarfgpu kernels a.out@gfx90a --json"),
     ),
     "lists": Command(
-        "lists",
-        "read location lists from a file of cases",
         "Read location lists: a case a line, each with a list in hex, answered as JSON a line with its entries, or\n"
         "with those that apply at a program location.",
         (

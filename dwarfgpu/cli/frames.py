@@ -138,8 +138,6 @@ class _Answer:
 
 COMMANDS = {
     "cfi": Command(
-        "cfi",
-        "show the call frame information of a file",
         "Show the call frame information of a file: every entry with its instructions, and the rows that they make.\n"
         "A row has what changes in it; the first of an entry is whole.\n\n"
         "With --pc: the whole row that holds at an address. With --function: the entries of a function. With --cases:\n"

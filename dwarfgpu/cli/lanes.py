@@ -80,8 +80,6 @@ def _waves(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "lanes": Command(
-        "lanes",
-        "show where each lane of a wave stands",
         """\
 Show for every lane of a wave whether it is active (A), inactive (I) or has no work-item (U), which work-item it is, and
 where it stands: a lane that waits while others take another branch is where DW_AT_LLVM_lane_pc says. Neighbours in the
@@ -108,8 +106,6 @@ same state at the same place are one row.""",
         ),
     ),
     "waves": Command(
-        "waves",
-        "list the waves of a snapshot",
         """\
 List the waves of a snapshot by dispatch: work-group, active lanes, program counter, function and line. Waves of a
 dispatch that stand at one place with the same lanes active are one row.""",

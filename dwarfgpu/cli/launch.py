@@ -118,8 +118,6 @@ def _hsa(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "hsa": Command(
-        "hsa",
-        "show a queue, signal, packet or kernel descriptor in memory",
         "Show a structure in the memory of a snapshot with all its fields: an amd_queue_t, an amd_signal_t, an AQL\n"
         "dispatch packet, an amd_kernel_code_t (code object version 2 and before) or a kernel descriptor (version 3\n"
         "and later). Nothing is guessed: the word says what is at the address.\n\n"
@@ -146,8 +144,6 @@ COMMANDS = {
         ),
     ),
     "state": Command(
-        "state",
-        "explain the registers of a wave at its first instruction",
         "Explain every register that a wave of a kernel has when it starts: what it is, who sets it, where the rule\n"
         "stands, and its value. Registers that nobody sets are left to the kernel's first instructions.\n\n"
         "Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.",

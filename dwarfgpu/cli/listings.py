@@ -100,16 +100,12 @@ _RULES = argument("--rules", metavar="R", help="dwarf5, amd or dwarf6 (those of 
 
 COMMANDS = {
     "disasm": Command(
-        "disasm",
-        "list the operations of an expression",
         "List the operations of an expression: offset, bytes, operation, and where a branch goes.",
         (argument("bytes", nargs="*", metavar="BYTES", help="in hex; - reads standard input"), *ENCODING),
         _disasm,
         ("dwarfgpu disasm 31 23 04", "dwarfgpu disasm --target amdgcn-gfx90a 90840ae903 34 1e e904"),
     ),
     "asm": Command(
-        "asm",
-        "assemble an expression to bytes",
         "Assemble operations, separated by semicolons or lines, to bytes.",
         (argument("text", nargs="*", metavar="TEXT", help="operations; - reads standard input"), *ENCODING),
         _asm,
@@ -119,8 +115,6 @@ COMMANDS = {
         ),
     ),
     "verify": Command(
-        "verify",
-        "check an expression without evaluating it",
         "Check branch targets, stack depth and kinds over every path, operands, and what call frame information\n"
         "forbids. The exit status is 1 when there are findings.",
         (

@@ -76,8 +76,6 @@ def _snapshot(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "address": Command(
-        "address",
-        "show one address in every address space that reaches it",
         """\
 Show one address in every address space that reaches it.
 
@@ -100,8 +98,6 @@ snapshot has, and how it is computed.""",
         ),
     ),
     "snapshot": Command(
-        "snapshot",
-        "convert, check or summarise a snapshot",
         """\
 Convert a snapshot to its other form, check it, or show what is in it.
 

@@ -29,8 +29,6 @@ def _ops(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "ops": Command(
-        "ops",
-        "the reference of all operations",
         "Show what operations do: operands, stack effect, clause, context, encodings. Without a name, list them all.",
         (argument("name", nargs="*", metavar="NAME", help="a name, with or without DW_OP_, or part of one"),),
         _ops,

@@ -301,8 +301,6 @@ def _locals(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "locals": Command(
-        "locals",
-        "show parameters and local variables of a frame, in every lane",
         """\
 Show the parameters and local variables of a frame: those of inner blocks first, in the order of the source. Without
 a machine, --pc shows where each of them is.
