@@ -25,20 +25,20 @@ ATTRIBUTES = argument(
 )
 
 
-def _source(name: str) -> tuple[str | bytes, str | None]:
+def _source(name: str) -> dict[str, Any]:
     """What to open: a name, or what standard input holds and what of that is meant."""
     part = name.lstrip()
     if name == "-" or part.startswith(STDIN_PART):
-        return sys.stdin.buffer.read(), None if name == "-" else part.removeprefix(STDIN_PART)
-    return name, None
+        select = None if name == "-" else part.removeprefix(STDIN_PART)
+        return {"source": sys.stdin.buffer.read(), "select": select, "name": "<stdin>"}
+    return {"source": name}
 
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
     """Open the file, or the image in one, that a command line names."""
     from dwarfgpu.program.files import codeobject
 
-    source, select = _source(name)
-    return codeobject.opened(source, attributes, select)
+    return codeobject.opened(**_source(name), attributes=attributes)
 
 
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
@@ -67,7 +67,7 @@ def _ls(session: Session, options: Any) -> int:
     from dwarfgpu.program.files import codeobject
     from dwarfgpu.render import files as render
 
-    found = codeobject.list_contents(*_source(options.file))
+    found = codeobject.list_contents(**_source(options.file))
     text = render.contents_text(found, session.style)
     session.print_rows(render.contents_json(found), "entries", text, row={"file": found.name})
     return report_problems(session, found.problems)

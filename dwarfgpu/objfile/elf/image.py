@@ -48,10 +48,15 @@ MAX_READ = 1 << 28
 """What one ``read`` may return at most."""
 
 
+BYTES = "<bytes>"
+"""What bytes are called that nobody has named."""
+
+
 def open_image(
     source: str | os.PathLike[str] | bytes | memoryview,
     select: str | int | None = None,
     *,
+    name: str = BYTES,
     target_of: Callable[[Image], str | None] | None = None,
 ) -> Image:
     """Open an ELF file, or one inside a container.
@@ -59,10 +64,11 @@ def open_image(
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
     ``select`` is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
+    ``name`` is what messages call bytes.
     ``target_of`` tells the target ID of a code object whose notes do not.
     """
     if isinstance(source, (bytes, memoryview)):
-        data, path, name, start = memoryview(source), None, "<bytes>", 0
+        data, path, name, start = memoryview(source), None, name, 0
     else:
         from dwarfgpu.objfile.containers.place import parse_place, read_place
 
@@ -80,7 +86,7 @@ def open_image(
 class Image:
     """One ELF file. ``problems`` holds what has been found wrong so far without being in the way."""
 
-    def __init__(self, data: bytes | memoryview, *, name: str = "<bytes>", path: str | None = None) -> None:
+    def __init__(self, data: bytes | memoryview, *, name: str = BYTES, path: str | None = None) -> None:
         self.data = memoryview(data)
         """All bytes of the file."""
         self.name = name
