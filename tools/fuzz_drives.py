@@ -201,7 +201,6 @@ def sections(code: CodeObject) -> None:
     _ = image.notes(), image.build_id
     for segment in image.segments:
         given(image.read, segment.address, min(segment.memory_size, 4096))
-        given(image.address_to_offset, segment.address)
 
 
 # --- DWARF --------------------------------------------------------------------------------------------------------

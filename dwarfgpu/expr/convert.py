@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
 
-_CONVERSIONS = "A.2.5.4.4.3"
-
 
 def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     """An entry as the kind that an operation needs, or the error that it cannot be that."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
 
 NO_SGPR = 0xFFFF
-LANES = ("x", "y", "z")
 
 
 def kernels_text(

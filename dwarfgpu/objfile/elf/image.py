@@ -68,7 +68,7 @@ def open_image(
     ``target_of`` tells the target ID of a code object whose notes do not.
     """
     if isinstance(source, (bytes, memoryview)):
-        data, path, name, start = memoryview(source), None, name, 0
+        data, path, start = memoryview(source), None, 0
     else:
         from dwarfgpu.objfile.containers.place import parse_place, read_place
 
@@ -301,14 +301,6 @@ class Image:
         return None
 
     # --- Addresses ----------------------------------------------------------------------------------------------
-
-    def address_to_offset(self, address: int) -> int | None:
-        """Where the byte at an address stands in the file; None if the file does not hold it."""
-        for segment in self.segments:
-            if segment.type == PT_LOAD and 0 <= address - segment.address < segment.file_size:
-                offset = address - segment.address + segment.offset
-                return offset if offset < len(self.data) else None
-        return None
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.errors import DwarfGpuError
 
-SECTIONS = (".debug_pubnames", ".debug_pubtypes", ".debug_gnu_pubnames", ".debug_gnu_pubtypes")
 SPEC = "DWARF 4, 6.1.1"
 
 _GNU_KINDS = ("none", "type", "variable", "function", "other")
