@@ -19,6 +19,7 @@ from dwarfgpu.objfile.elf.header import (
     MAGIC,
     OS_ABIS,
     PT_LOAD,
+    SHF_EXECINSTR,
     SHT_CREL,
     SHT_DYNSYM,
     SHT_REL,
@@ -106,6 +107,7 @@ class Image:
         )
         """The sections in the order of the file, with the empty first one."""
         self._by_name: dict[str, list[Section]] | None = None
+        self._code: tuple[Section, ...] | None = None
         self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
         self._relocating: dict[int, list[Section]] | None = None
@@ -193,6 +195,14 @@ class Image:
         if not found and name.startswith(".debug_"):
             found = self._by_name.get(f".z{name[1:]}")
         return tuple(found or ())
+
+    @property
+    def code_sections(self) -> tuple[Section, ...]:
+        """The sections with instructions."""
+        if self._code is None:
+            code = [each for each in self.sections if each.header.flags & SHF_EXECINSTR and each.size]
+            self._code = tuple(code)
+        return self._code
 
     def relocation_sections(self, index: int) -> list[Section]:
         """The sections with the relocations of a section, if the file is not linked; a linker has applied them."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import each_contribution, initial_length
+from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 

@@ -12,7 +12,7 @@ from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.json_node import Node, NotACase
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.frames.entries import Cie, Fde
 from dwarfgpu.objfile.frames.index import FrameIndex
 from dwarfgpu.objfile.frames.section import FrameSection

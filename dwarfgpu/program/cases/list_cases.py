@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.json_node import Node, NotACase, parse_integer
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lists.encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import ListEntry, read_location_list
 from dwarfgpu.program.cases.json_answers import error_json
