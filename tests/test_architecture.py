@@ -47,10 +47,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     # what a user asks about, and how an answer looks
     "program": LIBRARY,
     "render": EVALUATOR | {"program"},
+    # what can be typed at a prompt
+    "commands": GROUND | {"program", "render"},
     # the faces
     "cli": GROUND | {"program", "render", "repl"},
-    "repl": GROUND | {"program", "render"},
-    "gdbplugin": GROUND | {"program", "render"},
+    "repl": GROUND | {"program", "render", "commands"},
+    "gdbplugin": GROUND | {"program", "render", "commands"},
     "__main__": {"cli"},
     # the public names, re-exported
     "": LIBRARY | {"render"},

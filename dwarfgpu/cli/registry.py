@@ -65,6 +65,7 @@ ROWS = {
     "hsa": Row("launch", "show a queue, signal, packet or kernel descriptor in memory"),
     "address": Row("machines", "show one address in every address space that reaches it"),
     "snapshot": Row("machines", "convert, check or summarise a snapshot"),
+    "debug": Row("debug", "look around in a machine that stands still, command by command"),
 }
 """All commands, as help lists them. Only the module of the command that runs is imported."""
 
