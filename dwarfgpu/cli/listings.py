@@ -11,7 +11,7 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.expressions import Setting
+    from dwarfgpu.program.setting import Setting
 
 
 def _setting(options: Any) -> Setting:
@@ -45,7 +45,7 @@ def _disasm(session: Session, options: Any) -> int:
 
     where = _setting(options)
     data = bytes.fromhex(hex_digits(_source(options.bytes, "some bytes in hex")))
-    expression = expressions.read_bytes(data, where)
+    expression = where.decoded(data)
     lines = expressions.lines(expression, where)
     fault = expression.fault
     status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
@@ -81,9 +81,9 @@ def _verify(session: Session, options: Any) -> int:
         raise UsageError(message)
     where = _setting(options)
     if options.ops is not None:
-        expression = expressions.read_text(options.ops, where)
+        expression = where.parsed(options.ops)
     else:
-        expression = expressions.read_bytes(bytes.fromhex(hex_digits(options.hex)), where)
+        expression = where.decoded(bytes.fromhex(hex_digits(options.hex)))
     found = expressions.findings(
         expression, where, in_cfi=options.cfi, depth=options.depth, want=options.want
     )
