@@ -284,8 +284,3 @@ def open_container(
     place = parse_place(os.fspath(source))
     data = read_place(place)
     return Container(data, name=place.name, path=place.path, start=place.offset, target_of=target_of)
-
-
-def list_images(source: str | os.PathLike[str] | bytes) -> list[Entry]:
-    """What a file holds: its own image if it is an ELF file, and everything packed in it."""
-    return list(open_container(source).entries)

@@ -63,7 +63,7 @@ def open_image(
     """Open an ELF file, or one inside a container.
 
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
-    ``select`` is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target.
+    ``select`` is what stands behind the ``@``: the index of an entry of the container, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
     ``name`` is what messages call bytes.
     ``target_of`` tells the target ID of a code object whose notes do not.
