@@ -59,6 +59,30 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def range_text(first: int, last: int) -> str:
+    """``3``, or ``0-31``."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def ranges_text(numbers: Iterable[int]) -> str:
+    """Ascending numbers as a short list: ``0-31,40``."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(range_text(first, last) for first, last in found)
+
+
+def lanes_text(mask: int) -> str:
+    """The lanes of a mask: ``lanes 0-31,40``."""
+    if not mask:
+        return "no lanes"
+    lanes = ranges_text(number for number in range(mask.bit_length()) if mask >> number & 1)
+    return f"lane{'s' if mask & (mask - 1) else ''} {lanes}"
+
+
 def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
     """Lines of several texts, with an empty line between them."""
     for number, lines in enumerate(texts):
