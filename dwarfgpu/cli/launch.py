@@ -104,10 +104,8 @@ def _hsa(session: Session, options: Any) -> int:
     from dwarfgpu.render import state as render
 
     address = _number(options.address.removeprefix("global#"), "ADDR")
-    machine: Any = question.open_state(options.state, read_input, force=options.force)
-    if isinstance(machine, dict):
-        message = f"{options.state} is a described state"
-        raise UsageError(message, hint="`dwarfgpu hsa` needs a snapshot: a state with a schema")
+    hint = "`dwarfgpu hsa` needs a snapshot: a state with a schema"
+    machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
     found = structures.read_object(machine, machine.target, options.kind, address)
     if session.wants_json:
         session.print_json(render.object_json(found))

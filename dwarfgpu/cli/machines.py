@@ -30,10 +30,8 @@ def _address(session: Session, options: Any) -> int:
     machine: Any = None
     wave = None
     if options.state is not None:
-        machine = question.open_state(options.state, read_input, force=options.force)
-        if isinstance(machine, dict):
-            message = f"{options.state} is a described state"
-            raise UsageError(message, hint="`dwarfgpu address` needs a snapshot: a state with a schema")
+        hint = "`dwarfgpu address` needs a snapshot: a state with a schema"
+        machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
         target = machine.target
     else:
         target = question.target_named(options.target)
