@@ -37,18 +37,24 @@ class Document:
         """The text of a value, of which lines after the first begin with ``newline``."""
         if isinstance(value, Iterator):
             yield from self._items(value, newline)
-        elif isinstance(value, dict) and any(isinstance(each, Iterator) for each in value.values()):
-            inner = newline + STEP
-            before = "{"
-            for key, each in value.items():
-                before += f"{inner}{json.dumps(key)}: "
-                for piece in self._pieces(each, inner):
-                    yield before + piece
-                    before = ""
-                before = ","
-            yield newline + "}"
+        elif _is_lazy(value):
+            yield from self._fields(value, newline)  # type: ignore[arg-type]
         else:
             yield json.dumps(value, indent=len(STEP)).replace("\n", newline)
+
+    def _fields(self, value: dict[str, Any], newline: str) -> Iterator[str]:
+        """The text of an object, of which nothing is written before the first item of its first list is known."""
+        inner = newline + STEP
+        before = "{"
+        for key, each in value.items():
+            before += f"{inner}{json.dumps(key)}: "
+            for piece in self._pieces(each, inner):
+                before += piece
+                if _is_lazy(each):
+                    yield before
+                    before = ""
+            before += ","
+        yield before.removesuffix(",") + newline + "}"
 
     def _items(self, values: Iterator[object], newline: str) -> Iterator[str]:
         inner = newline + STEP
@@ -67,3 +73,10 @@ class Document:
                 before = ""
             before = ","
         yield "[]" if before == "[" else newline + "]"
+
+
+def _is_lazy(value: object) -> bool:
+    """Whether a part of a document is an iterator, or an object that has one."""
+    if isinstance(value, dict):
+        return any(isinstance(each, Iterator) for each in value.values())
+    return isinstance(value, Iterator)
