@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 MASK64 = (1 << 64) - 1
 
 
-def is_uniform(bits: Bits) -> bool:
-    """Whether the pattern is known to be the same in every slot."""
-    return type(bits) is int
-
-
 def select(bits: Bits, positions: Positions) -> Bits:
     """The patterns of some slots; of one slot an int."""
     if isinstance(bits, int):

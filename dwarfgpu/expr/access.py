@@ -14,7 +14,15 @@ from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.storages import (
+    Composite,
+    Implicit,
+    ImplicitPointer,
+    Memory,
+    Register,
+    Undefined,
+    pointer_misuse,
+)
 from dwarfgpu.expr.stretches import pieces, shifted, sources
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 from dwarfgpu.records import record
@@ -82,7 +90,7 @@ class Accessor:
             return Reading(self._slice(storage.data, storage.bit_size, offset, bit_size))  # type: ignore[union-attr]
         if kind is Composite:
             return self._read_composite(storage, offset, bit_size)  # type: ignore[arg-type]
-        raise _pointer_misuse("its bits cannot be read")
+        raise pointer_misuse("its bits cannot be read")
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
@@ -336,11 +344,11 @@ class Accessor:
                 others = True
                 continue
             if (found is not None and source != found) or offset != position:
-                raise _pointer_misuse("only its complete contents can be retrieved, in order")
+                raise pointer_misuse("only its complete contents can be retrieved, in order")
             found = source
             position += length
         if found is not None and (others or position != found.bit_size):
-            raise _pointer_misuse("only its complete contents can be retrieved, in order")
+            raise pointer_misuse("only its complete contents can be retrieved, in order")
         return found
 
     # --- Writing --------------------------------------------------------------------------------------------------
@@ -463,9 +471,3 @@ def _places_differ() -> IllFormed:
 def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:
     message = f"{bit_size} bits at bit offset {offset} reach past the end of the storage of {size} bits"
     return EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")
-
-
-def _pointer_misuse(why: str) -> EvaluationError:
-    return EvaluationError(
-        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
-    )

@@ -40,6 +40,14 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
     return _state(document, path)
 
 
+def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> Snapshot:
+    """The snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs."""
+    found = open_state(path, read, force=force)
+    if isinstance(found, dict):
+        raise UsageError(f"{path} is a described state", hint=hint)
+    return found
+
+
 def _state(state: object, name: str) -> dict[str, Any]:
     """The state that a JSON value describes: a case without an expression, or only its context."""
     from dwarfgpu.program.cases.case import KEYS as CASE_KEYS
