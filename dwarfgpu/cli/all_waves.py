@@ -9,7 +9,10 @@ from dwarfgpu.cli.progress import Progress
 from dwarfgpu.cli.session import NO_ANSWER, OK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.variables.all_waves import WaveValues
 
@@ -22,19 +25,33 @@ def evaluate(session: Session, options: Any, attached: Attached) -> int:
     numbers = None
     if options.lane not in (None, "active", "all"):
         numbers = [int(lane) for lane in question.lanes_of(options.lane)]
-    output = _Output(session, options, attached)
-    status = OK
     progress = Progress(session, "waves", len(attached) * len(options.expressions))
-    problems = []
-    for index, values in by_place(attached, options.expressions, lanes=numbers, frame=options.frame or 0):
-        progress.advance(len(values.waves))
-        problems += values.problems
-        if values.problems or values.has_failed:
-            status = NO_ANSWER
+    output = _Output(session, options, attached)
+    problems: list[DwarfGpuError] = []
+    status = OK
+
+    def answers() -> Iterator[tuple[int, WaveValues]]:
+        """What is found, as it is."""
+        nonlocal status
+        for index, values in by_place(attached, options.expressions, lanes=numbers, frame=options.frame or 0):
+            progress.advance(len(values.waves))
+            problems.extend(values.problems)
+            if values.problems or values.has_failed:
+                status = NO_ANSWER
+            progress.clear()
+            yield index, values
         progress.clear()
-        output.show(index, values)
-    progress.clear()
-    output.end()
+
+    if options.npz is not None:
+        output.save(answers())
+    elif session.as_json:
+        documents = (each for answer in answers() for each in output.documents(*answer))
+        session.print_json({"answers": documents})
+    else:
+        if options.csv:
+            session.print("wave,frame,expression,lane,state,value")
+        for answer in answers():
+            session.print_lines(output.lines(*answer))
     known = (*attached.stopped.found, *problems, *attached.program.file.problems)
     return max(status, report_problems(session, known))
 
@@ -54,56 +71,61 @@ class _Output:
             letter=options.format,
             locations=options.location,
         )
-        self.documents: list[dict[str, Any]] = []
-        self.columns: dict[str, Any] = {"expressions": options.expressions}
-        self._counts = [0] * len(options.expressions)
         self._place: Any = None
         """The waves and the frame whose place has been shown last."""
-        if options.csv:
-            session.print("wave,frame,expression,lane,state,value")
 
-    def show(self, index: int, values: WaveValues) -> None:
+    def save(self, answers: Iterator[tuple[int, WaveValues]]) -> None:
+        """Write arrays: of each expression for each of its places."""
+        from dwarfgpu.program.variables.numpy_types import save
+
+        columns: dict[str, Any] = {"expressions": self.options.expressions}
+        counts = [0] * len(self.options.expressions)
+        for index, values in answers:
+            place = f"{index}.{counts[index]}"
+            counts[index] += 1
+            columns.update({f"{place}.{key}": value for key, value in values.columns().items()})
+        save(self.options.npz, columns)
+
+    def documents(self, index: int, values: WaveValues) -> Iterator[dict[str, Any]]:
+        """One document a wave; the trace is in that of the first."""
+        text = self.options.expressions[index]
+        tracer = self._traced(text, values)
+        for document in self.renderer.documents(text, values):
+            if tracer is not None:
+                document["trace"] = tracer.documents()
+                tracer = None
+            yield document
+
+    def lines(self, index: int, values: WaveValues) -> Iterator[str]:
         """One expression at one place."""
-        session, options = self.session, self.options
-        text = options.expressions[index]
-        tracer = self._traced(text, values) if options.trace else None
-        if options.npz is not None:
-            place = f"{index}.{self._counts[index]}"
-            self._counts[index] += 1
-            self.columns.update({f"{place}.{key}": value for key, value in values.columns().items()})
-        elif session.wants_json:
-            for document in self.renderer.documents(text, values):
-                if tracer is not None:
-                    document["trace"] = tracer.documents()
-                    tracer = None
-                if session.as_lines:
-                    session.print_json(document)
-                else:
-                    self.documents.append(document)
-        elif options.csv:
-            for line in self.renderer.csv(text, values):
-                session.print(line)
-        else:
-            self._text(text, values, tracer)
+        text = self.options.expressions[index]
+        if self.options.csv:
+            yield from self.renderer.csv(text, values)
+        elif self.session.as_lines:
+            import json
 
-    def _text(self, text: str, values: WaveValues, tracer: Any) -> None:
+            for document in self.documents(index, values):
+                yield json.dumps({"schema": 1, **document})
+        else:
+            yield from self._text(text, values)
+
+    def _text(self, text: str, values: WaveValues) -> Iterator[str]:
         place = values.names, values.pc, None if values.frame is None else values.frame.number
         if place != self._place:
             self._place = place
-            for line in self.renderer.head(values):
-                self.session.print(line)
+            yield from self.renderer.head(values)
+        tracer = self._traced(text, values)
         if tracer is not None:
             for line in (f"the trace of wave {values.names[0]}:", *tracer.lines()):
-                self.session.print(f"  {line}")
-        for line in self.renderer.text(text, values):
-            self.session.print(line)
+                yield f"  {line}"
+        yield from self.renderer.text(text, values)
 
     def _traced(self, text: str, values: WaveValues) -> Any:
         """How the expression is evaluated in the first of the waves; what the others do differs in data alone."""
         from dwarfgpu.cli.variables import lanes_of, tracer_of
         from dwarfgpu.program.variables.answers import answer
 
-        if values.frame is None:
+        if values.frame is None or not self.options.trace:
             return None
         wave = self.attached[int(values.waves[0])]
         frame = wave.frame(values.frame.number)
@@ -111,12 +133,3 @@ class _Output:
         answer(frame[text], text, lanes_of(self.options))
         wave.forget()
         return tracer
-
-    def end(self) -> None:
-        """What is shown when all is known."""
-        if self.session.as_json:
-            self.session.print_json({"answers": self.documents})
-        if self.options.npz is not None:
-            from dwarfgpu.program.variables.numpy_types import save
-
-            save(self.options.npz, self.columns)

@@ -148,13 +148,16 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     """Whether something of a structure or an array is there, though not all: its beginning, or its end."""
     if error.kind not in (NO_MEMORY, NO_REGISTER):
         return False
-    target = value.target()
-    if target.scalar is not None:
+    try:
+        target = value.target()
+        bits = target.bits()
+    except DwarfGpuError:
         return False
-    bits = target.bits()
+    if target.scalar is not None or bits < 8:
+        return False
     for position in (0, bits - 8):
         try:
-            if bits >= 8 and not target.place.moved(position).read(8).undefined:
+            if not target.place.moved(position).read(8).undefined:
                 return True
         except DwarfGpuError:
             continue
