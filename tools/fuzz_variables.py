@@ -232,13 +232,13 @@ def _variable(frame: Frame, variable: Any, chance: random.Random) -> None:
     with ALLOWED:
         found = answer(variable, variable.name, "active")
         renderer.text(found)
-        json.dumps(renderer.document(found))
+        json.dumps(renderer.document(found), default=list)
     for ask in (variable.value, variable.location, variable.provenance, variable.why):
         with ALLOWED:
             ask(lane)
     with ALLOWED:
         renderer.described(variable)
-        json.dumps(renderer.described_json(variable))
+        json.dumps(renderer.described_json(variable), default=list)
 
 
 def without_machine(code: CodeObject) -> None:
@@ -294,7 +294,7 @@ def traces(code: CodeObject) -> None:
         waves = list(range(len(found)))
         for each in backtrace.backtraces(found.stopped, waves, registers=True):
             renderer.text(each, None)
-            json.dumps(renderer.document(each, None))
+            json.dumps(renderer.document(each, None), default=list)
         for frame in frames_of(found):
             tracer = Tracer(frame.target, sections=True)
             frame.follow(tracer.record)
@@ -302,7 +302,7 @@ def traces(code: CodeObject) -> None:
                 with ALLOWED:
                     variable.value(chance.randrange(frame.target.lane_count))
             tracer.lines()
-            json.dumps(tracer.documents())
+            json.dumps(tracer.documents(), default=list)
 
 
 def waves(code: CodeObject) -> None:
@@ -316,11 +316,11 @@ def waves(code: CodeObject) -> None:
             with ALLOWED:
                 lanes = finder.lanes(wave)
                 list(render_lanes.lanes_table(lanes, lanes.lanes, "places"))
-                json.dumps(render_lanes.lanes_document(lanes, lanes.lanes))
+                json.dumps(render_lanes.lanes_document(lanes, lanes.lanes), default=list)
         with ALLOWED:
             rows = wave_rows(found.stopped)
             list(render_lanes.waves_table(rows))
-            json.dumps([render_lanes.wave_json(row) for row in rows])
+            json.dumps([render_lanes.wave_json(row) for row in rows], default=list)
         names = dict.fromkeys(
             each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES]
         )
@@ -330,7 +330,7 @@ def waves(code: CodeObject) -> None:
                 for _index, values in by_place(found, (name,)):
                     list(renderer.text(name, values))
                     list(renderer.csv(name, values))
-                    json.dumps(list(renderer.documents(name, values)))
+                    json.dumps(list(renderer.documents(name, values)), default=list)
 
 
 DRIVES = {
