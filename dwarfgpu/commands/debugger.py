@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dwarfgpu.commands.registry import Registry
@@ -10,7 +11,7 @@ from dwarfgpu.commands.words import read_arguments
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.output import Output
     from dwarfgpu.program.program import Attached, Program
@@ -93,6 +94,15 @@ class Debugger:
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""
         self._again = None
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Whatever is looked at meanwhile, the focus is the same afterwards."""
+        before = self.wave_number, self.frame_number, dict(self.lanes), self._has_moved
+        try:
+            yield
+        finally:
+            self.wave_number, self.frame_number, self.lanes, self._has_moved = before
 
     # --- What is looked at ----------------------------------------------------------------------------------------
 

@@ -112,6 +112,11 @@ class Frame:
         return self.scope is not None and self.scope.is_inlined
 
     @property
+    def is_innermost(self) -> bool:
+        """Whether it is the innermost of the functions that share a call frame."""
+        return self._depth == 0
+
+    @property
     def name(self) -> str | None:
         """The function's name with its scopes; of code without debugging information that of the symbol."""
         if self.function is not None:
