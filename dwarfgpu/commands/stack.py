@@ -71,7 +71,7 @@ def _where_lane_is(debugger: Debugger, frame: Frame) -> str | None:
         return f"lane {lane} is unused: it has no work-item"
     if not here.by_attribute or found.pc is None:
         return f"lane {lane} is inactive"
-    return f"lane {lane} is inactive, at {lane_place(here, found)}"
+    return f"lane {lane} is inactive; it stands in {lane_place(here, found, short=False)}"
 
 
 # --- Choosing one ---------------------------------------------------------------------------------------------------
@@ -166,27 +166,27 @@ def backtrace(debugger: Debugger, arguments: Arguments) -> None:
     """With N only the N innermost frames, with -N the N outermost. Arguments are those of the lane that is looked at.
     If that lane was not active when the inner functions were called, the frames of those are left out.
     """
-    frames = _limited(debugger, arguments.text or None, arguments)
     output = debugger.output
-    if not arguments.text:
-        frames = _of_lane(debugger, frames, arguments)
-    writer = None
+    asked = _lane_asked(debugger, arguments)
+    frames = _limited(debugger, arguments.text or None, arguments)
+    if asked is not None:
+        frames = _frames_of(debugger, frames, asked)
+    elif not arguments.text:
+        frames = _without_inner(debugger, frames)
+    writer = call_writer(debugger, debugger.frame)
+    writer.lane = writer.lane if asked is None else asked
     last = None
     for each in frames:
-        if writer is None:
-            writer = call_writer(debugger, each)
-            lane = _lane_asked(debugger, arguments)
-            if lane is not None:
-                writer.lane = lane
         output.lines(writer.lines(each, output.width, output.style))
+        note = None if each.number or asked is not None else _where_lane_is(debugger, each)
+        if note:
+            output.line(" " * 4 + output.style("dim", note))
         if arguments.has("registers"):
             _show_saved(debugger, each)
         if arguments.has("full"):
             _show_locals(debugger, each, writer.lane)
         last = each
-    if last is None:
-        output.line("No stack.")
-    else:
+    if last is not None:
         _show_end(debugger, last)
 
 
@@ -229,30 +229,33 @@ def _lane_asked(debugger: Debugger, arguments: Arguments) -> int | None:
     return int(text)
 
 
-def _of_lane(debugger: Debugger, frames: Iterable[Frame], arguments: Arguments) -> Iterator[Frame]:
-    """The frames that are those of a lane: with `-lane N` no others, else without the inner ones it is not in."""
-    asked = _lane_asked(debugger, arguments)
-    lane = debugger.lane if asked is None else asked
-    if lane is None:
-        yield from frames
-        return
+def _frames_of(debugger: Debugger, frames: Iterable[Frame], lane: int) -> Iterator[Frame]:
+    """The frames of functions that were called while a lane was active."""
     known = list(frames)
     inside = [each for each in known if _was_active(each, lane)]
-    if asked is not None:
-        left = len(known) - len(inside)
-        if left:
-            noun = "frame is" if left == 1 else "frames are"
-            debugger.output.line(f"warning: lane {lane} is divergent, {left} {noun} left out")
-        yield from inside
+    left = len(known) - len(inside)
+    if left:
+        noun = "frame is" if left == 1 else "frames are"
+        debugger.output.line(f"warning: lane {lane} is divergent, {left} {noun} left out")
+    yield from inside
+
+
+def _without_inner(debugger: Debugger, frames: Iterable[Frame]) -> Iterator[Frame]:
+    """All frames, but for the inner ones of functions that the lane that is looked at is not in."""
+    lane, mask = debugger.lane, debugger.wave.frame(0).active_mask
+    if lane is None or mask is None or mask >> lane & 1:
+        yield from frames
         return
-    first = inside[0].number if inside else 0
-    if inside and inside[0] is known[0]:
-        first = _frame_of_lane(debugger, lane)
-    if not inside:
-        debugger.output.line(f"warning: lane {lane} is in none of these frames")
+    first = _standing_frame(debugger, lane)
+    known = list(frames)
+    if first is None:
+        inside = (each.number for each in known if _was_active(each, lane))
+        first = next(inside, -1)
+    if first < 0:
+        debugger.output.line(f"warning: lane {lane} was not active when these functions were called")
     elif first:
         debugger.output.line("warning: lane is divergent, skipping inactive frames")
-    yield from known[first:]
+    yield from known[max(0, first) :]
 
 
 def _was_active(each: Frame, lane: int) -> bool:
@@ -261,17 +264,18 @@ def _was_active(each: Frame, lane: int) -> bool:
     return mask is None or bool(mask >> lane & 1)
 
 
-def _frame_of_lane(debugger: Debugger, lane: int) -> int:
-    """The number of the frame in which a lane stands, as DW_AT_LLVM_lane_pc says."""
+def _standing_frame(debugger: Debugger, lane: int) -> int | None:
+    """The number of the frame in which a lane stands, if DW_AT_LLVM_lane_pc says so."""
     from dwarfgpu.program.waves.lanes import lanes_of_wave
 
     wave = debugger.wave
     try:
         here = lanes_of_wave(wave.stopped, wave.index)
     except DwarfGpuError:  # what is wrong with it is what `info lanes` tells
-        return 0
-    found = next((each for each in here.lanes if each.number == lane), None)
-    return 0 if found is None else found.frame or 0
+        return None
+    if not here.by_attribute or lane >= here.lane_count:
+        return None
+    return here.lanes[lane].frame
 
 
 def _show_locals(debugger: Debugger, each: Frame, lane: int | None) -> None:

@@ -57,7 +57,7 @@ class CallWriter:
         first, *rest = [f"{head}{call} {place}".rstrip()]
         if len(first) > width:
             first, *rest = fitted(f"{head}{call}", width)
-            rest = [*fitted(" ".join(rest), width - INDENT), *fitted(place, width - INDENT)]
+            rest = fitted(" ".join([*rest, place]), width - INDENT)
         name = shown(frame.name or "??")
         before, found, after = first.partition(f"{name} (")
         if found:

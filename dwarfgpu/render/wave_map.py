@@ -59,8 +59,6 @@ def places_map(
     for place, lanes in groups.items():
         first = lanes[0]
         where = lane_place(found, first)
-        if not found.by_attribute and first.state == INACTIVE:
-            where = ""
         state = f"{len(lanes)} {first.state}"
         rows.append(
             Row((letters[place], state, where, _list(lane.number for lane in lanes)), current in _set(lanes))
@@ -102,6 +100,8 @@ class _Kind:
     text: str
     """What it means."""
     lanes: tuple[int, ...]
+    reason: str = ""
+    """Why there is no value."""
 
 
 def values_map(
@@ -116,7 +116,7 @@ def values_map(
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
     lanes = {each.lane or 0: each for each in values.lanes if each.lane not in unused}
     kinds = [*_shades(lanes, look), *_missing(lanes)]
-    signs = {number: (f" {NOTHING[UNUSED]} ", "dim") for number in unused}
+    signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
     for kind in kinds:
         for number in kind.lanes:
             answer = lanes[number]
@@ -130,14 +130,15 @@ def values_map(
         yield from (style("dim", line) for line in fitted(f"{each.name} is repaired ({names})", width))
     yield from _grid(signs, found.lane_count, per_row, width, style)
     yield ""
-    rows = []
-    for kind in kinds:
-        rows.append(Row((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))))
+    rows = [Row((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     if unused:
         rows.append(Row((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
     if any(not each.is_active for each in lanes.values()):
         yield style("dim", "  (parentheses: the lane is inactive)")
+    for kind in kinds:
+        if kind.reason:
+            yield from (style("error", line) for line in fitted(f"{kind.sign} {kind.reason}", width))
 
 
 def _style_of(answer: LaneAnswer) -> str:
@@ -217,7 +218,7 @@ def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
             message = "" if each.reason is None else each.reason.message
             found.setdefault((each.state, message), []).append(number)
     for (state, message), numbers in found.items():
-        yield _Kind(NO_VALUE[state], f"<{state}> {message}".rstrip(), tuple(numbers))
+        yield _Kind(NO_VALUE[state], f"<{state}>", tuple(numbers), message)
 
 
 # --- Both -----------------------------------------------------------------------------------------------------------

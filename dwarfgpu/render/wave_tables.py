@@ -88,7 +88,7 @@ def waves_table(
             _range(run.first + 1, run.last + 1),
             _active(one),
             first,
-            standing_text(stopped.loaded, one.pc),
+            standing_text(stopped.loaded, one.pc, short=True),
         )
         rows.append(Row(cells, run.first == current))
     yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)
@@ -124,7 +124,9 @@ def work_groups_table(
         waves = _range(first.waves[0] + 1, last.waves[-1] + 1)
         if count > 1 and len(first.waves) > 1:
             waves += f" ({counted(len(first.waves), 'wave')} each)"
-        where = "; ".join(dict.fromkeys(standing_text(stopped.loaded, one.pc) for one in first.standings))
+        where = "; ".join(
+            dict.fromkeys(standing_text(stopped.loaded, one.pc, short=True) for one in first.standings)
+        )
         lanes = sum(one.lane_count for one in first.standings) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
@@ -172,7 +174,7 @@ def lanes_table(
     yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
 
 
-def lane_place(found: Lanes, lane: Lane) -> str:
+def lane_place(found: Lanes, lane: Lane, *, short: bool = True) -> str:
     """Where a lane stands; of one that does not execute that is only known where the program says it."""
     if lane.state == UNUSED:
         return "(unused)"
@@ -183,6 +185,6 @@ def lane_place(found: Lanes, lane: Lane) -> str:
     if lane.pc is None or lane.call is None:
         return "(never active)"
     source = lane.call.source
-    where = "" if source is None or source.file is None else f" at {line_text(source)}"
+    where = "" if source is None or source.file is None else f" at {line_text(source, short=short)}"
     number = f"#{lane.frame} " if lane.frame not in (None, found.frame) else ""
     return f"{number}{shown(lane.call.function or '??')} (){where}"
