@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.commands.registry import Registry
 from dwarfgpu.commands.settings import Settings
 from dwarfgpu.commands.words import read_arguments
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,7 +153,10 @@ class Debugger:
         chosen = self.lanes.get(self.wave_number)
         if chosen is not None:
             return chosen
-        mask = self.wave.frame(0).active_mask
+        try:
+            mask = self.wave.frame(0).active_mask
+        except DwarfGpuError:  # where the wave stands is not known
+            mask = None
         return (mask & -mask).bit_length() - 1 if mask else 0
 
     def select_wave(self, number: int) -> None:

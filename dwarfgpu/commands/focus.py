@@ -63,11 +63,7 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
     found = 0
     for number, text in titles(debugger):
         if pattern.search(text):
-            first, *rest = fitted(f"{name} {number} has {text}", debugger.output.width)
-            debugger.output.line(first)
-            debugger.output.lines(
-                f"  {line}" for more in rest for line in fitted(more, debugger.output.width - 2)
-            )
+            debugger.output.lines(fitted(f"{name} {number} has {text}", debugger.output.width, 2))
             found += 1
     if not found:
         debugger.output.line(f"No {noun(debugger)}s match '{arguments.text}'")

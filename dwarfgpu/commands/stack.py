@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.machines.backtrace import Saved
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.render.calls import CallWriter
     from dwarfgpu.render.values import Look
@@ -91,6 +93,8 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
         text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
         if not text.isdecimal() or not text.isascii() or len(text) > 9:
             raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
+        if next(islice(debugger.wave, int(text), None), None) is None:
+            raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
         debugger.select_frame(int(text))
     show_frame(debugger)
 
@@ -199,7 +203,7 @@ def _limited(debugger: Debugger, text: str | None, arguments: Arguments) -> Iter
     if not digits.isdecimal() or not digits.isascii() or len(digits) > 9:
         raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
     count = int(digits)
-    return wave.frames()[-count or len(wave.frames()) :] if text[0] == "-" else islice(wave, count)
+    return wave.frames()[max(0, len(wave.frames()) - count) :] if text[0] == "-" else islice(wave, count)
 
 
 def _show_end(debugger: Debugger, last: Frame) -> None:
@@ -289,7 +293,6 @@ def _show_locals(debugger: Debugger, each: Frame, lane: int | None) -> None:
     output = debugger.output
     found = [variable for variable in each.variables() if variable.kind != PARAMETER]
     look = look_of(debugger, each)
-    indent = " " * 8
     for variable in found:
         try:
             (one,) = answer(variable, variable.name, None if lane is None else [lane]).lanes
@@ -297,9 +300,7 @@ def _show_locals(debugger: Debugger, each: Frame, lane: int | None) -> None:
             text = value_text(one.value, look) if one.value is not None else f"<{one.state}> {reason}"
         except DwarfGpuError as error:
             text = f"<error> {error.message}"
-        lines = fitted(f"{shown(variable.name)} = {text}", output.width - len(indent))
-        output.line(f"{indent}{lines[0]}")
-        output.lines(f"{indent}  {line}" for more in lines[1:] for line in fitted(more, output.width - 10))
+        output.lines(fitted(f"{' ' * 8}{shown(variable.name)} = {text}", output.width, 10))
     if not found:
         output.line("No locals.")
 
@@ -314,24 +315,24 @@ def _show_saved(debugger: Debugger, each: Frame) -> None:
     _show_registers(debugger, saved_registers(physical), 8)
 
 
-def _show_registers(debugger: Debugger, saved: Iterable[object], indent: int) -> None:
+def _show_registers(debugger: Debugger, saved: Iterable[Saved], indent: int) -> None:
     from dwarfgpu.render.backtrace import BacktraceRenderer
 
     output = debugger.output
     renderer = BacktraceRenderer(debugger.machine.state.target, output.style)
     for one in saved:
-        output.lines(renderer.saved(one, indent, output.width))  # type: ignore[arg-type]
+        output.lines(renderer.saved(one, indent, output.width))
 
 
 # --- info frame -----------------------------------------------------------------------------------------------------
 
 
 def info_frame(debugger: Debugger, arguments: Arguments) -> None:
-    """The CFA, the function and its line, the caller, which lanes were active on entry, and where the registers of the
-    caller are: of vector registers for which lanes.
+    """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
+    registers of its caller: of vector registers for which lanes.
     """
     arguments.none()
-    from dwarfgpu.program.machines.backtrace import saved_registers
+    from dwarfgpu.program.machines.backtrace import saved_by
     from dwarfgpu.render.columns import fitted
 
     here = debugger.frame
@@ -339,14 +340,18 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")
     output = debugger.output
     for line in _facts(debugger, here):
-        first, *rest = fitted(line, output.width)
-        output.line(first)
-        output.lines(f"  {part}" for more in rest for part in fitted(more, output.width - 2))
-    caller = None if here.is_inlined else here.physical.stack.at(here.physical.level + 1)
-    if caller is None:
-        return
-    saved = list(saved_registers(caller))
-    if saved:
+        output.lines(fitted(line, output.width, 2))
+    saved = [] if here.is_inlined else list(saved_by(here.physical))
+    if saved and not here.has_lanes:
+        pointer = here.target.stack_pointer
+        places = [(one, _memory_text(here, one.spans[0].location)) for one in saved if len(one.spans) == 1]
+        texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
+        if any(one.register.number == pointer and text is None for one, text in places):
+            output.line(f" Previous frame's sp is {_cfa_text(here)}")
+        if texts:
+            output.line(" Saved registers:")
+            output.lines(fitted(f"  {', '.join(texts)}", output.width, 2))
+    elif saved:
         output.line(" Saved registers:")
         _show_registers(debugger, saved, 2)
 
@@ -369,15 +374,15 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     label = "pc" if pc is None else pc.name
     saved = f"; saved {label} = {caller.pc:#x}" if caller is not None else ""
     yield f" {label} = {physical.pc:#x}{name}{place}{saved}"
+    around = [f"caller of frame at {_cfa_text(debugger.wave.frame(here.number - 1))}"] if here.number else []
     if here.is_inlined and outer is not None:
-        yield f" inlined into frame {outer.number}"
+        around.insert(0, f"inlined into frame {outer.number}")
     elif outer is not None:
-        yield f" called by frame at {_cfa_text(outer)}"
-    else:
+        around.insert(0, f"called by frame at {_cfa_text(outer)}")
+    if around:
+        yield f" {', '.join(around)}"
+    if outer is None:
         yield f" outermost: {debugger.wave.end.message}"
-    if here.number:
-        inner = debugger.wave.frame(here.number - 1)
-        yield f" caller of{' inlined' if inner.is_inlined else ''} frame at {_cfa_text(inner)}"
     mask = physical.active_lanes()
     if here.has_lanes:
         known = "not known" if mask is None else lanes_text(mask).removeprefix("lanes ")
@@ -400,6 +405,17 @@ def _cfa_text(each: Frame) -> str:
         cfa = physical.cfa(physical.activation.thread.lanes)
     except DwarfGpuError as error:
         return f"an address that is not known ({error.message})"
-    text = TextRenderer(each.target.byte_order).location(cfa)
-    default = each.target.default_space.name
-    return text.removeprefix(f"{default}#") if not each.has_lanes else text
+    return _short(each, TextRenderer(each.target.byte_order).location(cfa))
+
+
+def _memory_text(each: Frame, location: Location) -> str | None:
+    """Where in memory something is; None of what is somewhere else."""
+    from dwarfgpu.render.text import TextRenderer
+
+    text = _short(each, TextRenderer(each.target.byte_order).location(location))
+    return text if text.startswith("0x") else None
+
+
+def _short(each: Frame, text: str) -> str:
+    """An address of a machine with one address space as GDB writes it."""
+    return text if each.has_lanes else text.removeprefix(f"{each.target.default_space.name}#")

@@ -54,15 +54,16 @@ class CallWriter:
         """A frame with its number, in lines that fit the screen."""
         head = f"#{frame.number}".ljust(3) + " "
         call, place = self._parts(frame)
-        first, *rest = [f"{head}{call} {place}".rstrip()]
-        if len(first) > width:
-            first, *rest = fitted(f"{head}{call}", width)
-            rest = fitted(" ".join([*rest, place]), width - INDENT)
+        whole = f"{head}{call} {place}".rstrip()
+        if len(whole) > width >= len(head + call):  # as GDB does, it is rather broken before the place
+            lines = [head + call, *fitted(" " * INDENT + place, width, INDENT)]
+        else:
+            lines = fitted(whole, width, INDENT)
         name = shown(frame.name or "??")
-        before, found, after = first.partition(f"{name} (")
+        before, found, after = lines[0].partition(f"{name} (")
         if found:
-            first = f"{before}{style('name', name)} ({after}"
-        return [first, *(" " * INDENT + line.strip() for line in rest if line)]
+            lines[0] = f"{before}{style('name', name)} ({after}"
+        return lines
 
     def _arguments(self, frame: Frame) -> str:
         parameters = [each for each in frame.variables() if each.kind == PARAMETER]

@@ -69,20 +69,21 @@ def _lines(cells: tuple[str, ...], widths: list[int], width: int, mark: str) -> 
     if len(text) + len(last) <= width:
         yield (text + last).rstrip()
         return
-    first, *rest = fitted(text.rstrip(), width)
-    yield first
-    yield from (" " * BELOW + line for each in rest for line in fitted(each, width - BELOW))
-    yield from (" " * BELOW + line for line in fitted(last, width - BELOW) if line)
+    yield from fitted(text.rstrip(), width, BELOW)
+    if last:
+        yield from fitted(" " * BELOW + last, width, BELOW)
 
 
-def fitted(text: str, width: int) -> list[str]:
-    """A text in lines that are no wider than the screen; a word that is longer is broken."""
+def fitted(text: str, width: int, indent: int = 0) -> list[str]:
+    """A text in lines that fit the screen, all but the first of them indented; a word that is longer is broken."""
     text = shown(text)
     if len(text) <= width:
         return [text]
     import textwrap
 
-    lead = len(text) - len(text.lstrip())
-    return textwrap.wrap(text, max(width, NARROWEST), initial_indent=" " * lead, break_on_hyphens=False) or [
-        ""
-    ]
+    inner = text.lstrip()
+    first, rest = " " * (len(text) - len(inner)), " " * indent
+    room = max(width, NARROWEST)
+    return textwrap.wrap(
+        inner, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [""]

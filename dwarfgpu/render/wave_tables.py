@@ -77,8 +77,11 @@ def waves_table(
 ) -> Iterator[str]:
     """Waves, numbered from 1."""
     machine, rows = waves_of(stopped), []
+    places: dict[int | None, str] = {}
     for run in runs:
         one = run.standing
+        if one.pc not in places:
+            places[one.pc] = standing_text(stopped.loaded, one.pc, short=True)
         first = wave_title(machine.ids[run.first], place_of(machine, run.first))
         if run.last != run.first:
             where = place_of(machine, run.last)
@@ -88,7 +91,7 @@ def waves_table(
             _range(run.first + 1, run.last + 1),
             _active(one),
             first,
-            standing_text(stopped.loaded, one.pc, short=True),
+            places[one.pc],
         )
         rows.append(Row(cells, run.first == current))
     yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)

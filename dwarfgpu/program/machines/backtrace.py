@@ -228,6 +228,13 @@ def saved_registers(frame: Frame, explicit: set[int] | None = None) -> Iterator[
             yield Saved(register, tuple(_spans(location, register)))
 
 
+def saved_by(frame: Frame) -> Iterator[Saved]:
+    """Where a frame has put registers of its caller."""
+    caller = frame.stack.at(frame.level + 1)
+    if caller is not None:
+        yield from saved_registers(caller, set(_with_rules(frame)))
+
+
 def _with_rules(frame: Frame) -> Iterator[int]:
     """The registers that the caller of a frame finds by a rule, and the stack pointer, which is found by the CFA."""
     try:
