@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.machines.backtrace import Saved
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.render.calls import CallWriter
@@ -344,7 +343,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
     saved = [] if here.is_inlined else list(saved_by(here.physical))
     if saved and not here.has_lanes:
         pointer = here.target.stack_pointer
-        places = [(one, _memory_text(here, one.spans[0].location)) for one in saved if len(one.spans) == 1]
+        places = [(one, _memory_text(here, one)) for one in saved]
         texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
         if any(one.register.number == pointer and text is None for one, text in places):
             output.line(f" Previous frame's sp is {_cfa_text(here)}")
@@ -408,11 +407,13 @@ def _cfa_text(each: Frame) -> str:
     return _short(each, TextRenderer(each.target.byte_order).location(cfa))
 
 
-def _memory_text(each: Frame, location: Location) -> str | None:
-    """Where in memory something is; None of what is somewhere else."""
+def _memory_text(each: Frame, saved: Saved) -> str | None:
+    """Where in memory a register is as a whole; None of what is somewhere else."""
     from dwarfgpu.render.text import TextRenderer
 
-    text = _short(each, TextRenderer(each.target.byte_order).location(location))
+    if len(saved.spans) != 1:
+        return None
+    text = _short(each, TextRenderer(each.target.byte_order).location(saved.spans[0].location))
     return text if text.startswith("0x") else None
 
 
