@@ -169,6 +169,19 @@ def numbers_in(text: str, first: int, last: int, what: str) -> list[int]:
     return list(found)
 
 
+def numbers_of(text: str, first: int, last: int, what: str) -> list[int]:
+    """The numbers of a list such as ``1,4-7``, all of which must be there."""
+    found: dict[int, None] = {}
+    for part in text.replace(",", " ").split():
+        some = numbers_in(part, first, last, what)
+        low, _, high = part.partition("-")
+        if len(some) != int(high or low) - int(low) + 1:
+            hint = f"they are {first} to {last}"
+            raise UsageError(f"there is no {what} {part[:40]}", kind=f"no_{what}", hint=hint)
+        found.update(dict.fromkeys(some))
+    return list(found)
+
+
 # --- Running commands -----------------------------------------------------------------------------------------------
 
 

@@ -356,9 +356,8 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
-    from dwarfgpu.render.backtrace import lanes_text
     from dwarfgpu.render.calls import line_text
-    from dwarfgpu.render.layout import shown
+    from dwarfgpu.render.layout import lanes_text, shown
 
     physical = here.physical
     assert physical is not None  # noqa: S101 (`info frame` needs one)

@@ -10,9 +10,8 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.records import record
-from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.columns import Row, columns, fitted
-from dwarfgpu.render.layout import WIDTH, counted, cut, plain_style, shown
+from dwarfgpu.render.layout import WIDTH, counted, cut, lanes_text, plain_style, shown
 from dwarfgpu.render.values import value_text
 from dwarfgpu.render.wave_tables import lane_place, wave_title
 

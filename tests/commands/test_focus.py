@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.commands.focus import numbers_of
+from dwarfgpu.errors import UsageError
 from tests.commands.harness import Run
 from tests.commands.test_waves import LANES, STATE, TINY, threads  # noqa: F401 (a fixture)
 
@@ -187,3 +189,10 @@ def test_finding_one_wave_of_many():
         'Wave 7778 has AMDGPU Wave 1:1:1:7778 (7777,0,0)/0 "tiny" tiny () at\n  src/hip/tiny.hip:8\n'
     )
     assert run("wave 10000").splitlines()[0].endswith("(AMDGPU Lane 1:1:1:10000/0 (9999,0,0)[0,0,0])]")
+
+
+def test_lists_of_numbers_that_must_be_there():
+    assert numbers_of("1,4-6 2", 1, 9, "wave") == [1, 4, 5, 6, 2]
+    for text in ("0", "8-10", "99999999-999999999"):
+        with pytest.raises(UsageError, match="there is no wave"):
+            numbers_of(text, 1, 9, "wave")

@@ -116,7 +116,7 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
     machine = waves_of(stopped)
     for one in standings(stopped, waves):
         for wave in one.waves:
-            owner = int(machine.dispatch[wave])
+            owner = machine.place_of(wave)[0]
             key = one.pc, owner, one.mask, str(one.error), wave if each else None
             rows.setdefault(key, []).append(wave)
             about.setdefault(key, one)
