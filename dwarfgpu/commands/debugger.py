@@ -60,6 +60,8 @@ class Debugger:
         """Shows the full screen, where there is a terminal."""
         self._again: str | None = None
         self._has_moved = False
+        self._stays = 0
+        """How many commands that run others have to bring the focus back."""
         self._depth = 0
 
     # --- Lines ----------------------------------------------------------------------------------------------------
@@ -97,12 +99,19 @@ class Debugger:
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """Whatever is looked at meanwhile, the focus is the same afterwards."""
-        before = self.wave_number, self.frame_number, dict(self.lanes), self._has_moved
+        """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
+        before = self.wave_number, self.frame_number, dict(self.lanes)
+        self._stays += 1
         try:
             yield
         finally:
-            self.wave_number, self.frame_number, self.lanes, self._has_moved = before
+            self._stays -= 1
+            self.wave_number, self.frame_number, self.lanes = before
+
+    def _move(self) -> None:
+        """Those who watch are told when the command has ended."""
+        if not self._stays:
+            self._has_moved = True
 
     # --- What is looked at ----------------------------------------------------------------------------------------
 
@@ -164,13 +173,13 @@ class Debugger:
         self.machine[number].frame(0)  # one that has none is not selected
         self.wave_number = number
         self.frame_number = 0
-        self._has_moved = True
+        self._move()
 
     def select_frame(self, number: int) -> None:
         """Look at a frame of the wave."""
         self.wave.frame(number)
         self.frame_number = number
-        self._has_moved = True
+        self._move()
 
     def select_lane(self, number: int) -> None:
         """Look at a lane of the wave."""
@@ -180,4 +189,4 @@ class Debugger:
             raise UsageError(f"Lane {number} does not exist on this {noun}.", kind="no_lane")
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
-        self._has_moved = True
+        self._move()
