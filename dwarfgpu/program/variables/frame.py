@@ -317,6 +317,10 @@ class Frame:
             found = self._named[name] = self.expression(name) if variable is None else variable
         return found
 
+    def variable(self, name: str) -> Quantity:
+        """The same as ``frame[name]``."""
+        return self[name]
+
     def __contains__(self, name: str) -> bool:
         try:
             return self[name] is not None
