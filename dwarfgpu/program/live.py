@@ -6,18 +6,22 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.elf import PT_LOAD, read_header, read_segments
 from dwarfgpu.objfile.image import Image
 from dwarfgpu.program.codeobject import CodeObject, opened
 from dwarfgpu.program.loaded import Loaded, LoadedCode
 from dwarfgpu.program.repairs import OFF
 from dwarfgpu.program.stopped import Stopped
+from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dwarfgpu.backends.gdb.backend import GdbBackend, LoadedFile
+    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.program.repairs import Policy
+    from dwarfgpu.targets.target import Target
 
 IN_MEMORY = "system-supplied DSO at "
 """How GDB calls code that the kernel has put into a process: the address of its ELF header follows."""
@@ -27,6 +31,15 @@ MAX_IN_MEMORY = 1 << 28
 HOST_DIALECT = "llvm-user"
 """What expressions of host programs are read as: GNU's, with the operations that heterogeneous compilers add to them."""
 _PAGE = 1 << 12
+
+
+def rules_of(target: Target) -> Rules:
+    """The rules for the code of a target. Host programs are read as their dialect is: DWARF 5 and what is added to it.
+
+    An operation of the extension may stand behind a register then; whatever the text of DWARF 5 allows has its meaning.
+    """
+    found = PRESETS[target.default_rules]
+    return replace(found, location_ends_expression=False) if found.location_ends_expression else found
 
 
 class LiveCode(LoadedCode):
@@ -163,16 +176,24 @@ class Live:
         self._codes, self._seen = kept, changes
 
     def _opened(self, place: LoadedFile) -> CodeObject:
-        if place.name.startswith((IN_MEMORY, _URI_IN_MEMORY)):
-            return CodeObject(Image(_in_memory(place.name, self._read), name=place.name))
-        file = self.main if self.main.image.path == place.name else opened(place.name)
-        file.debug_path = place.debug
-        return file
+        if self.main.name == place.name:
+            self.main.debug_path = place.debug
+            return self.main
+        return open_place(place, self._read)
 
     def _read(self, address: int, size: int) -> bytes:
         machine: Any = self._machine
         data: bytes = machine.read_memory(machine.target.default_space, address, size, 0, None)
         return data
+
+
+def open_place(place: LoadedFile, memory: Callable[[int, int], bytes]) -> CodeObject:
+    """A file of code that a process has loaded; ``memory`` reads the process, for code that is in no file."""
+    if place.name.startswith((IN_MEMORY, _URI_IN_MEMORY)):
+        return CodeObject(Image(_in_memory(place.name, memory), name=place.name))
+    file = opened(place.name)
+    file.debug_path = place.debug
+    return file
 
 
 def _stamp(name: str, changes: int) -> Any:

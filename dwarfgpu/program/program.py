@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.codeobject import CodeObject, opened
-from dwarfgpu.program.live import Live
+from dwarfgpu.program.live import Live, rules_of
 from dwarfgpu.program.loaded import Loaded, LoadedCode
 from dwarfgpu.program.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stopped import Stopped, load_code, open_stopped
@@ -106,9 +106,12 @@ class Program:
         if self._live is None:
             self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
         stopped = self._live.stopped(machine)
-        last, state = self._last, None
+        last = self._last
+        state: State | None = None
         if last is not None and last.stopped.loaded is stopped.loaded and last.state.target == machine.target:
             state = last.state.with_machine(machine)
+        if state is None:
+            state = State(stopped.loaded, machine.target, machine, rules_of(machine.target))
         self._last = Attached(self, stopped, state)
         return self._last
 

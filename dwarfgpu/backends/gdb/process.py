@@ -12,11 +12,14 @@ from dwarfgpu.backends.gdb.backend import Refused
 from dwarfgpu.backends.gdb.contents import assign, number_of
 from dwarfgpu.backends.gdb.objfiles import ObjectFile, object_files
 from dwarfgpu.backends.gdb.watch import watch
+from dwarfgpu.errors import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)")
+_VECTOR, _LANE_BYTES = "v0", 4
+"""A register that every wave has, and how much of it each lane has."""
 
 
 class GdbProcess:
@@ -31,9 +34,34 @@ class GdbProcess:
 
     @property
     def has_moved_on(self) -> bool:
-        if self._runs != self._watch.runs(self.inferior.num) or not self.inferior.is_valid():
+        if not self.inferior.is_valid() or self._runs != self._watch.runs(self.inferior.num):
             return True
         return not self.threads[0].is_valid()
+
+    @property
+    def stamp(self) -> Any:
+        """What is another one when anything has changed that may be known of the process."""
+        return self._runs, self._watch.changes, self._watch.files, self.inferior.pid, tuple(self.threads)
+
+    @property
+    def program(self) -> str | None:
+        """The file that the process executes, if GDB knows it."""
+        found: str | None = self.inferior.progspace.filename
+        return found
+
+    def architecture(self, thread: int) -> str:
+        """GDB's name for what a thread executes."""
+        with self._selected(thread):
+            return str(gdb.newest_frame().architecture().name())
+
+    def lane_count(self, thread: int) -> int | None:
+        """How many lanes its vector registers have, if there are any."""
+        with self._selected(thread):
+            try:
+                kind = gdb.newest_frame().read_register(_VECTOR).type
+            except ValueError:
+                return None
+            return int(kind.sizeof) // _LANE_BYTES
 
     @property
     def changes(self) -> int:
@@ -65,6 +93,14 @@ class GdbProcess:
     def file_changes(self) -> int:
         return self._watch.files
 
+    def read(self, address: int, size: int) -> bytes:
+        """Memory of the default address space, as the first thread sees it."""
+        try:
+            return self.read_memory(0, None, address, size)
+        except Refused as refused:
+            message = f"{size} bytes of memory at {address:#x} are not available: {refused.why}"
+            raise EvaluationError("memory_unavailable", message) from None
+
     def files(self) -> list[ObjectFile]:
         with self._selected(0):
             return object_files()
@@ -89,14 +125,31 @@ class GdbProcess:
                     frame.select()
 
 
+def threads_of(inferior: Any) -> list[Any]:
+    """The threads of an inferior, in the order of their numbers."""
+    return sorted(inferior.threads(), key=lambda each: each.num)
+
+
+def is_wave(thread: Any) -> bool:
+    """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
+    process, light, number = thread.ptid
+    return _wave_name(thread) is not None or (light == 1 != process and number != 0)
+
+
 def name_of(thread: Any) -> str:
     """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
-    for text in (getattr(thread, "ptid_string", None), thread.details, thread.name):
+    process, light, number = thread.ptid
+    if is_wave(thread):
+        return _wave_name(thread) or str(number)
+    return str(light or number or process)
+
+
+def _wave_name(thread: Any) -> str | None:
+    for text in (getattr(thread, "ptid_string", None), thread.details):  # the first one since GDB 14
         found = _WAVE.search(text or "")
         if found is not None:
             return found[1]
-    process, light, number = thread.ptid
-    return str(light or number or process)
+    return None
 
 
 def _address(space: str | None, address: int) -> Any:
