@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
-    from dwarfgpu.program.cases import answer_case, parse_case, run_case
-    from dwarfgpu.program.launch import launch, machine_for
+    from dwarfgpu.program.cases.answer import answer_case
+    from dwarfgpu.program.cases.case import parse_case
+    from dwarfgpu.program.cases.run import run_case
+    from dwarfgpu.program.dispatches.launch import launch, machine_for
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.variables.columns import Values
@@ -71,7 +73,9 @@ _HOMES = {
     "expr.values": ("Value",),
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
-    "program.cases": ("answer_case", "parse_case", "run_case"),
+    "program.cases.answer": ("answer_case",),
+    "program.cases.case": ("parse_case",),
+    "program.cases.run": ("run_case",),
     "program.program": ("Attached", "Program"),
     "program.variables.columns": ("Values",),
     "program.variables.frame": ("Frame",),
@@ -79,7 +83,7 @@ _HOMES = {
     "program.variables.reasons": ("Reason", "Unavailable"),
     "program.variables.variable": ("Variable",),
     "program.variables.wave": ("Wave",),
-    "program.launch": ("launch", "machine_for"),
+    "program.dispatches.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),

@@ -1,8 +1,8 @@
 """The library for scripts of GDB: ``import dwarfgpu.gdb as dg``.
 
-What the functions give are the frames, variables and values of the library itself. Inside GDB they are about the thread,
-the frame and the lane that are selected there; elsewhere about what `use` was told, so that a script also runs on a
-snapshot or a core file.
+What the functions give are the frames, variables and values of the library itself. Inside GDB they are about the
+thread, the frame and the lane that are selected there; elsewhere about what `use` was told, so that a script also runs
+on a snapshot or a core file.
 """
 
 from __future__ import annotations

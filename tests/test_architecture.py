@@ -47,10 +47,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     # what a user asks about, and how an answer looks
     "program": LIBRARY,
     "render": EVALUATOR | {"program"},
+    # what can be typed at a prompt
+    "commands": GROUND | {"program", "render"},
     # the faces
     "cli": GROUND | {"program", "render", "repl"},
-    "repl": GROUND | {"program", "render"},
-    "gdbplugin": GROUND | {"program", "render"},
+    "repl": GROUND | {"program", "render", "commands"},
+    "gdbplugin": GROUND | {"backends", "targets", "program", "render", "commands"},
+    "gdb": GROUND | {"program", "gdbplugin"},
     "__main__": {"cli"},
     # the public names, re-exported
     "": LIBRARY | {"render"},
@@ -304,7 +307,7 @@ PARTS = [
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    from dwarfgpu.program import Program"),
         ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.gnu"),
         ("dwarfgpu.expr.machine", "importlib.import_module('dwarfgpu.dialects')"),
-        ("dwarfgpu.objfile.dies", "from dwarfgpu.expr.table import operation"),
+        ("dwarfgpu.objfile.entries.dies", "from dwarfgpu.expr.table import operation"),
         ("dwarfgpu.program.frame", "from dwarfgpu.render import text"),
         ("dwarfgpu.repl.loop", "from dwarfgpu.cli import main"),
         ("dwarfgpu.gdbplugin.commands", "from dwarfgpu.expr import machine"),
@@ -335,7 +338,7 @@ def test_a_forbidden_import_is_found(name, source):
         ("dwarfgpu.expr.access", "import numpy as np"),
         ("dwarfgpu.cfi.unwind", "from dwarfgpu.dialects import gnu"),
         ("dwarfgpu.backends.gdb", "import gdb"),
-        ("dwarfgpu.objfile.image", "from elftools.elf.elffile import ELFFile"),
+        ("dwarfgpu.objfile.elf.image", "from elftools.elf.elffile import ELFFile"),
         ("dwarfgpu.cli.main", "from dwarfgpu import __version__\nfrom dwarfgpu.repl import start"),
         ("dwarfgpu.render.text", "from dwarfgpu.program import Program\nfrom dwarfgpu.expr import values"),
         ("dwarfgpu.__main__", "from dwarfgpu.cli import main"),
@@ -352,7 +355,7 @@ def test_an_allowed_import_passes(name, source):
         ("dwarfgpu.cli.main", "print(1, file=sys.stderr)", 0),
         ("dwarfgpu.repl.loop", "print(1)", 0),
         ("dwarfgpu.render.text", "open('x')\nsys.stdout.write('x')", 2),
-        ("dwarfgpu.objfile.image", "open('x')", 0),
+        ("dwarfgpu.objfile.elf.image", "open('x')", 0),
         ("dwarfgpu.program.frame", "# print(1)\nblueprint(1)\nself.print(1)", 0),
     ],
 )

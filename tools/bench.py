@@ -44,7 +44,7 @@ def expressions() -> None:
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.machine import evaluate
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.cases import parse_case
+    from dwarfgpu.program.cases.run import parse_case
     from dwarfgpu.records import replace
 
     def empty_loop() -> None:

@@ -60,7 +60,7 @@ OBJECT_LIMIT = "at most 12"
 def opened(path: str) -> Dwarf:
     """The debugging information of a file."""
     from dwarfgpu.objfile.dwarf import Dwarf
-    from dwarfgpu.objfile.image import open_image
+    from dwarfgpu.objfile.elf.image import open_image
     from dwarfgpu.objfile.source import ImageSections
 
     return Dwarf(ImageSections(open_image(path)))
@@ -231,7 +231,7 @@ def questions(path: str, dumper: str | None) -> None:
 
 def address_of(path: str, symbol: str) -> int:
     """The address of a symbol."""
-    from dwarfgpu.objfile.image import open_image
+    from dwarfgpu.objfile.elf.image import open_image
 
     found = open_image(path).symbol_named(symbol)
     assert found is not None

@@ -14,15 +14,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frame_entries import Fde
-from dwarfgpu.objfile.lines import LineTable, line_tables
-from dwarfgpu.objfile.lists import ListContext, ListTable, list_tables
-from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
-from dwarfgpu.objfile.names import read_tables
-from dwarfgpu.objfile.range_lists import raw_range_list, read_range_list
-from dwarfgpu.program import codelookup, codeobject, expressions, filesummary
+from dwarfgpu.objfile.frames.entries import Fde
+from dwarfgpu.objfile.indexes.debug_names import read_tables
+from dwarfgpu.objfile.lines.table import LineTable, line_tables
+from dwarfgpu.objfile.lists.encoding import ListContext, ListTable, list_tables
+from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
+from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
+from dwarfgpu.program import expressions
 from dwarfgpu.program.dump import sections as dump_sections
 from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit, tag_number
+from dwarfgpu.program.files import codelookup, codeobject
+from dwarfgpu.program.files import summary as filesummary
 from dwarfgpu.render import entries as render_entries
 from dwarfgpu.render import files as render_files
 from dwarfgpu.render import frames as render_frames
@@ -32,10 +34,10 @@ from dwarfgpu.render import parts as render_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.objfile.bundle import Container
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Attribute
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.containers.bundle import Container
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
     T = TypeVar("T")
 
@@ -87,7 +89,7 @@ def images(source: str | bytes) -> Iterator[Callable[[], CodeObject]]:
 
 
 def _container(source: str | bytes) -> Container:
-    from dwarfgpu.objfile.bundle import open_container
+    from dwarfgpu.objfile.containers.bundle import open_container
 
     return open_container(source, target_of=codeobject.target_name_of)
 
@@ -228,9 +230,9 @@ def entries(code: CodeObject) -> None:
 
 def relations(code: CodeObject) -> None:
     """For some entries of each unit what has to do with others: types, origins, owners, scopes, ranges."""
-    from dwarfgpu.objfile.inlining import Position, inlined_chain, scopes_at
-    from dwarfgpu.objfile.scopes import qualified_name
-    from dwarfgpu.objfile.variable_index import size_of_type
+    from dwarfgpu.objfile.entries.inlining import Position, inlined_chain, scopes_at
+    from dwarfgpu.objfile.entries.scopes import qualified_name
+    from dwarfgpu.objfile.indexes.variable_index import size_of_type
 
     for unit in all_units(code):
         dies = list(islice(each(unit.dies()), 20 * DEEP))

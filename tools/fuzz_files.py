@@ -16,10 +16,10 @@ import zlib
 from typing import Any, NamedTuple
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile import offload
-from dwarfgpu.objfile.bundle import BUNDLE_SECTION, Container
-from dwarfgpu.objfile.elf import MAGIC, SHT_NOBITS
-from dwarfgpu.objfile.image import Image
+from dwarfgpu.objfile.containers import offload
+from dwarfgpu.objfile.containers.bundle import BUNDLE_SECTION, Container
+from dwarfgpu.objfile.elf.header import MAGIC, SHT_NOBITS
+from dwarfgpu.objfile.elf.image import Image
 
 BUNDLE = "bundle"
 """The layer of a compressed bundle: the file, or the first in its ``.hip_fatbin``."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
-    from dwarfgpu.program import question
+    from dwarfgpu.program.cases import question
     from dwarfgpu.program.variables.all_waves import all_waves
     from dwarfgpu.render.wave_values import WaveValuesRenderer
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def _bt(session: Session, options: Any) -> int:
-    from dwarfgpu.program import backtrace
-    from dwarfgpu.program.stopped import open_stopped
+    from dwarfgpu.program.machines import backtrace
+    from dwarfgpu.program.machines.stopped import open_stopped
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.layout import problem_json
 

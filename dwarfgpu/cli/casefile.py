@@ -22,7 +22,7 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 
     A line that is no case is reported, and the others are answered all the same.
     """
-    from dwarfgpu.program.cases import NotACase, parse_line
+    from dwarfgpu.program.cases.run import NotACase, parse_line
 
     bad = 0
     for number, line in enumerate(read_lines(path), 1):

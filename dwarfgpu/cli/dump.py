@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.codeobject import CodeObject
     from dwarfgpu.program.dump.entries import Selection
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 
 def _dump(session: Session, options: Any) -> int:
@@ -44,8 +44,8 @@ def _dump(session: Session, options: Any) -> int:
 
 
 def _selection(file: CodeObject, options: Any) -> Selection:
-    from dwarfgpu.program import codelookup
     from dwarfgpu.program.dump import entries
+    from dwarfgpu.program.files import codelookup
 
     if options.depth is not None and options.depth < 0:
         message = "--depth is a number of levels, from 0 on"
@@ -115,7 +115,7 @@ class _Writer:
                 self._text(render.part_text(part, session.style))
 
     def frames(self, name: str, entries: Iterator[Any]) -> None:
-        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.program.files.frame_lookup import code_name
         from dwarfgpu.render import frames as render
 
         session, frames = self.session, self.file.frames

@@ -11,8 +11,8 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.case import Case
-    from dwarfgpu.program.case_answer import Outcome
+    from dwarfgpu.program.cases.answer import Outcome
+    from dwarfgpu.program.cases.case import Case
 
 ENCODING = (
     argument("--target", metavar="T", help="generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
@@ -139,7 +139,7 @@ def _source(session: Session, options: Any, given: list[str]) -> int:
 
 def _cases(session: Session, options: Any) -> int:
     from dwarfgpu.cli.casefile import answer_cases
-    from dwarfgpu.program.cases import run_case
+    from dwarfgpu.program.cases.run import run_case
 
     ignored = [name for name in _ONE_EXPRESSION if getattr(options, name) not in (None, False)]
     if ignored:
@@ -152,8 +152,8 @@ def _cases(session: Session, options: Any) -> int:
 
 
 def _one(session: Session, options: Any) -> int:
-    from dwarfgpu.program import question
-    from dwarfgpu.program.case_answer import answer_case
+    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.cases.answer import answer_case
 
     state = None
     if options.state is not None:
@@ -184,7 +184,7 @@ def _one(session: Session, options: Any) -> int:
 
 def _question(options: Any) -> dict[str, Any]:
     """The options as keys of a case."""
-    from dwarfgpu.program import question
+    from dwarfgpu.program.cases import question
 
     asked: dict[str, Any] = (
         {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
@@ -226,7 +226,7 @@ def encoding_keys(options: Any) -> dict[str, Any]:
 
 
 def _read(text: str) -> dict[str, Any]:
-    from dwarfgpu.program import question
+    from dwarfgpu.program.cases import question
 
     if text.isdecimal():
         return {"bytes": int(text)}
@@ -240,7 +240,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _show_json(session: Session, answer: Any, tracer: Any) -> None:
-    from dwarfgpu.program.cases import answer_json
+    from dwarfgpu.program.cases.run import answer_json
 
     document = answer_json(answer)
     del document["id"]

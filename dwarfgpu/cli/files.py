@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 MAX_REPORTED = 20
 
@@ -35,7 +35,7 @@ def _source(name: str) -> tuple[str | bytes, str | None]:
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
     """Open the file, or the image in one, that a command line names."""
-    from dwarfgpu.program import codeobject
+    from dwarfgpu.program.files import codeobject
 
     source, select = _source(name)
     return codeobject.opened(source, attributes, select)
@@ -64,7 +64,7 @@ def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
 
 
 def _ls(session: Session, options: Any) -> int:
-    from dwarfgpu.program import codeobject
+    from dwarfgpu.program.files import codeobject
     from dwarfgpu.render import files as render
 
     found = codeobject.list_contents(*_source(options.file))
@@ -86,7 +86,7 @@ def _info(session: Session, options: Any) -> int:
     file = open_file(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
-    from dwarfgpu.program import filesummary
+    from dwarfgpu.program.files import summary as filesummary
     from dwarfgpu.render import files as render
 
     found = filesummary.summary(file)
@@ -99,8 +99,8 @@ def _info(session: Session, options: Any) -> int:
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
-    from dwarfgpu.program import codelookup
-    from dwarfgpu.program.codeobject import NotFound
+    from dwarfgpu.program.files import codelookup
+    from dwarfgpu.program.files.codeobject import NotFound
     from dwarfgpu.render import files as render
 
     addresses: list[Any] = []
@@ -136,7 +136,7 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
 
 
 def _kernels(session: Session, options: Any) -> int:
-    from dwarfgpu.program import codeobject
+    from dwarfgpu.program.files import codeobject
     from dwarfgpu.render import kernels as render
 
     file = open_file(options.file)
@@ -172,7 +172,7 @@ def _kernels(session: Session, options: Any) -> int:
 
 def _lists(session: Session, options: Any) -> int:
     from dwarfgpu.cli.casefile import answer_cases
-    from dwarfgpu.program.list_cases import run_list_case
+    from dwarfgpu.program.cases.list_cases import run_list_case
 
     return answer_cases(session, options.cases, run_list_case)
 

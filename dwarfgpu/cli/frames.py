@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 
 def _cfi(session: Session, options: Any) -> int:
@@ -21,7 +21,7 @@ def _cfi(session: Session, options: Any) -> int:
         raise UsageError("exactly one of FILE and --cases is needed")
     if options.cases is not None:
         from dwarfgpu.cli.casefile import answer_cases
-        from dwarfgpu.program.frame_cases import run_frame_case
+        from dwarfgpu.program.cases.frame_cases import run_frame_case
 
         return answer_cases(session, options.cases, run_frame_case)
     file = open_file(options.file)
@@ -40,8 +40,8 @@ def _cfi(session: Session, options: Any) -> int:
 
 def _look_up(writer: _Writer, options: Any) -> None:
     """The rows at addresses, and the entries of functions."""
-    from dwarfgpu.program import frame_lookup
-    from dwarfgpu.program.codelookup import parse_address
+    from dwarfgpu.program.files import frame_lookup
+    from dwarfgpu.program.files.codelookup import parse_address
 
     file = writer.file
     for text in options.pc or ():
@@ -76,7 +76,7 @@ class _Writer:
             self.errors.append(error)
 
     def entry(self, entry: Any) -> None:
-        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.program.files.frame_lookup import code_name
         from dwarfgpu.render import frames as render
 
         if isinstance(entry, DwarfGpuError):
@@ -91,7 +91,7 @@ class _Writer:
         self.errors += [found.error] if found.error is not None else []
 
     def address(self, found: Any) -> None:
-        from dwarfgpu.program.frame_lookup import code_name
+        from dwarfgpu.program.files.frame_lookup import code_name
         from dwarfgpu.render import frames as render
 
         frames, name = self.file.frames, code_name(self.file, found.fde)

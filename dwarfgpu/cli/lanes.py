@@ -20,7 +20,7 @@ DIALECT = argument("--dialect", metavar="D", help="how expressions are encoded (
 
 
 def _stopped(options: Any) -> Any:
-    from dwarfgpu.program.stopped import open_stopped
+    from dwarfgpu.program.machines.stopped import open_stopped
 
     file = open_file(options.file)
     return open_stopped(file, options.state, read_input, force=options.force, dialect=options.dialect)
@@ -31,7 +31,8 @@ def _stopped(options: Any) -> Any:
 
 def _lanes(session: Session, options: Any) -> int:
     from dwarfgpu.errors import UsageError
-    from dwarfgpu.program import lane_places, question
+    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.waves import lanes as lane_places
     from dwarfgpu.render import lanes as render
 
     stopped = _stopped(options)
@@ -67,7 +68,7 @@ def _lanes(session: Session, options: Any) -> int:
 
 
 def _waves(session: Session, options: Any) -> int:
-    from dwarfgpu.program.wave_groups import wave_rows
+    from dwarfgpu.program.waves.groups import wave_rows
     from dwarfgpu.render import lanes as render
     from dwarfgpu.render.layout import problem_json
 

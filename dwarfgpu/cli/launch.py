@@ -25,9 +25,9 @@ MAX_DIGITS = 400
 
 
 def _state(session: Session, options: Any) -> int:
-    from dwarfgpu.program import codeobject
-    from dwarfgpu.program.dispatch import initial_state
-    from dwarfgpu.program.planning import plan
+    from dwarfgpu.program.dispatches.dispatch import initial_state
+    from dwarfgpu.program.dispatches.planning import plan
+    from dwarfgpu.program.files import codeobject
     from dwarfgpu.render import state as render
 
     file = open_file(options.file)
@@ -100,7 +100,8 @@ def _value(text: str) -> Any:
 
 
 def _hsa(session: Session, options: Any) -> int:
-    from dwarfgpu.program import question, structures
+    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.dispatches import structures
     from dwarfgpu.render import state as render
 
     address = _number(options.address.removeprefix("global#"), "ADDR")

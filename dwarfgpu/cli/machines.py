@@ -20,7 +20,8 @@ FORCE = argument("--force", action="store_true", help="use a snapshot although i
 
 
 def _address(session: Session, options: Any) -> int:
-    from dwarfgpu.program import address_views, question
+    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.waves import address_views
     from dwarfgpu.render import machines as render
 
     if (options.state is None) == (options.target is None):
@@ -52,7 +53,7 @@ def _address(session: Session, options: Any) -> int:
 
 
 def _snapshot(session: Session, options: Any) -> int:
-    from dwarfgpu.program import snapshots
+    from dwarfgpu.program.machines import snapshots
     from dwarfgpu.render import machines as render
 
     needed = 2 if options.action == "convert" else 1

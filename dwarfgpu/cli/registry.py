@@ -58,6 +58,8 @@ MODULES = {
     "hsa": "launch",
     "address": "machines",
     "snapshot": "machines",
+    "debug": "debug",
+    "gdb-script": "gdbscript",
 }
 """The module of each command: only that of the command that runs is imported."""
 
@@ -82,6 +84,8 @@ SUMMARIES = {
     "hsa": "show a queue, signal, packet or kernel descriptor in memory",
     "address": "show one address in every address space that reaches it",
     "snapshot": "convert, check or summarise a snapshot",
+    "debug": "look around in a machine that stands still, command by command",
+    "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
 }
 
 

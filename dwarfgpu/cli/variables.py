@@ -44,7 +44,7 @@ COLUMNS = (
 def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[str | None, Frame]]]:
     """The program, its machine if there is one, and the frame of each wave that is meant."""
     from dwarfgpu.program.program import Program
-    from dwarfgpu.program.repairs import policy_of
+    from dwarfgpu.program.repairs.repaired import policy_of
 
     program = Program(
         open_file(options.file), dialect=options.dialect, repair=policy_of(options.repair or "auto")
@@ -64,7 +64,7 @@ def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[st
 def _place(program: Program, options: Any) -> Frame:
     if options.pc is None:
         return program.outside
-    from dwarfgpu.program.codelookup import parse_address
+    from dwarfgpu.program.files.codelookup import parse_address
 
     found = program.at(parse_address(program.file, options.pc))
     number = options.frame or 0
@@ -74,10 +74,10 @@ def _place(program: Program, options: Any) -> Frame:
 
 
 def _waves(attached: Attached, options: Any) -> Iterator[tuple[str | None, Frame]]:
-    from dwarfgpu.program.backtrace import waves_of
+    from dwarfgpu.program.machines.backtrace import waves_of
 
     if options.wave is None and len(attached) > 1 and attached.state.target.lane_count > 1:
-        from dwarfgpu.program.question import wave_of
+        from dwarfgpu.program.cases.question import wave_of
 
         wave_of(attached.stopped.machine, None)  # type: ignore[arg-type]
     chosen = [0] if options.wave is None else waves_of(attached.stopped, options.wave)
@@ -92,7 +92,7 @@ def lanes_of(options: Any) -> Any:
     """The lanes that are meant: those that execute the code, if nobody says otherwise."""
     if options.lane is None or options.lane == "active":
         return None if options.state is None else "active"
-    from dwarfgpu.program.question import lanes_of as parse_lanes
+    from dwarfgpu.program.cases.question import lanes_of as parse_lanes
 
     return parse_lanes(options.lane)
 

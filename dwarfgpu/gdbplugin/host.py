@@ -131,4 +131,3 @@ def _numbered(wave: Wave, level: int, outside: int, pc: int) -> Frame:
         message = f"GDB's frame is at {pc:#x}, and call {level} of {wave.id} at {found[0].pc or 0:#x}"
         raise UsageError(message, kind="no_frame", hint="GDB and dwarfgpu unwind this stack differently")
     return found[max(0, len(found) - 1 - outside)]
-

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
 from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, threads_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.codeobject import opened
-from dwarfgpu.program.live import open_place
+from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.machines.live import open_place
 from dwarfgpu.program.program import Attached, Program
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.program.files.codeobject import CodeObject
     from dwarfgpu.targets.target import Target
 
 
@@ -53,7 +53,7 @@ class Processes:
         pc = process.read_register(thread, "pc")
         for place in process.files():
             if any(low <= pc < high for low, high in place.code):
-                return self._kept(process, place.name, lambda place=place: open_place(place, process.read))  # type: ignore[misc]
+                return self._kept(process, place.name, lambda place=place: open_place(place, process.read))
         message = f"GDB knows no file with the code at {pc:#x}"
         raise UsageError(message, kind="no_code", hint="load one with `add-symbol-file FILE -o ADDRESS`")
 

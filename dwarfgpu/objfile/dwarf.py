@@ -11,21 +11,21 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.objfile.abbrevs import AbbreviationTable
-from dwarfgpu.objfile.attributes import AttributeDialect, dialect
-from dwarfgpu.objfile.headers import read_headers
+from dwarfgpu.objfile.entries.abbrevs import AbbreviationTable
+from dwarfgpu.objfile.entries.attributes import AttributeDialect, dialect
 from dwarfgpu.objfile.source import Source
-from dwarfgpu.objfile.split import PackageIndex, find_split_unit
-from dwarfgpu.objfile.units import Unit
+from dwarfgpu.objfile.units.headers import read_headers
+from dwarfgpu.objfile.units.split import PackageIndex, find_split_unit
+from dwarfgpu.objfile.units.unit import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.index import Index
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.indexes.index import Index
     from dwarfgpu.objfile.source import Sections
-    from dwarfgpu.objfile.split import Contributions, OpenSplit, SplitFile
+    from dwarfgpu.objfile.units.split import Contributions, OpenSplit, SplitFile
 
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""
@@ -250,7 +250,7 @@ class Dwarf:
     def index(self) -> Index:
         """Look-up by name and by address."""
         if self._index is None:
-            from dwarfgpu.objfile.index import Index
+            from dwarfgpu.objfile.indexes.index import Index
 
             self._index = Index(self)
         return self._index

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.forms import read_value
+from dwarfgpu.objfile.entries.forms import read_value
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 

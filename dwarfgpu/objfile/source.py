@@ -8,8 +8,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.image import Image
-    from dwarfgpu.objfile.sections import Section
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
 
 
 class Sections(Protocol):
@@ -128,7 +128,7 @@ class ImageSections:
 
     def data(self, name: str) -> bytes | memoryview | None:
         """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
-        from dwarfgpu.objfile.sections import joined
+        from dwarfgpu.objfile.elf.sections import joined
 
         if name in self._broken:
             raise self._broken[name].again()

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.codeobject import CodeObject, opened
-from dwarfgpu.program.live import Live, rules_of
-from dwarfgpu.program.loaded import Loaded, LoadedCode
-from dwarfgpu.program.repairs import AUTO, Policy, policy_of
-from dwarfgpu.program.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.files.codeobject import CodeObject, opened
+from dwarfgpu.program.machines.live import Live, rules_of
+from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+from dwarfgpu.program.machines.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.repairs.repaired import AUTO, Policy, policy_of
 from dwarfgpu.program.variables.frame import Frame, frames_at
 from dwarfgpu.program.variables.state import State
 from dwarfgpu.program.variables.wave import Wave
@@ -18,7 +18,7 @@ from dwarfgpu.program.variables.wave import Wave
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.stopped import Machine
+    from dwarfgpu.program.machines.stopped import Machine
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
 

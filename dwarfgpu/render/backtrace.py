@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.program.json_answers import JsonWriter
+from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, problem_json, shown, wrapped
 from dwarfgpu.render.text import TextRenderer
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.backtrace import Backtrace, Saved, ShownFrame, Span
+    from dwarfgpu.program.machines.backtrace import Backtrace, Saved, ShownFrame, Span
     from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.target import Target
 

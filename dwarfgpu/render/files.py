@@ -9,9 +9,9 @@ from dwarfgpu.render.layout import counted, labelled, plain, plain_style, proble
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.codelookup import AtAddress, Named, SourceLine, SymbolInfo
-    from dwarfgpu.program.codeobject import Contents, Entry
-    from dwarfgpu.program.filesummary import DwarfSummary, FileSummary, SectionInfo, UnitInfo
+    from dwarfgpu.program.files.codelookup import AtAddress, Named, SourceLine, SymbolInfo
+    from dwarfgpu.program.files.codeobject import Contents, Entry
+    from dwarfgpu.program.files.summary import DwarfSummary, FileSummary, SectionInfo, UnitInfo
     from dwarfgpu.render.layout import Style
 
 MANY_SECTIONS = 60

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.frames import OMIT, Cie, Fde, encoding_text, rule_json
+from dwarfgpu.program.files.frames import OMIT, Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.entries import code_json, code_text
 from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.frame_lookup import FrameAt
-    from dwarfgpu.program.frames import (
+    from dwarfgpu.program.files.frame_lookup import FrameAt
+    from dwarfgpu.program.files.frames import (
         Block,
         Entry,
         Frames,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.json_answers import JsonWriter, error_json, number_json, type_json
+from dwarfgpu.program.cases.json_answers import JsonWriter, error_json, number_json, type_json
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.program.case_answer import ReadBits
+    from dwarfgpu.program.cases.answer import ReadBits
     from dwarfgpu.targets.target import Target
 
 __all__ = [

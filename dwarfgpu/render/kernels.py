@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.render.layout import labelled, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.codeobject import Kernel
+    from dwarfgpu.program.files.codeobject import Kernel
     from dwarfgpu.render.layout import Style
 
 NO_SGPR = 0xFFFF

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.lane_places import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.wave_places import group_text
+from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.waves.places import group_text
 from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, shown, wrapped
@@ -13,10 +13,10 @@ from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.codelookup import CallFrame
-    from dwarfgpu.program.lane_places import Lane, Lanes
-    from dwarfgpu.program.wave_groups import WaveRow
-    from dwarfgpu.program.wave_places import WavePlace
+    from dwarfgpu.program.files.codelookup import CallFrame
+    from dwarfgpu.program.waves.groups import WaveRow
+    from dwarfgpu.program.waves.lanes import Lane, Lanes
+    from dwarfgpu.program.waves.places import WavePlace
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.render.layout import counted, labelled, plain_style, shown, table
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.address_views import View, Views
-    from dwarfgpu.program.snapshots import Summary
+    from dwarfgpu.program.machines.snapshots import Summary
+    from dwarfgpu.program.waves.address_views import View, Views
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]

@@ -9,8 +9,8 @@ from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.dispatch import Dispatch, RegisterState
-    from dwarfgpu.program.structures import ObjectInMemory, Part
+    from dwarfgpu.program.dispatches.dispatch import Dispatch, RegisterState
+    from dwarfgpu.program.dispatches.structures import ObjectInMemory, Part
     from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.amdgpu.geometry import Place
 

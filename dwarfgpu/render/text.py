@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dwarfgpu.expr.locations import IncompleteComposite, Location, is_undefined
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
 from dwarfgpu.expr.values import Value
-from dwarfgpu.program.case_answer import in_memory_order
-from dwarfgpu.program.json_answers import elements_of, means_a_lane
+from dwarfgpu.program.cases.answer import in_memory_order
+from dwarfgpu.program.cases.json_answers import elements_of, means_a_lane
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.expr.locations import Entry, SingleLocation
     from dwarfgpu.expr.storages import Part
-    from dwarfgpu.program.case_answer import Outcome, ReadBits
+    from dwarfgpu.program.cases.answer import Outcome, ReadBits
 
 MAX_PARTS = 64
 """How many parts of a composite are shown before the rest is only counted; fewer of one inside another."""

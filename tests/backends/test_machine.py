@@ -16,7 +16,7 @@ from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.top_frame import TopFrame
+from dwarfgpu.program.cases.top_frame import TopFrame
 from dwarfgpu.targets.amdgpu.apertures import Apertures
 from dwarfgpu.targets.resolve import resolve
 

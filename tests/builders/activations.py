@@ -14,8 +14,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.objfile.frame_entries import Fde
-from dwarfgpu.objfile.frames import FrameSection
+from dwarfgpu.objfile.frames.entries import Fde
+from dwarfgpu.objfile.frames.section import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 

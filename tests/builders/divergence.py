@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dwarfgpu.backends.machine import Machine
-from dwarfgpu.program import codeobject
-from dwarfgpu.program.loaded import Loaded, LoadedCode
-from dwarfgpu.program.stopped import Stopped
+from dwarfgpu.program.files import codeobject
+from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+from dwarfgpu.program.machines.stopped import Stopped
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 VARIANTS = (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.listing import statements
-from dwarfgpu.objfile.frame_entries import Cie, Fde
+from dwarfgpu.objfile.frames.entries import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
 
 

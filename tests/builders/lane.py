@@ -13,7 +13,7 @@ from tests.builders.prologue import instruction, registers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dwarfgpu.program.dispatch import Dispatch
+    from dwarfgpu.program.dispatches.dispatch import Dispatch
     from tests.builders.prologue import Instruction
 
 MASK = 0xFFFFFFFF

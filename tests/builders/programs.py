@@ -12,9 +12,9 @@ from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.objfile.scopes import is_local, qualified_name
-from dwarfgpu.program.codeobject import opened
-from dwarfgpu.program.loaded import LoadedCode
+from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
+from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.machines.loaded import LoadedCode
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dwarfgpu.program.codeobject import opened
+from dwarfgpu.program.files.codeobject import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

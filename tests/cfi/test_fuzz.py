@@ -12,9 +12,9 @@ from dwarfgpu.encoding.frame_format import FrameFormat
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frame_entries import Cie, Fde
-from dwarfgpu.objfile.frame_index import FrameIndex, read_frame_header
-from dwarfgpu.objfile.frames import FrameSection
+from dwarfgpu.objfile.frames.entries import Cie, Fde
+from dwarfgpu.objfile.frames.index import FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.section import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder, z
 

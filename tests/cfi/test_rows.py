@@ -18,8 +18,8 @@ from dwarfgpu.cfi.rules import (
     ValOffset,
 )
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.objfile.frame_entries import Fde
-from dwarfgpu.objfile.frames import FrameSection
+from dwarfgpu.objfile.frames.entries import Fde
+from dwarfgpu.objfile.frames.section import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 

@@ -14,8 +14,8 @@ import pytest
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.cli import main
-from dwarfgpu.program.codeobject import opened
-from dwarfgpu.program.launch import launch, machine_for
+from dwarfgpu.program.dispatches.launch import launch, machine_for
+from dwarfgpu.program.files.codeobject import opened
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "docs/examples/launch.json"
@@ -112,7 +112,7 @@ def test_values_of_every_kind(capsys):
 
 
 def test_arguments_by_name(capsys, monkeypatch):
-    from dwarfgpu.program import planning
+    from dwarfgpu.program.dispatches import planning
     from dwarfgpu.records import replace
 
     facts = planning._facts

@@ -9,9 +9,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.lines import LineTable, line_table
-from dwarfgpu.objfile.units import Unit
-from dwarfgpu.program.codeobject import CodeObject
+from dwarfgpu.objfile.lines.table import LineTable, line_table
+from dwarfgpu.objfile.units.unit import Unit
+from dwarfgpu.program.files.codeobject import CodeObject
 from tests.comparison.library_operations import operations_of
 
 

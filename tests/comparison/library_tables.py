@@ -7,10 +7,10 @@ from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.addresses import address_tables, contributions
-from dwarfgpu.objfile.aranges import read_sets
-from dwarfgpu.objfile.constants import TAG, name_of
-from dwarfgpu.objfile.names import read_tables
-from dwarfgpu.objfile.split import PackageIndex
+from dwarfgpu.objfile.entries.constants import TAG, name_of
+from dwarfgpu.objfile.indexes.aranges import read_sets
+from dwarfgpu.objfile.indexes.debug_names import read_tables
+from dwarfgpu.objfile.units.split import PackageIndex
 from tests.comparison.library_lists import table_header
 from tests.comparison.library_opened import Opened
 from tests.comparison.rows import Row, escaped, header

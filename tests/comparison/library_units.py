@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from dwarfgpu.errors import MissingContext
-from dwarfgpu.objfile import forms
-from dwarfgpu.objfile.constants import UT, VALUES, name_of
-from dwarfgpu.objfile.dies import Die
-from dwarfgpu.objfile.lists import ListContext
-from dwarfgpu.objfile.location_lists import raw_location_list, read_location_list
-from dwarfgpu.objfile.range_lists import raw_range_list, read_range_list
-from dwarfgpu.objfile.units import Unit
-from dwarfgpu.objfile.values import Attribute
+from dwarfgpu.objfile.entries import forms
+from dwarfgpu.objfile.entries.constants import UT, VALUES, name_of
+from dwarfgpu.objfile.entries.dies import Die
+from dwarfgpu.objfile.entries.values import Attribute
+from dwarfgpu.objfile.lists.encoding import ListContext
+from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
+from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
+from dwarfgpu.objfile.units.unit import Unit
 from tests.comparison.library_lists import raw_entry
 from tests.comparison.library_opened import Opened, format_name, length
 from tests.comparison.rows import Row, escaped, header

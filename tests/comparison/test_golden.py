@@ -12,10 +12,10 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.objfile.bundle import open_container
-from dwarfgpu.objfile.elf import EM_X86_64
-from dwarfgpu.objfile.image import open_image
-from dwarfgpu.program.codeobject import opened
+from dwarfgpu.objfile.containers.bundle import open_container
+from dwarfgpu.objfile.elf.header import EM_X86_64
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.files.codeobject import opened
 from tests.comparison import library, llvm
 from tests.comparison.comparing import against, live
 from tests.comparison.differences import DIFFERENCES

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.image import open_image
+from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.source import ImageSections
 from tests.builders.compiled import compiled
 from tests.builders.sources import compile_source, opened, with_split_files

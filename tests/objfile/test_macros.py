@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dwarfgpu.encoding.leb128 import encode_unsigned as uleb
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.macros import MACINFO, MacroEntry, read_macro_unit, read_macro_units
-from dwarfgpu.program.codeobject import opened
 from dwarfgpu.program.dump.macros import parts
+from dwarfgpu.program.files.codeobject import opened
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

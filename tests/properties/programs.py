@@ -17,7 +17,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedDie, DescribedFrame, DescribedUnit
+from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 TARGETS = ("amdgcn-gfx90a", "amdgcn-gfx1100-wave32")

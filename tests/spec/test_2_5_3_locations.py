@@ -17,8 +17,8 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases import answer_case, parse_case
-from dwarfgpu.program.described import DescribedFrame
+from dwarfgpu.program.cases.described import DescribedFrame
+from dwarfgpu.program.cases.run import answer_case, parse_case
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, notation, run, table
 

@@ -17,7 +17,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Implicit, Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.json_answers import JsonWriter
+from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, notation, run, run_lanes, table
 

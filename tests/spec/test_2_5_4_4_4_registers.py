@@ -17,7 +17,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedFrame, DescribedUnit
+from dwarfgpu.program.cases.described import DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, table
 

@@ -17,7 +17,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
-from dwarfgpu.program.described import DescribedFrame, DescribedUnit
+from dwarfgpu.program.cases.described import DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, run, table
 

@@ -18,7 +18,7 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedDie, DescribedFrame, DescribedUnit
+from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 pytestmark = pytest.mark.spec("A.6.4.2")

@@ -25,7 +25,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.described import DescribedDie, DescribedFrame, DescribedUnit
+from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:

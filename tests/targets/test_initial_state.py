@@ -369,7 +369,7 @@ def test_registers_that_a_processor_does_not_set_are_not_set():
 
 def test_the_reader_of_descriptors_has_the_same_user_sgprs():
     """objfile names them without knowing a target."""
-    from dwarfgpu.objfile.kernels import USER_SGPRS as READ
+    from dwarfgpu.objfile.kernels.kernel import USER_SGPRS as READ
 
     assert dict(READ) == SIZES
     assert [name for name, _count in READ] == list(dict.fromkeys(rule.enable for rule in USER_SGPRS))

@@ -11,8 +11,8 @@ import textwrap
 
 import pytest
 
-from dwarfgpu.objfile.image import Image
-from dwarfgpu.objfile.offload import COMPRESSED_MAGIC
+from dwarfgpu.objfile.containers.offload import COMPRESSED_MAGIC
+from dwarfgpu.objfile.elf.image import Image
 from tools import fuzz
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit

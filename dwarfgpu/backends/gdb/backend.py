@@ -17,6 +17,7 @@ from dwarfgpu.backends.protocol import (
     register_unavailable,
 )
 from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,14 +45,15 @@ class Refused(Exception):
         self.why = why
 
 
-class LoadedFile(Protocol):
+@record
+class LoadedFile:
     """A file of code in a process, and where GDB has put it."""
 
     name: str
     """A path, a code object URI, or what GDB calls code that is in memory alone."""
     debug: str | None
     """The separate file with its debugging information, if GDB has found one."""
-    code: Sequence[tuple[int, int]]
+    code: tuple[tuple[int, int], ...]
     """The addresses of its sections with code: the first, and the first past them."""
     section: str
     """The first section with code."""

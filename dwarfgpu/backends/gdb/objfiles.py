@@ -6,30 +6,19 @@ import re
 
 import gdb
 
-from dwarfgpu.records import record
+from dwarfgpu.backends.gdb.backend import LoadedFile
 
 COMMAND = "maintenance info sections -all-objects CODE"
 _FILE = re.compile(r"\S+ file: [`'](.*)', file type .*\.$")
 _SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: (\S+)(.*)$")
 
 
-@record
-class ObjectFile:
-    """A file of code, as `backend.LoadedFile` describes it."""
-
-    name: str
-    debug: str | None
-    code: tuple[tuple[int, int], ...]
-    section: str
-    start: int
-
-
-def object_files() -> list[ObjectFile]:
+def object_files() -> list[LoadedFile]:
     """Those of the selected program, in GDB's order."""
     return listed(gdb.execute(COMMAND, to_string=True))
 
 
-def listed(text: str) -> list[ObjectFile]:
+def listed(text: str) -> list[LoadedFile]:
     """What the command says. A file with the same sections at the same addresses has the debugging information."""
     found: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
     name = ""
@@ -54,9 +43,9 @@ def listed(text: str) -> list[ObjectFile]:
     return [_joined(key, files) for key, files in found.items()]
 
 
-def _joined(sections: tuple[tuple[int, int, str], ...], files: list[tuple[str, bool]]) -> ObjectFile:
+def _joined(sections: tuple[tuple[int, int, str], ...], files: list[tuple[str, bool]]) -> LoadedFile:
     names = [name for name, has_contents in files if has_contents] or [files[0][0]]
     others = [name for name, _ in files if name != names[0]]
     code = tuple((low, high) for low, high, _ in sections)
     start, _, section = sections[0]
-    return ObjectFile(names[0], others[0] if others else None, code, section, start)
+    return LoadedFile(names[0], others[0] if others else None, code, section, start)

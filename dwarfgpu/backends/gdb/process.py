@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.backend import Refused
+from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
 from dwarfgpu.backends.gdb.contents import assign, number_of
-from dwarfgpu.backends.gdb.objfiles import ObjectFile, object_files
+from dwarfgpu.backends.gdb.objfiles import object_files
 from dwarfgpu.backends.gdb.watch import watch
 from dwarfgpu.errors import EvaluationError
 
@@ -101,7 +101,7 @@ class GdbProcess:
             message = f"{size} bytes of memory at {address:#x} are not available: {refused.why}"
             raise EvaluationError("memory_unavailable", message) from None
 
-    def files(self) -> list[ObjectFile]:
+    def files(self) -> list[LoadedFile]:
         with self._selected(0):
             return object_files()
 

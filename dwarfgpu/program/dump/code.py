@@ -8,7 +8,7 @@ from dwarfgpu import dialects
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.listing import operands_of, registers_of, statements
-from dwarfgpu.program.typenames import TYPES, type_name
+from dwarfgpu.program.dump.type_names import TYPES, type_name
 from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Instruction
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
     from dwarfgpu.targets.target import AddressSpace
 
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.constants import TAG
-from dwarfgpu.objfile.inlining import SCOPES, covers
-from dwarfgpu.objfile.scopes import in_scopes, scopes_of, split_name
-from dwarfgpu.program.codeobject import NotFound
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.constants import TAG
+from dwarfgpu.objfile.entries.inlining import SCOPES, covers
+from dwarfgpu.objfile.entries.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.values import ShownAttribute, UnitValues
-from dwarfgpu.program.filesummary import kind_of_unit
+from dwarfgpu.program.files.codeobject import NotFound
+from dwarfgpu.program.files.summary import kind_of_unit
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias, TypeVar
 
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
     T = TypeVar("T")
 

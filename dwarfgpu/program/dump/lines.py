@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.attributes import STMT_LIST
-from dwarfgpu.objfile.lines import line_tables
-from dwarfgpu.program.codelookup import line_table
+from dwarfgpu.objfile.entries.attributes import STMT_LIST
+from dwarfgpu.objfile.lines.table import line_tables
 from dwarfgpu.program.dump.parts import Part, Table
+from dwarfgpu.program.files.codelookup import line_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.objfile.line_header import LineHeader
-    from dwarfgpu.objfile.line_program import Row
-    from dwarfgpu.objfile.lines import LineTable
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.lines.header import LineHeader
+    from dwarfgpu.objfile.lines.program import Row
+    from dwarfgpu.objfile.lines.table import LineTable
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile import location_lists, range_lists
-from dwarfgpu.objfile.lists import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext
+from dwarfgpu.objfile.lists import location_lists, range_lists
+from dwarfgpu.objfile.lists.encoding import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.dwarf import Dwarf
-    from dwarfgpu.objfile.lists import RawEntry
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.lists.encoding import RawEntry
+    from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.dump.code import Code, CodeReader
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 
 @record

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.forms import INDIRECT, class_of
-from dwarfgpu.objfile.lists import list_tables
+from dwarfgpu.objfile.entries.forms import INDIRECT, class_of
+from dwarfgpu.objfile.lists.encoding import list_tables
 from dwarfgpu.program.dump.listed import ListReader
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.abbrevs import Abbreviation
-    from dwarfgpu.objfile.lists import ListTable
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.lists.encoding import ListTable
+    from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.dump.code import CodeReader
     from dwarfgpu.program.dump.listed import ListedEntry
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 _COLUMNS: dict[str, Columns] = {
     "loclist": (

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.attributes import GNU_MACROS, MACRO_INFO, MACROS, STMT_LIST
+from dwarfgpu.objfile.entries.attributes import GNU_MACROS, MACRO_INFO, MACROS, STMT_LIST
 from dwarfgpu.objfile.macros import read_macro_units
-from dwarfgpu.program.codelookup import line_table
 from dwarfgpu.program.dump.parts import Columns, Part, Table
+from dwarfgpu.program.files.codelookup import line_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.objfile.macros import MacroUnit
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 _COLUMNS: Columns = (
     ("offset", "address"),

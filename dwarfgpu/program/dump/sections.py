@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.codeobject import NotFound
 from dwarfgpu.program.dump import lines, macros, tables
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, Part, Table
+from dwarfgpu.program.files.codeobject import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.codeobject import CodeObject
-    from dwarfgpu.program.frames import Entry, ListedEntry
+    from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.files.frames import Entry, ListedEntry
 
 ALL = "all"
 ENTRIES = frozenset((".debug_info", ".debug_types"))

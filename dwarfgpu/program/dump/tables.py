@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.addresses import address_table, address_tables
-from dwarfgpu.objfile.attributes import ADDR_BASE, GNU_ADDR_BASE
-from dwarfgpu.objfile.constants import TAG, name_of
-from dwarfgpu.objfile.forms import IMPLICIT_CONST, class_of, form_name
+from dwarfgpu.objfile.entries.attributes import ADDR_BASE, GNU_ADDR_BASE
+from dwarfgpu.objfile.entries.constants import TAG, name_of
+from dwarfgpu.objfile.entries.forms import IMPLICIT_CONST, class_of, form_name
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.objfile.abbrevs import Abbreviation
     from dwarfgpu.objfile.dwarf import Dwarf
-    from dwarfgpu.objfile.names import NameTable
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.indexes.debug_names import NameTable
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 _STRINGS: Columns = (("index", "number"), ("offset", "address"), ("string", "text"))
 
@@ -200,7 +200,7 @@ def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
 
 def public_names(file: CodeObject, section: str) -> Iterator[Part]:
     """``.debug_pubnames`` and its sisters."""
-    from dwarfgpu.objfile.pubnames import read_public_names
+    from dwarfgpu.objfile.indexes.pubnames import read_public_names
 
     source = file.dwarf.source
     for found in read_public_names(source.data(section), source.byte_order, section):
@@ -225,7 +225,7 @@ def public_names(file: CodeObject, section: str) -> Iterator[Part]:
 
 def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Iterator[Part]:
     """``.debug_aranges``: the sets; with ``pc`` those that have it."""
-    from dwarfgpu.objfile.aranges import read_sets
+    from dwarfgpu.objfile.indexes.aranges import read_sets
 
     source = file.dwarf.source
     for found in read_sets(source.data(section), source.byte_order):
@@ -244,7 +244,7 @@ def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Ite
 
 def package_index(file: CodeObject, section: str) -> Iterator[Part]:
     """``.debug_cu_index`` and ``.debug_tu_index``: which parts of a package belong to which unit."""
-    from dwarfgpu.objfile.split import PackageIndex
+    from dwarfgpu.objfile.units.split import PackageIndex
 
     dwarf = file.dwarf
     found = PackageIndex(dwarf.source.data(section), dwarf.source.byte_order, section)
@@ -261,7 +261,7 @@ def package_index(file: CodeObject, section: str) -> Iterator[Part]:
 
 def frame_header(file: CodeObject, section: str) -> Iterator[Part]:
     """``.eh_frame_hdr``: the sorted table of call frame information."""
-    from dwarfgpu.objfile.frame_index import read_frame_header
+    from dwarfgpu.objfile.frames.index import read_frame_header
 
     image = file.image
     found = image.section(section)

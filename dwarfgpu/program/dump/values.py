@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.attributes import LOW_PC
-from dwarfgpu.objfile.constants import VALUES
-from dwarfgpu.objfile.forms import INDIRECT
-from dwarfgpu.program.codelookup import line_table, tidy
+from dwarfgpu.objfile.entries.attributes import LOW_PC
+from dwarfgpu.objfile.entries.constants import VALUES
+from dwarfgpu.objfile.entries.forms import INDIRECT
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
 from dwarfgpu.program.dump.listed import ListedEntry, ListReader
+from dwarfgpu.program.files.codelookup import line_table, tidy
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.objfile.abbrevs import Abbreviation
-    from dwarfgpu.objfile.forms import Class
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Attribute
-    from dwarfgpu.program.codeobject import CodeObject
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.entries.forms import Class
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codeobject import CodeObject
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.program.types.bounds import bound_of
 from dwarfgpu.program.types.model import (
     BaseClass,
@@ -25,7 +25,7 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.types.sizes import byte_size
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.program.types.model import Function, Type
     from dwarfgpu.program.types.reader import Types
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.program.types.model import Dimension, Dynamic
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.entries.values import Attribute
     from dwarfgpu.program.types.model import Bound
 
 FROM_ONE = frozenset(

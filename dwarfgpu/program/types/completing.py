@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.scopes import qualified_name
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
 
 _CLASSES = frozenset((0x02, 0x13, 0x38))
 """Class, structure and interface: which of them a declaration says makes no difference."""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Attribute
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.objfile.units.unit import Unit
 
 T = TypeVar("T")
 

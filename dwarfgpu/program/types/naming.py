@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile import attributes as at
+from dwarfgpu.objfile.entries import attributes as at
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.units import Unit
+    from dwarfgpu.objfile.units.unit import Unit
 
 _RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
 _ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))

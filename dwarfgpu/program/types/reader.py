@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.constants import TAG
-from dwarfgpu.objfile.scopes import qualified_name
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.constants import TAG
+from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types.bounds import bound, bound_of, dimension, strides
 from dwarfgpu.program.types.completing import definition
@@ -39,7 +39,7 @@ from dwarfgpu.program.types.naming import canonical, is_cplus
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
 
 _ENCODING, _BIT_SIZE, _DATA_BIT_OFFSET, _ENDIANITY = 0x3E, 0x0D, 0x6B, 0x65
 _ADDRESS_CLASS, _ENUM_CLASS, _PROTOTYPED, _ORDERING = 0x33, 0x6D, 0x27, 0x09

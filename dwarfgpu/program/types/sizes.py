@@ -25,7 +25,7 @@ from dwarfgpu.program.types.model import (
 )
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.program.types.model import Type
 
 MAX_DEPTH = 64

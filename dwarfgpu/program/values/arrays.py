@@ -11,7 +11,7 @@ from dwarfgpu.program.values.storage import Place
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.program.types.model import Bound, Type
     from dwarfgpu.program.values.objects import Object
 

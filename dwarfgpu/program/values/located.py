@@ -21,17 +21,17 @@ from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.program.units import FileUnit, constant_bytes
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.program.machines.units import FileUnit, constant_bytes
 from dwarfgpu.program.values.storage import Address, Place, Reading, cannot_access
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.objfile.values import Attribute
-    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.machines.loaded import LoadedCode
     from dwarfgpu.program.types.model import Dynamic
 
 _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
@@ -214,7 +214,7 @@ def _defined(die: Die) -> Die:
         return die
     if not (die.is_declaration or die.tag == 0x0D):
         return die
-    from dwarfgpu.objfile.scopes import qualified_name
+    from dwarfgpu.objfile.entries.scopes import qualified_name
 
     name = qualified_name(die)
     if name is None:

@@ -16,7 +16,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.program.types.model import Dynamic
 
 __all__ = ["Address", "Bytes", "Place", "Reading", "Storage", "cannot_access"]

@@ -12,16 +12,16 @@ from dwarfgpu import bits as b
 from dwarfgpu.cfi.thread import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.program.simt import Simt
-from dwarfgpu.program.stack import Stack
+from dwarfgpu.program.machines.stack import Stack
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED
 from dwarfgpu.program.variables.frame import frames_at
 from dwarfgpu.program.variables.reasons import Reason, reason_of
 from dwarfgpu.program.variables.records import Column, column_of
 from dwarfgpu.program.variables.slots import each_part
-from dwarfgpu.program.wave_groups import WaveGroup, unknown_place, wave_groups
-from dwarfgpu.program.wave_places import waves_of
+from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
+from dwarfgpu.program.waves.places import waves_of
+from dwarfgpu.program.waves.simt import Simt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.repair_rules import Repair
+    from dwarfgpu.program.repairs.rules import Repair
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.provenance import Source

@@ -8,14 +8,14 @@ from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable
 from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.objfile.elf import SHT_NOBITS
+from dwarfgpu.objfile.elf.header import SHT_NOBITS
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.context import DieReference, FrameInfo
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.loaded import Loaded
+    from dwarfgpu.program.machines.loaded import Loaded
     from dwarfgpu.targets.target import AddressSpace, Target
     from dwarfgpu.targets.target import Register as TargetRegister
 

@@ -21,7 +21,7 @@ from dwarfgpu.program.variables.reasons import (
 if TYPE_CHECKING:
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.stack import Frame as PhysicalFrame
+    from dwarfgpu.program.machines.stack import Frame as PhysicalFrame
     from dwarfgpu.program.variables.variable import Variable
 
 

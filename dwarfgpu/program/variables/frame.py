@@ -9,9 +9,9 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.objfile.scopes import qualified_name
-from dwarfgpu.program.codelookup import CallFrame
-from dwarfgpu.program.units import FileUnit
+from dwarfgpu.objfile.entries.scopes import qualified_name
+from dwarfgpu.program.files.codelookup import CallFrame
+from dwarfgpu.program.machines.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.contents import FileFrame
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.expr.evaluation import Trace
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.loaded import LoadedCode
-    from dwarfgpu.program.stack import Frame as PhysicalFrame
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.machines.loaded import LoadedCode
+    from dwarfgpu.program.machines.stack import Frame as PhysicalFrame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.columns import Values
     from dwarfgpu.program.variables.expression import SourceExpression

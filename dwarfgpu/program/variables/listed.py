@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE, python_value
-from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of
+from dwarfgpu.program.variables.columns import Values, python_value
+from dwarfgpu.program.variables.reasons import Reason, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.quantity import Quantity
@@ -22,57 +20,40 @@ MAX_ELEMENTS = 1 << 12
 MAX_DEPTH = 16
 
 
-class ListedValues:
-    """What something is in some lanes, as `columns.Values` says it, with lists in place of arrays.
+class ListedValues(Values):
+    """What something is in some lanes, with lists in place of arrays.
 
     ``array`` has one element a lane: a number for a scalar, a list for an array, a dictionary for a structure. An
     element without a value is 0.
     """
 
     def __init__(self, quantity: Quantity, lanes: tuple[int | None, ...]) -> None:
-        self.lanes = lanes
         frame = quantity.frame
+        self.lanes = lanes
         self.byte_order = frame.target.byte_order
         self.active = frame.active_mask
         self.reasons: dict[int | None, Reason] = {}
-        self.type: Type | None = None
-        self.array: list[Any] = []
-        for lane in lanes:
-            try:
-                found = quantity.object(lane)
-                value = listed(found)
-                self.type = self.type or found.type
-            except (UsageError, MalformedFile):
-                raise
-            except DwarfGpuError as error:
-                self.reasons[lane] = reason_of(error)
-                value = 0
-            self.array.append(value)
+        self._type: Type | None = None
+        self._array: list[Any] = [self._value(quantity, lane) for lane in lanes]
+
+    def _value(self, quantity: Quantity, lane: int | None) -> Any:
+        try:
+            found = quantity.object(lane)
+            value = listed(found)
+        except (UsageError, MalformedFile):
+            raise
+        except DwarfGpuError as error:
+            self.reasons[lane] = reason_of(error)
+            return 0
+        self._type = self._type or found.type
+        return value
 
     @property
-    def states(self) -> list[str]:
-        active = self.active
-        return [
-            self.reasons[lane].state
-            if lane in self.reasons
-            else ACTIVE
-            if active is None or lane is None or active >> lane & 1
-            else INACTIVE_STATE
-            for lane in self.lanes
-        ]
+    def type(self) -> Type | None:
+        return self._type
 
-    def __len__(self) -> int:
-        return len(self.lanes)
-
-    def __iter__(self) -> Iterator[int | None]:
-        return iter(self.lanes)
-
-    def __getitem__(self, lane: int | None) -> Any:
-        if lane not in self.lanes:
-            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
-        if lane in self.reasons:
-            raise Unavailable(self.reasons[lane])
-        return self.array[self.lanes.index(lane)]
+    def _element(self, position: int) -> Any:
+        return self._array[position]
 
 
 def listed(found: Object, depth: int = 0) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.entries import KIND_OF, is_static
-from dwarfgpu.objfile.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static
 from dwarfgpu.program.source.type_parser import ARITHMETIC
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
@@ -18,9 +18,9 @@ from dwarfgpu.program.variables.variable import STATIC, Variable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.loaded import LoadedCode
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.machines.loaded import LoadedCode
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.state import State

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.stack import Frame as PhysicalFrame
+    from dwarfgpu.program.machines.stack import Frame as PhysicalFrame
 
 NO_LOCATION_HERE = "no_location_here"
 """Its location list says nothing about the address."""

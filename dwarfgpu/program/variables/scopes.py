@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.inlining import covers, scopes_at
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.inlining import covers, scopes_at
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.dies import Die
+    from dwarfgpu.objfile.entries.dies import Die
 
 BLOCK, INLINED, SUBPROGRAM, PARAMETER, VARIABLE, CONSTANT = 0x0B, 0x1D, 0x2E, 0x05, 0x34, 0x27
 DECLARED = frozenset((PARAMETER, VARIABLE, CONSTANT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.program.codelookup import calls_at
+from dwarfgpu.program.files.codelookup import calls_at
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.variables.contents import FileContents
 from dwarfgpu.program.variables.names import Names
@@ -14,10 +14,10 @@ from dwarfgpu.program.variables.scopes import functions_at
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.expr.rules import Rules
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.units import Unit
-    from dwarfgpu.program.codelookup import CallFrame
-    from dwarfgpu.program.loaded import Loaded, LoadedCode
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.files.codelookup import CallFrame
+    from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.targets.target import Target
 

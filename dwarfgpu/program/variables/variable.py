@@ -9,13 +9,13 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Part
-from dwarfgpu.objfile import attributes as at
-from dwarfgpu.objfile.lists import ListContext
-from dwarfgpu.objfile.location_lists import LocationList, read_location_list
-from dwarfgpu.objfile.scopes import qualified_name
-from dwarfgpu.program.repairs import as_written, repairs_of, uses_frame_base
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.scopes import qualified_name
+from dwarfgpu.objfile.lists.encoding import ListContext
+from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
+from dwarfgpu.program.machines.units import constant_bytes
+from dwarfgpu.program.repairs.repaired import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
-from dwarfgpu.program.units import constant_bytes
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import Object
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.objfile.dies import Die
-    from dwarfgpu.objfile.values import Attribute
-    from dwarfgpu.program.loaded import LoadedCode
-    from dwarfgpu.program.repair_rules import Repair
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.program.machines.loaded import LoadedCode
+    from dwarfgpu.program.machines.units import FileUnit
+    from dwarfgpu.program.repairs.rules import Repair
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.units import FileUnit
     from dwarfgpu.program.variables.frame import Frame
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"

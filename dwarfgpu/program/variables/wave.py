@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cfi.unwind import End
-    from dwarfgpu.program.stopped import Stopped
+    from dwarfgpu.program.machines.stopped import Stopped
     from dwarfgpu.program.variables.state import State
 
 MAX_FRAMES = 10_000

@@ -1,0 +1,79 @@
+"""``dwarfgpu debug``: the debugger."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.cli.machines import FORCE
+from dwarfgpu.cli.registry import Command, argument
+
+if TYPE_CHECKING:
+    from dwarfgpu.cli.session import Session
+
+
+class _InOrder(argparse.Action):
+    """Keeps scripts and commands in the order in which they were given."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        known = namespace.commands or []
+        namespace.commands = [*known, (self.const, values)]
+
+
+def _debug(session: Session, options: Any) -> int:
+    from dwarfgpu.repl.start import debug
+
+    return debug(session, options)
+
+
+COMMANDS = {
+    "debug": Command(
+        "debug",
+        "look around in a machine that stands still, command by command",
+        """\
+A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
+commands. Without a terminal they are read from standard input.""",
+        (
+            argument(
+                "file", metavar="FILE", nargs="?", help="a file, FILE@gfx90a, FILE@2, or a code object URI"
+            ),
+            argument("--state", metavar="S", help="a snapshot, or a core file"),
+            argument("--wave", metavar="N", help="the wave or thread to look at, by id or by number from 0"),
+            argument("--frame", type=int, metavar="N", help="the frame to look at, 0 for the innermost (0)"),
+            argument("--lane", type=int, metavar="N", help="the lane to look at (the first active one)"),
+            argument(
+                "-ex",
+                dest="commands",
+                metavar="CMD",
+                action=_InOrder,
+                const="command",
+                help="run a command; may be repeated",
+            ),
+            argument(
+                "-x",
+                dest="commands",
+                metavar="SCRIPT",
+                action=_InOrder,
+                const="file",
+                help="run the commands of a file; may be repeated",
+            ),
+            argument(
+                "-batch",
+                action="store_true",
+                help="leave after that; the first error ends it with its status",
+            ),
+            argument("-nx", dest="no_init", action="store_true", help="do not read the init file"),
+            argument("-q", dest="quiet", action="store_true", help="say nothing at the start"),
+            argument(
+                "--repair", metavar="R", help="read idioms of compilers as they are meant: auto, off, names"
+            ),
+            FORCE,
+        ),
+        _debug,
+        (
+            "dwarfgpu debug k.co --state stopped.json",
+            "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
+            "dwarfgpu debug program --state core -x look.gdb",
+        ),
+    ),
+}

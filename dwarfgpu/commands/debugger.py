@@ -1,0 +1,170 @@
+"""The debugger: a program, a machine that stands still, and the wave, lane and frame that are looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.commands.registry import Registry
+from dwarfgpu.commands.settings import Settings
+from dwarfgpu.commands.words import read_arguments
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.commands.output import Output
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.wave import Wave
+
+DEEPEST = 100
+"""How deep commands may call each other: scripts that source themselves end here."""
+
+
+class Quit(Exception):
+    """The user wants to leave, with a status."""
+
+    def __init__(self, status: int = 0) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Debugger:
+    """What commands work on. It reads no terminal and knows no other face: it is given lines and writes lines."""
+
+    def __init__(self, output: Output) -> None:
+        from dwarfgpu.commands.table import COMMANDS
+
+        self.output = output
+        self.registry = Registry(COMMANDS)
+        self.settings = Settings()
+        self.program: Program | None = None
+        self.attached: Attached | None = None
+        self.wave_number: int | None = None
+        """The wave that is looked at, from 0."""
+        self.frame_number = 0
+        self.lanes: dict[int, int] = {}
+        """The lane that is looked at in each wave, as far as somebody has chosen one."""
+        self.macros: dict[str, tuple[str, ...]] = {}
+        """The lines of the commands that the user has defined."""
+        self.aliases: dict[str, str] = {}
+        """What the names stand for that the user has given to commands."""
+        self.typed: list[str] = []
+        """The lines that were typed."""
+        self.next_line: Callable[[str], str | None] | None = None
+        """Gives a further line of whatever lines come from, for commands that go on over several."""
+        self.watchers: list[Callable[[], None]] = []
+        """Are called after a command that has changed what is looked at."""
+        self.full_screen: Callable[[], None] | None = None
+        """Shows the full screen, where there is a terminal."""
+        self._again: str | None = None
+        self._has_moved = False
+        self._depth = 0
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def execute(self, line: str) -> None:
+        """Run a line; an empty one repeats what was run before. What is wrong is raised, and the focus stays."""
+        line = line.strip()
+        if not line:
+            if self._again is None:
+                return
+            line = self._again
+        if line.startswith("#"):
+            return
+        self._again = None
+        command, rest = self.registry.find(line)
+        if not command.run:
+            command, rest = self.registry.find(f"help {command.name}")
+        if self._depth >= DEEPEST:
+            raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
+        self._depth += 1
+        try:
+            command.load()(self, read_arguments(command, rest))
+        finally:
+            self._depth -= 1
+        if command.repeats != "nothing":
+            self._again = line if command.repeats == "same" else command.name
+        if self._has_moved and not self._depth:
+            self._has_moved = False
+            for watcher in self.watchers:
+                watcher()
+
+    def forget_line(self) -> None:
+        """An empty line shall repeat nothing."""
+        self._again = None
+
+    # --- What is looked at ----------------------------------------------------------------------------------------
+
+    def use(self, program: Program, attached: Attached | None) -> None:
+        """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
+        self.program = program
+        self.attached = attached
+        self.lanes.clear()
+        self.wave_number = 0 if attached is not None and len(attached) else None
+        self.frame_number = 0
+        self._has_moved = True
+
+    @property
+    def opened(self) -> Program:
+        """The program; an error if there is none."""
+        if self.program is None:
+            raise UsageError("no file is open", kind="no_file", hint="`file FILE` opens one")
+        return self.program
+
+    @property
+    def machine(self) -> Attached:
+        """The machine; an error if there is none."""
+        if self.attached is None:
+            hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
+            raise UsageError("there is no machine", kind="no_machine", hint=hint)
+        return self.attached
+
+    @property
+    def wave(self) -> Wave:
+        """The wave that is looked at."""
+        machine = self.machine
+        if self.wave_number is None:
+            raise UsageError("the machine has no waves", kind="no_wave")
+        return machine[self.wave_number]
+
+    @property
+    def frame(self) -> Frame:
+        """The frame that is looked at; without a machine the program as a whole."""
+        if self.attached is None:
+            return self.opened.outside
+        return self.wave.frame(self.frame_number)
+
+    @property
+    def lane(self) -> int | None:
+        """The lane that is looked at: the first active one if none was chosen; None where there are no lanes."""
+        if self.attached is None or self.wave_number is None or not self.attached.has_waves:
+            return None
+        chosen = self.lanes.get(self.wave_number)
+        if chosen is not None:
+            return chosen
+        mask = self.wave.frame(0).active_mask
+        return (mask & -mask).bit_length() - 1 if mask else 0
+
+    def select_wave(self, number: int) -> None:
+        """Look at a wave, in its innermost frame."""
+        self.machine[number].frame(0)  # one that has none is not selected
+        self.wave_number = number
+        self.frame_number = 0
+        self._has_moved = True
+
+    def select_frame(self, number: int) -> None:
+        """Look at a frame of the wave."""
+        self.wave.frame(number)
+        self.frame_number = number
+        self._has_moved = True
+
+    def select_lane(self, number: int) -> None:
+        """Look at a lane of the wave."""
+        wave = self.wave
+        noun = "wave" if self.machine.has_waves else "thread"
+        if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
+            raise UsageError(f"Lane {number} does not exist on this {noun}.", kind="no_lane")
+        assert self.wave_number is not None  # noqa: S101 (there is a wave)
+        self.lanes[self.wave_number] = number
+        self._has_moved = True

@@ -1,0 +1,154 @@
+"""What ``set`` changes and ``show`` shows, declared once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ON = ("on", "yes", "1", "true", "enable", "")
+OFF = ("off", "no", "0", "false", "disable")
+MAX_NUMBER = 1 << 31
+
+
+@record
+class Setting:
+    """One setting: its name, what it is by default, and what it may be."""
+
+    name: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    unlimited: bool = False
+    """Whether ``unlimited`` (and 0) is a number too."""
+    many: bool = False
+    """Whether it is several of the choices, in an order."""
+
+    def read(self, text: str) -> Any:
+        """A value as a user types it."""
+        kind = type(self.default)
+        if kind is bool:
+            if text in ON or text in OFF:
+                return text in ON
+            raise self._wrong(text, "on or off")
+        if kind is int:
+            return self._number(text)
+        if self.many:
+            words = text.replace(",", " ").split()
+            wrong = [word for word in words if word not in self.choices]
+            if wrong:
+                raise self._wrong(wrong[0], ", ".join(self.choices))
+            return tuple(dict.fromkeys(words))
+        if self.choices and text not in self.choices:
+            near = [choice for choice in self.choices if choice.startswith(text)]
+            if len(near) != 1:
+                raise self._wrong(text, ", ".join(self.choices))
+            return near[0]
+        return text
+
+    def _number(self, text: str) -> int:
+        if self.unlimited and text in ("unlimited", "0"):
+            return MAX_NUMBER
+        try:
+            found = int(text, 0)
+        except ValueError:
+            found = -1
+        if not self.least <= found < MAX_NUMBER:
+            what = f"a number from {self.least}" + (", or unlimited" if self.unlimited else "")
+            raise self._wrong(text, what)
+        return found
+
+    def _wrong(self, text: str, wanted: str) -> UsageError:
+        return UsageError(f"{self.name} is {wanted}, not {text[:40]!r}", kind="bad_setting")
+
+    def text(self, value: Any) -> str:
+        """A value as a user reads it."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if self.unlimited and value == MAX_NUMBER:
+            return "unlimited"
+        if isinstance(value, tuple):
+            return " ".join(value) or "none"
+        return str(value) or "(none)"
+
+
+SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
+"""The sections of the context view."""
+
+SETTINGS = (
+    Setting("width", 0, "columns of the screen; 0 is those of the terminal, and 80 where there is none"),
+    Setting("height", 0, "lines of the screen; 0 is those of the terminal"),
+    Setting("pagination", True, "whether long output goes through a pager, where there is a terminal"),
+    Setting("style enabled", True, "whether output has colours"),
+    Setting("confirm", True, "whether a question is asked before something is lost"),
+    Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
+    Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),
+    Setting("history size", 10_000, "how many lines the history file keeps", unlimited=True),
+    Setting("history save", True, "whether lines are kept for the next time"),
+    Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
+    Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
+    Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
+    Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
+    Setting("print static-members", True, "whether static members are shown"),
+    Setting("print symbol", True, "whether pointers show the symbol they lead to"),
+    Setting("context", False, "whether a change of focus shows the context view"),
+    Setting(
+        "context-sections",
+        ("source", "locals", "lanes", "stack"),
+        "what the context view shows, in order",
+        choices=SECTIONS,
+        many=True,
+    ),
+    Setting("disassembler", "", "the llvm-objdump or llvm-mc to use; none looks for one"),
+    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
+)
+
+
+class Settings:
+    """The settings, with what they are now."""
+
+    def __init__(self) -> None:
+        self.declared = {setting.name: setting for setting in SETTINGS}
+        self._values = {setting.name: setting.default for setting in SETTINGS}
+        self.watchers: list[Callable[[str], None]] = []
+        """Are told the name of each setting that changes."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def set(self, name: str, text: str) -> None:
+        """Change a setting to what a user typed."""
+        self._values[name] = self.declared[name].read(text.strip())
+        for watcher in self.watchers:
+            watcher(name)
+
+    def find(self, text: str) -> tuple[str, str] | None:
+        """The setting that a text begins with, abbreviated or not, and the rest; None if it is none."""
+        words = text.split()
+        for count in range(min(3, len(words)), 0, -1):
+            meant = list(self._meant(words[:count]))
+            if len(meant) == 1 or (meant and " ".join(words[:count]) == meant[0]):
+                return meant[0], " ".join(words[count:])
+        return None
+
+    def _meant(self, words: list[str]) -> Iterator[str]:
+        exact = " ".join(words)
+        if exact in self.declared:
+            yield exact
+            return
+        for name in self.declared:
+            parts = name.split()
+            if len(parts) == len(words) and all(
+                part.startswith(word) for part, word in zip(parts, words, strict=True)
+            ):
+                yield name
+
+    def shown(self) -> Iterator[tuple[Setting, str]]:
+        """All settings with their values as text."""
+        for name, setting in self.declared.items():
+            yield setting, setting.text(self._values[name])

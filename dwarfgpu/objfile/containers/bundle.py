@@ -1,0 +1,288 @@
+"""Containers: the images of a file, listed and chosen.
+
+A file is a container of itself, if it is an ELF file, and of what is packed in it: bundles in ``.hip_fatbin``, offload
+binaries in ``.llvm.offloading``, sections ``__CLANG_OFFLOAD_BUNDLE__<id>`` of host objects; or it is a bundle itself.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
+from dwarfgpu.objfile.containers.offload import (
+    BUNDLE_MAGIC,
+    COMPRESSED_MAGIC,
+    MAX_ENTRIES,
+    OFFLOAD_MAGIC,
+    Found,
+    Part,
+    Scanner,
+)
+from dwarfgpu.objfile.containers.place import (
+    KINDS,
+    TargetId,
+    file_uri,
+    parse_place,
+    parse_target,
+    read_place,
+    target_matches,
+)
+from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_LLVM_OFFLOADING, malformed
+from dwarfgpu.objfile.elf.header import MAGIC as ELF_MAGIC
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dwarfgpu.objfile.elf.image import Image
+
+BUNDLE_SECTION = ".hip_fatbin"
+OFFLOAD_SECTION = ".llvm.offloading"
+FORMATS = (
+    (ELF_MAGIC, "elf"),
+    (b"BC\xc0\xde", "bitcode"),
+    (b"\xde\xc0\x17\x0b", "bitcode"),
+    (b"\x03\x02#\x07", "spirv"),
+    (b"!<arch>\n", "archive"),
+    (BUNDLE_MAGIC, "bundle"),
+    (COMPRESSED_MAGIC, "bundle"),
+)
+SHOWN = 12
+"""How many candidates a message names."""
+
+
+@record
+class Entry:
+    """One image of a container, as it is listed."""
+
+    index: int
+    id: str
+    """What the container calls it; empty for the file itself."""
+    kind: str
+    """``host``, ``hip``, ``hipv4``, ``openmp``; empty if nothing says so."""
+    triple: str
+    target_id: str
+    """Processor and fixed features: ``gfx90a:xnack+``."""
+    offset: int
+    """Where it begins in the file, or in its bundle once that is decompressed."""
+    size: int
+    format: str
+    """``elf``, ``bitcode``, ``spirv``, ``compressed`` (nothing more is known yet), ``empty`` or ``unknown``."""
+    note: str
+    """Where it lies and what is special about it, for people."""
+    uri: str | None
+    """The code object URI; None for what is compressed or in no file."""
+
+
+class Container:
+    """All images of one file. ``problems`` holds what is broken in it; the rest is listed nevertheless.
+
+    ``target_of`` tells the target ID of a bare code object, which nobody has named; by default its notes do.
+    """
+
+    def __init__(
+        self,
+        data: memoryview,
+        *,
+        name: str,
+        path: str | None = None,
+        start: int = 0,
+        target_of: Callable[[Image], str | None] | None = None,
+    ) -> None:
+        self.data = data
+        self.name = name
+        self.path = path
+        self.start = start
+        """Where ``data`` begins in the file at ``path``."""
+        self.problems: list[DwarfGpuError] = []
+        self._target_of = target_of
+        self._found = list(islice(self._scan(), MAX_ENTRIES))
+        if not self._found:
+            raise self.problems[0] if self.problems else self._not_a_container()
+        entries = (self._entry(index, found) for index, found in enumerate(self._found))
+        self.entries: tuple[Entry, ...] = tuple(entries)
+
+    # --- Opening ------------------------------------------------------------------------------------------------
+
+    def content(self, entry: Entry) -> memoryview:
+        """The bytes of an entry, decompressed."""
+        found = self._found[entry.index]
+        if found.problem is not None:
+            raise found.problem.again()
+        return found.part.content()[found.offset : found.offset + found.size]
+
+    def image(self, entry: Entry) -> Image:
+        """Open an entry, which must be an ELF file."""
+        from dwarfgpu.objfile.elf.image import Image
+
+        content = self.content(entry)
+        is_file = entry.index == 0 and not entry.id
+        name = (
+            self.name
+            if is_file
+            else f"{self.name}@{entry.index if self._is_ambiguous(entry) else entry.target_id}"
+        )
+        if content[:4] != ELF_MAGIC:
+            what = _format_of(bytes(content[:8])) if content else "empty"
+            message = f"{name}: this image is {what}, not an ELF file"
+            raise Unsupported(
+                "format", message, hint="only ELF code objects have debug information that can be read"
+            )
+        return Image(content, name=name, path=self.path)
+
+    def select(self, select: str | int | None) -> Entry:
+        """The entry with an index, or for a target; without either, the only code object there is.
+
+        A target is matched by the rules of target IDs; where several entries fit, one that is called exactly so wins.
+        """
+        if select is None:
+            found = [entry for entry in self.entries if entry.kind != "host" and entry.size]
+            return self._only(found, "it holds several code objects" if found else "it holds no code object")
+        text = str(select)
+        if text.isdecimal() and text.isascii():
+            index = int(text) if len(text) < 10 else len(self.entries)
+            return self._only(list(self.entries[index : index + 1]), f"there is no entry {text}")
+        if not text:
+            raise UsageError(f"{self.name}: nothing is named behind the @", hint=_candidates(self.entries))
+        if text in KINDS:
+            found = [entry for entry in self.entries if entry.kind == text]
+            if found and not found[0].id:
+                return found[
+                    0
+                ]  # the host program itself, of which there may be an empty entry in each bundle
+        else:
+            wanted = parse_target(text)
+            matching = [entry for entry in self.entries if target_matches(self._target(entry), wanted)]
+            exact = [
+                entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text
+            ]
+            found = exact or matching
+        found = [entry for entry in found if entry.size] or found
+        return self._only(found, f"several entries are for {text}" if found else f"no entry is for {text}")
+
+    def _only(self, found: list[Entry], message: str) -> Entry:
+        if len(found) == 1:
+            return found[0]
+        kind = "ambiguous" if found else "no_entry"
+        raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(found or self.entries))
+
+    def _is_ambiguous(self, entry: Entry) -> bool:
+        """Whether the target of an entry does not name it."""
+        same = sum(other.target_id == entry.target_id for other in self.entries)
+        return same > 1 or not entry.target_id
+
+    def _target(self, entry: Entry) -> TargetId:
+        target = self._found[entry.index].target
+        if entry.id or target.processor:
+            return target
+        from dwarfgpu.objfile.elf.image import Image
+        from dwarfgpu.objfile.kernels.metadata import target_name
+
+        name = (self._target_of or target_name)(Image(self.data, name=self.name))
+        return parse_target(name) if name else target
+
+    # --- Listing ------------------------------------------------------------------------------------------------
+
+    def _scan(self) -> Iterator[Found]:
+        scanner = Scanner(self.name, self.problems)
+        head = self.data[: len(BUNDLE_MAGIC)]
+        if head[:4] == ELF_MAGIC:
+            yield from self._scan_elf(scanner)
+        elif head[:4] == OFFLOAD_MAGIC:
+            yield from scanner.offload_binaries(self.data, self.start, "offload binary")
+        elif head[:4] == COMPRESSED_MAGIC or head == BUNDLE_MAGIC:
+            yield from scanner.bundles(self.data, self.start, "bundle")
+
+    def _scan_elf(self, scanner: Scanner) -> Iterator[Found]:
+        from dwarfgpu.objfile.elf.image import Image
+
+        image = Image(self.data, name=self.name, path=self.path)
+        self.problems += image.problems
+        target = TargetId("" if image.machine == EM_AMDGPU else "host", "", "", ())
+        part = Part(self.name, self.data, self.start, "the file itself")
+        yield Found(part, "", target, 0, len(self.data), part.note)
+        for section in image.sections:
+            prefix = BUNDLE_MAGIC.decode()
+            is_bundle = section.name == BUNDLE_SECTION
+            is_binary = section.type == SHT_LLVM_OFFLOADING or section.name == OFFLOAD_SECTION
+            if not (is_bundle or is_binary or section.name.startswith(prefix)):
+                continue
+            try:
+                data = section.raw
+            except MalformedFile as error:
+                self.problems.append(error)
+                data = self.data[section.offset :]
+            base = self.start + section.offset
+            if is_bundle:
+                yield from scanner.bundles(data, base, section.name)
+            elif is_binary:
+                yield from scanner.offload_binaries(data, base, section.name)
+            else:
+                id_ = section.name.removeprefix(prefix)
+                part = Part(self.name, data, base, "a section of its own")
+                yield Found(part, id_, parse_target(id_), 0, len(data), part.note)
+
+    def _entry(self, index: int, found: Found) -> Entry:
+        target, part = found.target, found.part
+        plain = part.compressed is None
+        offset = found.offset + (part.base if plain else 0)
+        uri = (
+            file_uri(self.path, offset, found.size)
+            if self.path is not None and plain and found.size
+            else None
+        )
+        if not found.size:
+            what = "empty"
+        else:
+            what = _format_of(bytes(part.raw[found.offset : found.offset + 8])) if plain else "compressed"
+        return Entry(
+            index,
+            found.id,
+            target.kind,
+            target.triple,
+            target.text,
+            offset,
+            found.size,
+            what,
+            found.note,
+            uri,
+        )
+
+    def _not_a_container(self) -> MalformedFile:
+        what = _format_of(bytes(self.data[:8])) if self.data else "empty"
+        hints = {
+            "archive": "extract a member of the archive first, for example with ar x",
+            "bitcode": "compile the bitcode first: it holds no DWARF yet",
+        }
+        found = "" if what == "unknown" else f"; it is {what}"
+        message = f"neither an ELF file nor an offload bundle{found}"
+        return malformed(self.name, "not_elf", message, offset=0, spec="gABI", hint=hints.get(what))
+
+
+def _format_of(head: bytes) -> str:
+    """What an image is by its first bytes."""
+    return next((name for magic, name in FORMATS if head.startswith(magic[:8])), "unknown")
+
+
+def _candidates(entries: Sequence[Entry]) -> str:
+    shown = [f"@{entry.index} ({entry.id or 'the file itself'})" for entry in entries[:SHOWN]]
+    more = len(entries) - len(shown)
+    return "there are " + ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def open_container(
+    source: str | os.PathLike[str] | bytes, *, target_of: Callable[[Image], str | None] | None = None
+) -> Container:
+    """Open a file as a container."""
+    if isinstance(source, bytes):
+        return Container(memoryview(source), name="<bytes>", target_of=target_of)
+    place = parse_place(os.fspath(source))
+    data = read_place(place)
+    return Container(data, name=place.name, path=place.path, start=place.offset, target_of=target_of)
+
+
+def list_images(source: str | os.PathLike[str] | bytes) -> list[Entry]:
+    """What a file holds: its own image if it is an ELF file, and everything packed in it."""
+    return list(open_container(source).entries)

@@ -1,0 +1,347 @@
+"""Images: one ELF file, or one that lies inside another, opened for reading.
+
+Everything here is lazy. Opening reads the ELF header and the section headers; a section's content, the symbols and the
+notes are read when they are asked for, each on its own, so that what is broken hides nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.elf.header import (
+    AMDGPU_OS_ABIS,
+    EM_AMDGPU,
+    ET_REL,
+    FILE_TYPES,
+    MACHINES,
+    MAGIC,
+    OS_ABIS,
+    PT_LOAD,
+    SHT_CREL,
+    SHT_DYNSYM,
+    SHT_REL,
+    SHT_RELA,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+    Layout,
+    SectionHeader,
+    Segment,
+    malformed,
+    read_header,
+    read_section_headers,
+    read_segments,
+    text_at,
+)
+from dwarfgpu.objfile.elf.sections import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.elf.notes import Note
+    from dwarfgpu.objfile.elf.relocation import Relocations
+    from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
+
+MAX_READ = 1 << 28
+"""What one ``read`` may return at most."""
+
+
+def open_image(
+    source: str | os.PathLike[str] | bytes | memoryview,
+    select: str | int | None = None,
+    *,
+    target_of: Callable[[Image], str | None] | None = None,
+) -> Image:
+    """Open an ELF file, or one inside a container.
+
+    ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+    ``select`` is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target.
+    Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
+    ``target_of`` tells the target ID of a code object whose notes do not.
+    """
+    if isinstance(source, (bytes, memoryview)):
+        data, path, name, start = memoryview(source), None, "<bytes>", 0
+    else:
+        from dwarfgpu.objfile.containers.place import parse_place, read_place
+
+        place = parse_place(os.fspath(source))
+        select = place.select if select is None else select
+        data, path, name, start = read_place(place), place.path, place.name, place.offset
+    if select is None and data[:4] == MAGIC:
+        return Image(data, name=name, path=path)
+    from dwarfgpu.objfile.containers.bundle import Container
+
+    container = Container(data, name=name, path=path, start=start, target_of=target_of)
+    return container.image(container.select(select))
+
+
+class Image:
+    """One ELF file. ``problems`` holds what has been found wrong so far without being in the way."""
+
+    def __init__(self, data: bytes | memoryview, *, name: str = "<bytes>", path: str | None = None) -> None:
+        self.data = memoryview(data)
+        """All bytes of the file."""
+        self.name = name
+        """What messages call it."""
+        self.path = path
+        """The file that holds it, if it is in one."""
+        self.header = header = read_header(self.data, name)
+        headers, names_index, problems = read_section_headers(self.data, header, name)
+        self.problems: list[DwarfGpuError] = [*problems]
+        first = headers[0] if headers else None
+        self.segments: tuple[Segment, ...]
+        self.segments, problems = read_segments(self.data, header, first, name)
+        self.problems += problems
+        names = self._names(headers[names_index] if 0 < names_index < len(headers) else None)
+        self.sections: tuple[Section, ...] = tuple(
+            Section(self, index, text_at(names, row.name), row) for index, row in enumerate(headers)
+        )
+        """The sections in the order of the file, with the empty first one."""
+        self._by_name: dict[str, list[Section]] | None = None
+        self._symbols: SymbolTable | None = None
+        self._notes: tuple[Note, ...] | None = None
+        self._relocating: dict[int, list[Section]] | None = None
+        self._symbol_values: dict[int, tuple[list[int], list[int]]] = {}
+
+    def __repr__(self) -> str:
+        return f"Image({self.name!r}, machine={self.machine_name})"
+
+    # --- The header -------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        return self.header.layout
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.header.layout.byte_order
+
+    @property
+    def address_size(self) -> int:
+        """The bytes of an address by the class of the file, 4 or 8."""
+        return self.header.layout.address_size
+
+    @property
+    def machine(self) -> int:
+        return self.header.machine
+
+    @property
+    def machine_name(self) -> str:
+        """The machine's name without ``EM_``."""
+        return MACHINES.get(self.header.machine, str(self.header.machine))
+
+    @property
+    def flags(self) -> int:
+        return self.header.flags
+
+    @property
+    def osabi(self) -> int:
+        return self.header.osabi
+
+    @property
+    def osabi_name(self) -> str:
+        """The name of the OS ABI without ``ELFOSABI_``."""
+        osabi = self.header.osabi
+        known = osabi in OS_ABIS and (osabi not in AMDGPU_OS_ABIS or self.machine == EM_AMDGPU)
+        return OS_ABIS[osabi] if known else str(osabi)
+
+    @property
+    def abi_version(self) -> int:
+        return self.header.abi_version
+
+    @property
+    def type(self) -> int:
+        """``e_type``, an ``ET_`` number."""
+        return self.header.type
+
+    @property
+    def type_name(self) -> str:
+        """The type's name without ``ET_``."""
+        return FILE_TYPES.get(self.header.type, f"{self.header.type:#x}")
+
+    @property
+    def entry(self) -> int:
+        return self.header.entry
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether addresses mean something: not in a relocatable file, where every section begins at 0."""
+        return self.header.type != ET_REL
+
+    # --- Sections -----------------------------------------------------------------------------------------------
+
+    def section(self, name: str) -> Section | None:
+        """The first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
+        found = self.sections_named(name)
+        return found[0] if found else None
+
+    def sections_named(self, name: str) -> tuple[Section, ...]:
+        """All sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
+        if self._by_name is None:
+            self._by_name = {}
+            for section in self.sections[1:]:
+                self._by_name.setdefault(section.name, []).append(section)
+        found = self._by_name.get(name)
+        if not found and name.startswith(".debug_"):
+            found = self._by_name.get(f".z{name[1:]}")
+        return tuple(found or ())
+
+    def relocation_sections(self, index: int) -> list[Section]:
+        """The sections with the relocations of a section, if the file is not linked; a linker has applied them."""
+        if self._relocating is None:
+            self._relocating = {}
+            if not self.is_linked:
+                for section in self.sections:
+                    if section.type in (SHT_RELA, SHT_REL, SHT_CREL):
+                        self._relocating.setdefault(section.header.info, []).append(section)
+        return self._relocating.get(index, [])
+
+    def relocations(self, section: Section) -> Relocations:
+        """The rows of a relocation section, with what they need from its symbol table."""
+        from dwarfgpu.objfile.elf.relocation import Relocations
+
+        link = section.header.link
+        if link not in self._symbol_values:
+            table = self._table(self.sections[link]) if 0 < link < len(self.sections) else None
+            self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
+        values, sizes = self._symbol_values[link]
+        return Relocations(section.name, section.type, section.decompressed(), values, sizes)
+
+    # --- Symbols ------------------------------------------------------------------------------------------------
+
+    def symbols(self) -> Iterator[Symbol]:
+        """All symbols, of ``.symtab`` or, where there is none, of ``.dynsym``."""
+        return iter(self._symbol_table())
+
+    def symbol_named(self, name: str) -> Symbol | None:
+        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        return self._symbol_table().named(name)
+
+    def symbols_named(self, name: str) -> list[Symbol]:
+        """All symbols with a name, in their order; sections and files are none."""
+        return self._symbol_table().all_named(name)
+
+    def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
+        """The symbols whose names end so, or that have a type."""
+        return self._symbol_table().marked(suffix, symbol_type)
+
+    def symbol_at(self, address: int, section: Section | None = None) -> Symbol | None:
+        """The symbol whose bytes hold an address. Name the section if the file is not linked."""
+        return self._symbol_table().at(address, None if section is None else section.index)
+
+    def _symbol_table(self) -> SymbolTable:
+        if self._symbols is None:
+            self._symbols = self._find_symbols()
+        return self._symbols
+
+    def _find_symbols(self) -> SymbolTable:
+        from dwarfgpu.objfile.elf.symbols import SymbolTable
+
+        for wanted in (SHT_SYMTAB, SHT_DYNSYM):
+            for section in self.sections:
+                if section.type != wanted:
+                    continue
+                try:
+                    table = self._table(section)
+                except DwarfGpuError as error:
+                    self.problems.append(error)
+                    continue
+                if table.count > 1:
+                    return table
+        return SymbolTable(b"", b"", b"", self.sections, self.layout)
+
+    def _table(self, section: Section) -> SymbolTable:
+        """The symbols of a section. Without readable names it is still a table."""
+        from dwarfgpu.objfile.elf.symbols import SymbolTable
+
+        link = section.header.link
+        strings = self._names(self.sections[link].header if 0 < link < len(self.sections) else None)
+        extended = b""
+        for other in self.sections:
+            if other.type == SHT_SYMTAB_SHNDX and other.header.link == section.index:
+                extended = other.decompressed()
+        return SymbolTable(section.decompressed(), strings, extended, self.sections, self.layout)
+
+    def _names(self, row: SectionHeader | None) -> bytes:
+        """The content of a string table; what is missing of it is a problem."""
+        if row is None:
+            return b""
+        if row.offset + row.size > len(self.data):
+            message = f"the string table needs {row.size} bytes, and not all of them are in the file"
+            self.problems.append(malformed(self.name, "truncated", message, offset=row.offset))
+        return bytes(self.data[row.offset : row.offset + row.size])
+
+    # --- Notes --------------------------------------------------------------------------------------------------
+
+    def notes(self) -> tuple[Note, ...]:
+        """All notes, of the note sections or, where there are none, of the note segments."""
+        if self._notes is None:
+            from dwarfgpu.objfile.elf.notes import read_notes
+
+            self._notes, problems = read_notes(self)
+            self.problems += problems
+        return self._notes
+
+    @property
+    def build_id(self) -> str | None:
+        """The build ID in hexadecimal digits, if the file has one."""
+        from dwarfgpu.objfile.elf.notes import NT_GNU_BUILD_ID
+
+        for note in self.notes():
+            if note.owner == "GNU" and note.type == NT_GNU_BUILD_ID:
+                return note.data.hex()
+        return None
+
+    # --- Addresses ----------------------------------------------------------------------------------------------
+
+    def address_to_offset(self, address: int) -> int | None:
+        """Where the byte at an address stands in the file; None if the file does not hold it."""
+        for segment in self.segments:
+            if segment.type == PT_LOAD and 0 <= address - segment.address < segment.file_size:
+                offset = address - segment.address + segment.offset
+                return offset if offset < len(self.data) else None
+        return None
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
+        if not self.is_linked:
+            message = f"{self.name}: a file that is not linked has no addresses"
+            raise UsageError(message, kind="not_linked", hint="read the content of a section")
+        if not 0 <= size <= MAX_READ:
+            raise UsageError(f"{self.name}: {size} bytes cannot be read at once", kind="too_large")
+        for segment in self.segments:
+            start = address - segment.address
+            if segment.type == PT_LOAD and start >= 0 and start + size <= segment.memory_size:
+                there = max(0, min(size, segment.file_size - start))
+                offset = segment.offset + start
+                data = bytes(self.data[offset : offset + there])
+                if len(data) < there:
+                    message = f"the segment at {segment.address:#x} is not whole in the file"
+                    raise malformed(
+                        self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"'
+                    )
+                return data + bytes(size - there)
+        raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
+
+    def symbol_bytes(self, symbol: Symbol, size: int) -> bytes:
+        """The first bytes of what a symbol names, in a linked file and in one that is not."""
+        section = symbol.section
+        if section is None:
+            raise malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")
+        start = symbol.value - (section.address if self.is_linked else 0)
+        data = bytes(section.view[start : start + size]) if start >= 0 else b""
+        if len(data) < size:
+            message = f"the symbol {symbol.name} needs {size} bytes, {len(data)} are left"
+            raise malformed(self.name, "truncated", message, section=section.name, offset=max(0, start))
+        return data
+
+    # --- Memory -------------------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Give back the memory of everything that can be read again."""
+        for section in self.sections:
+            section.release()
+        self._symbols = None
+        self._symbol_values.clear()

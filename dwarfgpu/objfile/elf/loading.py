@@ -1,0 +1,172 @@
+"""Loading: the segments of a linked file as they are in memory, moved to an address and with relocations applied.
+
+gABI, "Program Loading" and "Dynamic Linking"; AMDGPU usage, "Relocation Records". Only what a program header names is
+read, as a loader does: section headers may be missing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
+from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.elf.header import Segment
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.relocation import Rule
+
+PT_DYNAMIC = 2
+SHN_UNDEF = 0
+MAX_LOADED = 1 << 28
+"""Bytes that the segments of one file may take in memory."""
+MAX_SPAN = 1 << 40
+"""How far apart they may be, and the largest alignment."""
+MAX_RELOCATIONS = 1 << 20
+
+DT_PLTRELSZ, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 6, 7, 8, 23
+
+
+@record
+class LoadedSegment:
+    """Bytes of a file in memory."""
+
+    address: int
+    data: bytes
+
+
+def span(image: Image) -> tuple[int, int, int]:
+    """The first address of the loaded segments, the bytes from there to their end, and their alignment."""
+    segments = _loadable(image)
+    first = min(segment.address for segment in segments)
+    end = max(segment.address + segment.memory_size for segment in segments)
+    alignment = max(1, *(segment.align for segment in segments))
+    if end - first > MAX_SPAN or alignment > MAX_SPAN or alignment & (alignment - 1):
+        message = f"segments over {end - first:#x} bytes, aligned to {alignment:#x}, are not loaded"
+        raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
+    return first, end - first, alignment
+
+
+def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
+    """The segments, moved by a number of bytes; what the file leaves out of one is zero."""
+    found = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
+    _Loader(image, bias, found).relocate()
+    return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in found)
+
+
+def _loadable(image: Image) -> list[Segment]:
+    if not image.is_linked:
+        message = f"{image.name}: a file that is not linked cannot be loaded"
+        raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
+    segments = [each for each in image.segments if each.type == PT_LOAD and each.memory_size]
+    if not segments:
+        raise malformed(image.name, "no_segments", "there is nothing to load", spec='gABI, "Program Header"')
+    if sum(each.memory_size for each in segments) > MAX_LOADED:
+        message = f"the segments take more than {MAX_LOADED} bytes of memory"
+        raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
+    ordered = sorted(segments, key=lambda each: each.address)
+    for one, two in itertools.pairwise(ordered):
+        if one.address + one.memory_size > two.address:
+            message = f"the segments at {one.address:#x} and {two.address:#x} overlap"
+            raise malformed(image.name, "overlap", message, spec='gABI, "Program Header"')
+    return ordered
+
+
+def _content(image: Image, segment: Segment) -> bytes:
+    if segment.file_size > segment.memory_size:
+        message = f"the segment at {segment.address:#x} has more bytes in the file than in memory"
+        raise malformed(image.name, "bad_segment", message, spec='gABI, "Program Header"')
+    data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
+    if len(data) < segment.file_size:
+        message = f"the segment at {segment.address:#x} is not whole in the file"
+        raise malformed(
+            image.name, "truncated", message, offset=segment.offset, spec='gABI, "Program Header"'
+        )
+    return data + bytes(segment.memory_size - segment.file_size)
+
+
+class _Loader:
+    """Applies the dynamic relocations of a file."""
+
+    def __init__(self, image: Image, bias: int, segments: list[tuple[Segment, bytearray]]) -> None:
+        self._image = image
+        self._bias = bias
+        self._segments = segments
+        self._spec = SPECS.get(image.machine, "gABI")
+
+    def relocate(self) -> None:
+        dynamic = self._dynamic()
+        row = self._image.layout.rela
+        for start, size in ((DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)):
+            if not dynamic.get(start) or not dynamic.get(size):
+                continue
+            count = dynamic[size] // row.size
+            if count > MAX_RELOCATIONS:
+                raise self._malformed(
+                    "too_large", f"more than {MAX_RELOCATIONS} relocations are not applied", 0
+                )
+            table = self._bytes(dynamic[start], count * row.size, "the relocation table")
+            for offset, info, addend in row.iter_unpack(bytes(table)):
+                shift, mask = (32, 0xFFFFFFFF) if self._image.layout.address_size == 8 else (8, 0xFF)
+                self._apply(offset, info & mask, info >> shift, addend, dynamic.get(DT_SYMTAB, 0))
+
+    def _dynamic(self) -> dict[int, int]:
+        """The entries of the dynamic section by tag; the first of each counts."""
+        found: dict[int, int] = {}
+        order = "<" if self._image.layout.byte_order == "little" else ">"
+        entry = struct.Struct(order + ("QQ" if self._image.layout.address_size == 8 else "II"))
+        for segment in self._image.segments:
+            if segment.type != PT_DYNAMIC:
+                continue
+            data = bytes(self._image.data[segment.offset : segment.offset + segment.file_size])
+            for tag, value in entry.iter_unpack(data[: len(data) // entry.size * entry.size]):
+                if tag == 0:
+                    break
+                found.setdefault(tag, value)
+        return found
+
+    def _apply(self, offset: int, number: int, symbol: int, addend: int, symbols: int) -> None:
+        rule = RULES.get(self._image.machine, {}).get(number)
+        if rule is None or rule.formula not in (NOTHING, ABSOLUTE, RELATIVE, BASE):
+            name = f"type {number}" if rule is None else rule.name
+            raise self._malformed("bad_relocation", f"a relocation of {name} cannot be loaded", offset)
+        if rule.formula == NOTHING:
+            return
+        value = self._bias + addend if rule.formula == BASE else self._symbol(symbol, symbols, rule) + addend
+        if rule.formula == RELATIVE:
+            value -= offset + self._bias
+        place = self._bytes(offset, rule.width, rule.name)
+        value = value >> rule.shift
+        bits = rule.width * 8
+        if not rule.wraps and bits < 64 and not -(1 << (bits - 1)) <= value < 1 << bits:
+            raise self._malformed("overflow", f"{rule.name} gives {value:#x}, more than {bits} bits", offset)
+        place[:] = (value % (1 << bits)).to_bytes(rule.width, self._image.layout.byte_order)
+
+    def _symbol(self, index: int, table: int, rule: Rule) -> int:
+        """The address of a dynamic symbol."""
+        if index == 0:
+            return self._bias
+        row = self._image.layout.symbol
+        data = bytes(self._bytes(table + index * row.size, row.size, "the symbol table"))
+        fields = row.unpack(data)
+        wide = self._image.layout.address_size == 8
+        section, value = (fields[3], fields[4]) if wide else (fields[5], fields[1])
+        if section == SHN_UNDEF:
+            message = f"{rule.name} needs symbol {index}, which no file defines"
+            raise self._malformed("undefined_symbol", message, table)
+        return int(value) + self._bias
+
+    def _bytes(self, address: int, size: int, what: str) -> memoryview:
+        """The bytes at an address of the file, to be read or changed."""
+        for segment, data in self._segments:
+            start = address - segment.address
+            if start >= 0 and start + size <= len(data):
+                return memoryview(data)[start : start + size]
+        raise self._malformed("not_mapped", f"{what} is in no segment", address)
+
+    def _malformed(self, kind: str, message: str, offset: int) -> Exception:
+        return malformed(self._image.name, kind, message, section="memory", offset=offset, spec=self._spec)

@@ -1,0 +1,279 @@
+"""Notes (gABI, "Note Sections"), and what AMD's say about a code object (AMDGPU usage, "Note Records").
+
+The notes of code object versions 1 and 2 have the owner ``AMD``, the later ones ``AMDGPU``. Their layouts are those of
+``amd_hsa_elf.h`` of the HSA runtime.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE, SHT_NOTE, malformed
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.objfile.elf.image import Image
+
+NT_GNU_BUILD_ID = 3
+NT_AMD_HSA_CODE_OBJECT_VERSION = 1
+NT_AMD_HSA_HSAIL = 2
+NT_AMD_HSA_ISA_VERSION = 3
+NT_AMD_HSA_PRODUCER = 4
+NT_AMD_HSA_PRODUCER_OPTIONS = 5
+NT_AMD_HSA_METADATA = 10
+NT_AMD_HSA_ISA_NAME = 11
+NT_AMDGPU_METADATA = 32
+MAX_NOTES = 1 << 16
+
+TYPE_NAMES = {
+    ("GNU", 1): "NT_GNU_ABI_TAG",
+    ("GNU", 3): "NT_GNU_BUILD_ID",
+    ("GNU", 4): "NT_GNU_GOLD_VERSION",
+    ("GNU", 5): "NT_GNU_PROPERTY_TYPE_0",
+    ("AMD", 1): "NT_AMD_HSA_CODE_OBJECT_VERSION",
+    ("AMD", 2): "NT_AMD_HSA_HSAIL",
+    ("AMD", 3): "NT_AMD_HSA_ISA_VERSION",
+    ("AMD", 4): "NT_AMD_HSA_PRODUCER",
+    ("AMD", 5): "NT_AMD_HSA_PRODUCER_OPTIONS",
+    ("AMD", 6): "NT_AMD_HSA_EXTENSION",
+    ("AMD", 10): "NT_AMD_HSA_METADATA",
+    ("AMD", 11): "NT_AMD_HSA_ISA_NAME",
+    ("AMD", 12): "NT_AMD_PAL_METADATA",
+    ("AMD", 101): "NT_AMD_HSA_HLDEBUG_DEBUG",
+    ("AMD", 102): "NT_AMD_HSA_HLDEBUG_TARGET",
+    ("AMDGPU", 32): "NT_AMDGPU_METADATA",
+    ("AMDGPU", 33): "NT_AMDGPU_KFD_CORE_STATE",
+    ("LLVMOMPOFFLOAD", 1): "NT_LLVM_OPENMP_OFFLOAD_VERSION",
+    ("LLVMOMPOFFLOAD", 2): "NT_LLVM_OPENMP_OFFLOAD_PRODUCER",
+    ("LLVMOMPOFFLOAD", 3): "NT_LLVM_OPENMP_OFFLOAD_PRODUCER_VERSION",
+}
+
+
+@record
+class Note:
+    """One note: who defined its type, the type, and the descriptor."""
+
+    owner: str
+    type: int
+    data: bytes
+    place: str
+    """The section or segment that holds it."""
+    offset: int
+    """Where the note begins there."""
+
+    @property
+    def type_name(self) -> str:
+        return TYPE_NAMES.get((self.owner, self.type), str(self.type))
+
+
+@record
+class Isa:
+    """NT_AMD_HSA_ISA_VERSION: the instruction set of a code object of version 1 or 2."""
+
+    vendor: str
+    architecture: str
+    major: int
+    minor: int
+    stepping: int
+
+    @property
+    def processor(self) -> str:
+        """The processor's name, such as gfx803; minor version and stepping are hexadecimal digits."""
+        return f"gfx{self.major}{self.minor:x}{self.stepping:x}"
+
+
+@record
+class Producer:
+    """NT_AMD_HSA_PRODUCER: the tool that made a code object of version 1 or 2."""
+
+    name: str
+    major: int
+    minor: int
+
+
+@record
+class Hsail:
+    """NT_AMD_HSA_HSAIL: what was finalized to a code object of version 1."""
+
+    major: int
+    minor: int
+    profile: int
+    machine_model: int
+    default_float_round: int
+
+
+@record
+class HsaNotes:
+    """What the notes with the owner AMD say; None for what they do not say."""
+
+    code_object_version: tuple[int, int] | None
+    isa: Isa | None
+    isa_name: str | None
+    producer: Producer | None
+    producer_options: str | None
+    hsail: Hsail | None
+    problems: tuple[MalformedFile, ...]
+
+
+def read_notes(image: Image) -> tuple[tuple[Note, ...], list[DwarfGpuError]]:
+    """All notes of an image, and what is wrong with others. A broken note hides those behind it in its section."""
+    notes: list[Note] = []
+    problems: list[DwarfGpuError] = []
+    for place, content, align in _places(image, problems):
+        try:
+            for note in iterate_notes(content, image, place, align):
+                notes.append(note)
+                if len(notes) > MAX_NOTES:
+                    message = f"more than {MAX_NOTES} notes are not read"
+                    problems.append(malformed(image.name, "too_large", message, section=place))
+                    return tuple(notes), problems
+        except MalformedFile as error:
+            problems.append(error)
+    return tuple(notes), problems
+
+
+def _places(image: Image, problems: list[DwarfGpuError]) -> Iterator[tuple[str, memoryview, int]]:
+    """Where notes are: the name of the place, its content, and its alignment."""
+    sections = [section for section in image.sections if section.type == SHT_NOTE]
+    for section in sections:
+        try:
+            content = section.view
+        except DwarfGpuError as error:
+            problems.append(error)
+            content = image.data[section.offset : section.offset + section.size]
+        yield section.name, content, section.header.align
+    if not sections:
+        for segment in image.segments:
+            if segment.type == PT_NOTE:
+                start = segment.offset
+                content = image.data[start : start + segment.file_size]
+                yield f"PT_NOTE at {start:#x}", content, segment.align
+
+
+def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> Iterator[Note]:
+    """The notes of one section or segment.
+
+    Names and descriptors are padded to 4 bytes, to 8 if the section is aligned so (as GNU property notes are).
+    """
+    step = 8 if align == 8 else 4
+    word = image.layout.word
+    position, end = 0, len(content)
+    while position < end:
+        if position + 12 > end:
+            if not any(content[position:end]):
+                return  # padding of the section
+            message = f"a note needs 12 bytes, {end - position} are left"
+            raise malformed(image.name, "truncated", message, section=place, offset=position)
+        name_size, size, type_ = (word.unpack_from(content, position + 4 * index)[0] for index in range(3))
+        start = position + 12 + name_size
+        start += -start % step
+        if start + size > end:
+            message = f"a note needs {start + size - position} bytes, {end - position} are left"
+            raise malformed(image.name, "truncated", message, section=place, offset=position)
+        owner = bytes(content[position + 12 : position + 12 + name_size]).split(b"\0", 1)[0]
+        yield Note(
+            owner.decode("utf-8", "backslashreplace"),
+            type_,
+            bytes(content[start : start + size]),
+            place,
+            position,
+        )
+        position = start + size
+        position += -position % step
+
+
+def hsa_notes(image: Image) -> HsaNotes:
+    """What the notes of code object versions 1 and 2 say; also NT_AMD_HSA_ISA_NAME, which later tools kept."""
+    found: dict[int, object] = {}
+    problems: list[MalformedFile] = []
+    for note in _amd(image.notes()):
+        read = _READERS.get(note.type)
+        if read is None or note.type in found:
+            continue
+        try:
+            found[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
+        except struct.error:
+            message = f"{note.type_name} has only {len(note.data)} bytes"
+            problems.append(
+                malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
+            )
+    version = found.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
+    isa = found.get(NT_AMD_HSA_ISA_VERSION)
+    name = found.get(NT_AMD_HSA_ISA_NAME)
+    producer = found.get(NT_AMD_HSA_PRODUCER)
+    options = found.get(NT_AMD_HSA_PRODUCER_OPTIONS)
+    hsail = found.get(NT_AMD_HSA_HSAIL)
+    return HsaNotes(
+        version if isinstance(version, tuple) else None,
+        isa if isinstance(isa, Isa) else None,
+        name if isinstance(name, str) else None,
+        producer if isinstance(producer, Producer) else None,
+        options if isinstance(options, str) else None,
+        hsail if isinstance(hsail, Hsail) else None,
+        tuple(problems),
+    )
+
+
+def code_object_version(image: Image) -> int | None:
+    """The code object version, 1 to 6, of an AMDGPU file for HSA; None for any other.
+
+    AMDGPU usage, "Header": ``e_ident[EI_ABIVERSION]`` is 0 for V2, 1 for V3 and so on; V1 and V2 differ in a note.
+    """
+    if image.machine != EM_AMDGPU or image.osabi not in (0, ELFOSABI_AMDGPU_HSA):
+        return None
+    version = hsa_notes(image).code_object_version
+    if version is not None and version[0] in (1, 2):
+        return version[0]
+    return image.abi_version + 2 if image.osabi == ELFOSABI_AMDGPU_HSA else None
+
+
+def _amd(notes: Iterable[Note]) -> Iterator[Note]:
+    return (note for note in notes if note.owner == "AMD")
+
+
+def _text(data: bytes) -> str:
+    return data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+
+
+def _version(data: bytes, order: str) -> tuple[int, int]:
+    major, minor = struct.unpack_from(f"{order}II", data)
+    return major, minor
+
+
+def _hsail(data: bytes, order: str) -> Hsail:
+    return Hsail(*struct.unpack_from(f"{order}IIBBB", data))
+
+
+def _isa(data: bytes, order: str) -> Isa:
+    vendor_size, architecture_size, major, minor, stepping = struct.unpack_from(f"{order}HHIII", data)
+    names = data[16:]
+    vendor, architecture = names[:vendor_size], names[vendor_size : vendor_size + architecture_size]
+    return Isa(_text(vendor), _text(architecture), major, minor, stepping)
+
+
+def _producer(data: bytes, order: str) -> Producer:
+    size, _, major, minor = struct.unpack_from(f"{order}HHII", data)
+    return Producer(_text(data[12 : 12 + size]), major, minor)
+
+
+def _options(data: bytes, order: str) -> str:
+    (size,) = struct.unpack_from(f"{order}H", data)
+    return _text(data[2 : 2 + size])
+
+
+def _isa_name(data: bytes, order: str) -> str:
+    return _text(data)
+
+
+_READERS = {
+    NT_AMD_HSA_CODE_OBJECT_VERSION: _version,
+    NT_AMD_HSA_HSAIL: _hsail,
+    NT_AMD_HSA_ISA_VERSION: _isa,
+    NT_AMD_HSA_PRODUCER: _producer,
+    NT_AMD_HSA_PRODUCER_OPTIONS: _options,
+    NT_AMD_HSA_ISA_NAME: _isa_name,
+}

@@ -1,0 +1,302 @@
+"""Relocations of files that are not linked yet (gABI, "Relocation"; AMDGPU usage, "Relocation Records").
+
+Debug sections of a relocatable file refer to each other and to code through relocations alone. They are applied as if
+every section stood at its own address, which is 0: an address becomes an offset in its section.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import Unsupported
+from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.objfile.elf.header import Layout
+
+SPECS = {
+    EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
+    EM_X86_64: "x86-64 ABI, 4.4",
+    EM_386: "i386 ABI, 4.3",
+}
+
+# What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
+NOTHING = "nothing"
+ABSOLUTE = "S + A"
+RELATIVE = "S + A - P"
+SIZE = "Z + A"
+BASE = "B + A"
+BRANCH = "(S + A - P - 4) / 4"
+NEEDS_GOT = "a global offset table"
+NEEDS_TLS = "the layout of thread-local storage"
+NEEDS_LOAD = "the loader"
+
+
+@record
+class Rule:
+    """One relocation type: its name, the bytes of its field, what is computed and how far that is shifted right."""
+
+    name: str
+    width: int
+    formula: str
+    shift: int = 0
+    wraps: bool = False
+    """Whether bits that do not fit are cut off on purpose."""
+
+
+def _rules(prefix: str, rows: tuple[tuple[int, str, int, str], ...]) -> dict[int, Rule]:
+    return {number: Rule(prefix + name, width, formula) for number, name, width, formula in rows}
+
+
+AMDGPU: dict[int, Rule] = {
+    **_rules(
+        "R_AMDGPU_",
+        (
+            (0, "NONE", 0, NOTHING),
+            (3, "ABS64", 8, ABSOLUTE),
+            (4, "REL32", 4, RELATIVE),
+            (5, "REL64", 8, RELATIVE),
+            (6, "ABS32", 4, ABSOLUTE),
+            (7, "GOTPCREL", 4, NEEDS_GOT),
+            (8, "GOTPCREL32_LO", 4, NEEDS_GOT),
+            (9, "GOTPCREL32_HI", 4, NEEDS_GOT),
+            (13, "RELATIVE64", 8, BASE),
+            (14, "REL16", 2, BRANCH),
+        ),
+    ),
+    1: Rule("R_AMDGPU_ABS32_LO", 4, ABSOLUTE, wraps=True),
+    2: Rule("R_AMDGPU_ABS32_HI", 4, ABSOLUTE, shift=32, wraps=True),
+    10: Rule("R_AMDGPU_REL32_LO", 4, RELATIVE, wraps=True),
+    11: Rule("R_AMDGPU_REL32_HI", 4, RELATIVE, shift=32, wraps=True),
+}
+"""The relocation types of AMDGPU; REL16 is that of a branch, counted in words of 4 bytes from its end."""
+
+X86_64 = _rules(
+    "R_X86_64_",
+    (
+        (0, "NONE", 0, NOTHING),
+        (1, "64", 8, ABSOLUTE),
+        (2, "PC32", 4, RELATIVE),
+        (3, "GOT32", 4, NEEDS_GOT),
+        (
+            4,
+            "PLT32",
+            4,
+            RELATIVE,
+        ),  # what it calls is defined somewhere: no linkage table is needed to find it
+        (5, "COPY", 0, NEEDS_LOAD),
+        (6, "GLOB_DAT", 8, NEEDS_LOAD),
+        (7, "JUMP_SLOT", 8, NEEDS_LOAD),
+        (8, "RELATIVE", 8, BASE),
+        (9, "GOTPCREL", 4, NEEDS_GOT),
+        (10, "32", 4, ABSOLUTE),
+        (11, "32S", 4, ABSOLUTE),
+        (12, "16", 2, ABSOLUTE),
+        (13, "PC16", 2, RELATIVE),
+        (14, "8", 1, ABSOLUTE),
+        (15, "PC8", 1, RELATIVE),
+        (16, "DTPMOD64", 8, NEEDS_TLS),
+        (
+            17,
+            "DTPOFF64",
+            8,
+            ABSOLUTE,
+        ),  # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
+        (18, "TPOFF64", 8, NEEDS_TLS),
+        (19, "TLSGD", 4, NEEDS_TLS),
+        (20, "TLSLD", 4, NEEDS_TLS),
+        (21, "DTPOFF32", 4, ABSOLUTE),
+        (22, "GOTTPOFF", 4, NEEDS_TLS),
+        (23, "TPOFF32", 4, NEEDS_TLS),
+        (24, "PC64", 8, RELATIVE),
+        (25, "GOTOFF64", 8, NEEDS_GOT),
+        (26, "GOTPC32", 4, NEEDS_GOT),
+        (27, "GOT64", 8, NEEDS_GOT),
+        (28, "GOTPCREL64", 8, NEEDS_GOT),
+        (29, "GOTPC64", 8, NEEDS_GOT),
+        (30, "GOTPLT64", 8, NEEDS_GOT),
+        (31, "PLTOFF64", 8, NEEDS_GOT),
+        (32, "SIZE32", 4, SIZE),
+        (33, "SIZE64", 8, SIZE),
+        (34, "GOTPC32_TLSDESC", 4, NEEDS_TLS),
+        (35, "TLSDESC_CALL", 0, NEEDS_TLS),
+        (36, "TLSDESC", 8, NEEDS_TLS),
+        (37, "IRELATIVE", 8, NEEDS_LOAD),
+        (41, "GOTPCRELX", 4, NEEDS_GOT),
+        (42, "REX_GOTPCRELX", 4, NEEDS_GOT),
+    ),
+)
+"""The relocation types of x86-64 (System V ABI, AMD64 supplement, table 4.9)."""
+
+I386 = _rules(
+    "R_386_",
+    (
+        (0, "NONE", 0, NOTHING),
+        (1, "32", 4, ABSOLUTE),
+        (2, "PC32", 4, RELATIVE),
+        (3, "GOT32", 4, NEEDS_GOT),
+        (4, "PLT32", 4, RELATIVE),
+        (8, "RELATIVE", 4, BASE),
+        (9, "GOTOFF", 4, NEEDS_GOT),
+        (10, "GOTPC", 4, NEEDS_GOT),
+        (20, "16", 2, ABSOLUTE),
+        (21, "PC16", 2, RELATIVE),
+        (22, "8", 1, ABSOLUTE),
+        (23, "PC8", 1, RELATIVE),
+        (32, "TLS_LDO_32", 4, ABSOLUTE),  # as R_X86_64_DTPOFF32
+        (38, "SIZE32", 4, SIZE),
+        (43, "GOT32X", 4, NEEDS_GOT),
+    ),
+)
+"""The relocation types of i386 that stand in objects and in their debug sections (System V ABI, Intel386 supplement,
+table 4.9); addends stand in the fields."""
+
+RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
+
+
+@record
+class Relocations:
+    """The rows of one relocation section, and what they need from its symbol table."""
+
+    name: str
+    """The section's name."""
+    type: int
+    data: bytes
+    values: Sequence[int]
+    """The place of each symbol in the file."""
+    sizes: Sequence[int]
+
+
+def relocate(
+    data: bytearray,
+    address: int,
+    relocations: Relocations,
+    machine: int,
+    layout: Layout,
+    *,
+    file: str,
+    section: str,
+) -> None:
+    """Apply relocations to the content of the section at ``address``."""
+    if relocations.type == SHT_CREL:
+        message = f"{file}: compact relocations (SHT_CREL) of {section} are not supported"
+        raise Unsupported(
+            "relocation", message, spec="gABI", hint="link the file, or assemble it without --crel"
+        )
+    if machine not in RULES:
+        message = f"{file}: relocations of machine {machine} in {section} are not supported"
+        raise Unsupported("relocation", message, hint="link the file first")
+    Relocator(data, address, relocations, machine, layout, file, section).run()
+
+
+class Relocator:
+    """Applies the rows of one relocation section."""
+
+    __slots__ = ("_address", "_data", "_file", "_layout", "_relocations", "_rules", "_section", "_spec")
+
+    def __init__(
+        self,
+        data: bytearray,
+        address: int,
+        relocations: Relocations,
+        machine: int,
+        layout: Layout,
+        file: str,
+        section: str,
+    ) -> None:
+        self._data = data
+        self._address = address
+        self._relocations = relocations
+        self._rules = RULES[machine]
+        self._spec = SPECS[machine]
+        self._layout = layout
+        self._file = file
+        self._section = section
+
+    def run(self) -> None:
+        """Apply all rows in order."""
+        relocations, layout, data = self._relocations, self._layout, self._data
+        with_addend = relocations.type == SHT_RELA
+        row = layout.rela if with_addend else layout.rel
+        rows = relocations.data
+        if len(rows) % row.size:
+            rows = rows[: len(rows) // row.size * row.size]
+        values, count = relocations.values, len(relocations.values)
+        shift, mask = (32, 0xFFFFFFFF) if layout.address_size == 8 else (8, 0xFF)
+        order = "<" if layout.byte_order == "little" else ">"
+        write32 = struct.Struct(order + "I").pack_into
+        write64 = struct.Struct(order + "Q").pack_into
+        plain = {
+            n: rule.width for n, rule in self._rules.items() if rule.formula == ABSOLUTE and not rule.shift
+        }
+        absolute32 = {n for n, width in plain.items() if width == 4}
+        absolute64 = {n for n, width in plain.items() if width == 8}
+        end32, end64 = len(data) - 4, len(data) - 8
+        for fields in row.iter_unpack(rows):
+            offset, info = fields[0], fields[1]
+            number, symbol = info & mask, info >> shift
+            if with_addend and symbol < count:  # nearly all rows of debug sections are one of these two
+                value = values[symbol] + fields[2]
+                if number in absolute32 and offset <= end32 and 0 <= value <= 0xFFFFFFFF:
+                    write32(data, offset, value)
+                    continue
+                if number in absolute64 and offset <= end64 and 0 <= value < 1 << 64:
+                    write64(data, offset, value)
+                    continue
+            self._apply(offset, number, symbol, fields[2] if with_addend else None)
+
+    def _apply(self, offset: int, number: int, symbol: int, addend: int | None) -> None:
+        """Apply one row, checking everything."""
+        rule = self._rules.get(number)
+        if rule is None:
+            message = f"{self._file}: relocation type {number} is not known"
+            raise self._unsupported(message, offset, "link the file first")
+        if rule.formula == NOTHING:
+            return
+        if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
+            message = (
+                f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked has not"
+            )
+            raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
+        if offset + rule.width > len(self._data):
+            raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
+        if symbol >= len(self._relocations.values):
+            raise self._malformed(
+                "bad_symbol", f"{rule.name} names symbol {symbol}, which is not there", offset
+            )
+        order = self._layout.byte_order
+        end = offset + rule.width
+        if addend is None:
+            addend = int.from_bytes(self._data[offset:end], order, signed=True)
+        value = self._value(rule, symbol, addend, offset) >> rule.shift
+        bits = rule.width * 8
+        if not rule.wraps and not -(1 << (bits - 1)) <= value < 1 << bits:
+            raise self._malformed("overflow", f"{rule.name} gives {value:#x}, more than {bits} bits", offset)
+        self._data[offset:end] = (value & ((1 << bits) - 1)).to_bytes(rule.width, order)
+
+    def _value(self, rule: Rule, symbol: int, addend: int, offset: int) -> int:
+        place = self._address + offset
+        if rule.formula == SIZE:
+            return self._relocations.sizes[symbol] + addend
+        if rule.formula == BASE:
+            return addend  # B, how far a file was moved when it was loaded, is 0
+        target = self._relocations.values[symbol] + addend
+        if rule.formula == ABSOLUTE:
+            # addresses of 8 bytes wrap, as the additions of a linker do
+            return target % (1 << 64) if rule.width == 8 else target
+        if rule.formula == RELATIVE:
+            return target - place
+        return (target - place - 4) // 4
+
+    def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
+        return malformed(self._file, kind, message, section=self._section, offset=offset, spec=self._spec)
+
+    def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
+        error = Unsupported("relocation", message, spec=self._spec, hint=hint)
+        error.at(section=self._section, offset=offset)
+        return error

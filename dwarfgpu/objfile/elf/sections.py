@@ -1,0 +1,228 @@
+"""Sections: what the file holds for each, and what that means once it is decompressed and relocated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.header import (
+    EM_AMDGPU,
+    SECTION_TYPES,
+    SHF_ALLOC,
+    SHF_COMPRESSED,
+    SHT_NOBITS,
+    malformed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.objfile.elf.compression import Stream
+    from dwarfgpu.objfile.elf.header import SectionHeader
+    from dwarfgpu.objfile.elf.image import Image
+
+FLAG_LETTERS = (
+    (0x1, "W"), (0x2, "A"), (0x4, "X"), (0x10, "M"), (0x20, "S"), (0x40, "I"), (0x80, "L"), (0x100, "O"),
+    (0x200, "G"), (0x400, "T"), (0x800, "C"), (0x80000000, "E"),
+)  # fmt: skip
+
+
+class Section:
+    """One section of an image. Nothing of its content is read before it is asked for."""
+
+    __slots__ = ("_data", "_image", "_stream", "header", "index", "name")
+
+    def __init__(self, image: Image, index: int, name: str, header: SectionHeader) -> None:
+        self._image = image
+        self._data: bytes | None = None
+        self._stream: Stream | None = None
+        self.index = index
+        self.name = name
+        self.header = header
+
+    def __repr__(self) -> str:
+        return f"Section({self.name!r}, index={self.index})"
+
+    @property
+    def type(self) -> int:
+        return self.header.type
+
+    @property
+    def type_name(self) -> str:
+        """The type's name without ``SHT_``."""
+        return SECTION_TYPES.get(self.header.type, f"{self.header.type:#x}")
+
+    @property
+    def flags(self) -> int:
+        return self.header.flags
+
+    @property
+    def flag_letters(self) -> str:
+        """The flags as readelf writes them; p for those of the processor, o for those of the OS, x for others."""
+        flags = self.header.flags
+        letters = ""
+        for bit, letter in FLAG_LETTERS:
+            if flags & bit:
+                letters += letter
+                flags &= ~bit
+        groups = ((0x0FF00000, "o"), (0x70000000, "p"))
+        letters += "".join(letter for mask, letter in groups if flags & mask)
+        return letters + ("x" if flags & ~0x7FF00000 else "")
+
+    @property
+    def address(self) -> int:
+        return self.header.address
+
+    @property
+    def offset(self) -> int:
+        return self.header.offset
+
+    @property
+    def size(self) -> int:
+        """The bytes it has in the file, or would have in memory if the file holds none."""
+        return self.header.size
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it is part of the running program."""
+        return bool(self.header.flags & SHF_ALLOC)
+
+    @property
+    def is_amdgpu(self) -> bool:
+        return self._image.machine == EM_AMDGPU
+
+    @property
+    def raw(self) -> memoryview:
+        """The bytes of the file, neither decompressed nor relocated."""
+        if self.header.type == SHT_NOBITS:
+            return memoryview(b"")
+        start, size, data = self.header.offset, self.header.size, self._image.data
+        if start + size > len(data):
+            there = max(0, len(data) - start)
+            message = f"section {self.name} needs {size} bytes at {start:#x} of the file, {there} are left"
+            raise malformed(
+                self._image.name,
+                "truncated",
+                message,
+                section=self.name,
+                offset=there,
+                spec='gABI, "Sections"',
+            )
+        return data[start : start + size]
+
+    @property
+    def data(self) -> bytes:
+        """The content: decompressed, and relocated if the file is not linked. Kept until ``release``."""
+        if self._data is None:
+            self._data = self._read()
+        return self._data
+
+    @property
+    def view(self) -> memoryview:
+        """The same content without a copy, where the file holds it as it is."""
+        if (
+            self._data is None
+            and self.compression is None
+            and not self._image.relocation_sections(self.index)
+        ):
+            return self.raw
+        return memoryview(self.data)
+
+    @property
+    def compression(self) -> str | None:
+        """``zlib``, ``zstd`` or ``zlib-gnu``; None for a section that is not compressed."""
+        stream = self._compressed()
+        return None if stream is None else "zlib-gnu" if stream.gnu else stream.method
+
+    @property
+    def data_size(self) -> int:
+        """The bytes that ``data`` has, without reading them."""
+        if self.header.type == SHT_NOBITS:
+            return 0
+        stream = self._compressed()
+        return self.header.size if stream is None else stream.size
+
+    def partial(self) -> tuple[memoryview, DwarfGpuError | None]:
+        """The content as far as it can be read, and why there is no more. It is no copy where that can be helped.
+
+        What a truncated file holds of a section is shown if it is neither compressed nor relocated.
+        """
+        try:
+            return self.view, None
+        except DwarfGpuError as error:
+            start = self.header.offset
+            plain = not self.header.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
+            if error.kind != "truncated" or not plain or self._image.relocation_sections(self.index):
+                return memoryview(b""), error
+            return self._image.data[start : start + self.header.size], error
+
+    def release(self) -> None:
+        """Give back the memory of ``data``; it is made again if it is asked for again."""
+        self._data = None
+
+    def _compressed(self) -> Stream | None:
+        gnu = self.name.startswith(".zdebug_")
+        if not (gnu or self.header.flags & SHF_COMPRESSED) or self.header.type == SHT_NOBITS:
+            return None
+        if self._stream is None:
+            from dwarfgpu.objfile.elf.compression import section_stream
+
+            image = self._image
+            gnu = gnu and not self.header.flags & SHF_COMPRESSED
+            self._stream = section_stream(self.raw, image.layout, gnu=gnu, file=image.name, section=self.name)
+        return self._stream
+
+    def decompressed(self) -> bytes:
+        """The content without its relocations: what symbol tables and relocations themselves are read from."""
+        raw = self.raw
+        stream = self._compressed()
+        if stream is None:
+            return bytes(raw)
+        from dwarfgpu.objfile.elf.compression import decompress
+
+        return decompress(
+            raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name
+        )
+
+    def _read(self) -> bytes:
+        data = self.decompressed()
+        sources = self._image.relocation_sections(self.index)
+        if not sources or not data:
+            return data
+        from dwarfgpu.objfile.elf.relocation import relocate
+
+        image = self._image
+        if sum(source.size for source in sources) > len(image.data):
+            message = f"the relocations of {self.name} overlap: they have more bytes than the file"
+            raise malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
+        changed = bytearray(data)
+        for source in sources:
+            relocate(
+                changed,
+                self.header.address,
+                image.relocations(source),
+                image.machine,
+                image.layout,
+                file=image.name,
+                section=self.name,
+            )
+        return bytes(changed)
+
+
+def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> bytes | memoryview:
+    """The contents of the sections with a name, one behind the other.
+
+    Section headers may lead to the same bytes again and again, so the whole has a limit as a stream has.
+    """
+    from dwarfgpu.objfile.elf.compression import most_of
+
+    limit = most_of(len(image.data))
+    found: list[bytes | memoryview] = []
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > limit and found:
+            message = f"the sections {name} have more than {limit} bytes together"
+            raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
+        found.append(part)
+    return found[0] if len(found) == 1 else b"".join(found)

@@ -1,0 +1,332 @@
+"""Symbols of an ELF file (gABI, "Symbol Table"; AMDGPU usage, "Symbols").
+
+A table is read row by row when it is asked for. The first few questions for a name or an address are answered by a
+search of the bytes, for more of them an index is made: for a single one that takes several times as long.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf.header import Layout
+    from dwarfgpu.objfile.elf.sections import Section
+
+TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}
+BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "GNU_UNIQUE"}
+VISIBILITIES = ("DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED")
+
+SHN_UNDEF = 0
+SHN_LORESERVE = 0xFF00
+SHN_AMDGPU_LDS = 0xFF00
+SHN_ABS = 0xFFF1
+SHN_COMMON = 0xFFF2
+STT_SECTION, STT_FILE, STT_TLS = 3, 4, 6
+STT_AMDGPU_HSA_KERNEL = 10
+
+SEARCHES = 4
+"""How many names, and how many addresses, are searched for before there is an index."""
+MAX_COPIES = 1000
+"""With more copies of a name than this in the string table, also as the end of others, each row is looked at."""
+
+
+@record
+class Symbol:
+    """One symbol. ``value`` is an address in a linked file, an offset in ``section`` in a relocatable one.
+
+    For a common symbol and for one in LDS, ``value`` is the alignment it needs (AMDGPU usage, "Symbols").
+    """
+
+    index: int
+    name: str
+    value: int
+    size: int
+    type_number: int
+    bind_number: int
+    visibility: str
+    section_index: int
+    """``st_shndx``, or what SHT_SYMTAB_SHNDX says in its place."""
+    section: Section | None
+
+    @property
+    def type(self) -> str:
+        """The type's name without ``STT_``; 10 is a kernel in AMDGPU files and an indirect function elsewhere."""
+        if self.type_number == STT_AMDGPU_HSA_KERNEL and self.section is not None and self.section.is_amdgpu:
+            return "AMDGPU_HSA_KERNEL"
+        return TYPES.get(self.type_number, str(self.type_number))
+
+    @property
+    def bind(self) -> str:
+        """The binding's name without ``STB_``."""
+        return BINDINGS.get(self.bind_number, str(self.bind_number))
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the file holds what the symbol names; neither undefined, common nor in LDS."""
+        return self.section is not None or self.section_index == SHN_ABS
+
+    @property
+    def is_lds(self) -> bool:
+        """Whether it names a variable in local memory, which is laid out by the linker or the loader."""
+        return self.section_index == SHN_AMDGPU_LDS
+
+
+class SymbolTable:
+    """A symbol table: its rows, the names they have, and the sections they are in."""
+
+    __slots__ = (
+        "_addresses",
+        "_asked_addresses",
+        "_asked_names",
+        "_data",
+        "_extended",
+        "_layout",
+        "_names",
+        "_sections",
+        "_strings",
+        "count",
+    )
+
+    def __init__(
+        self, data: bytes, strings: bytes, extended: bytes, sections: tuple[Section, ...], layout: Layout
+    ) -> None:
+        self._data = data
+        self._strings = strings
+        self._extended = extended
+        self._sections = sections
+        self._layout = layout
+        self.count = len(data) // layout.symbol.size
+        self._names: dict[bytes, int] | None = None
+        self._addresses: dict[int, tuple[list[int], list[tuple[int, int, int, int]]]] | None = None
+        self._asked_names = self._asked_addresses = 0
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return map(self.symbol, range(self.count))
+
+    def symbol(self, index: int) -> Symbol:
+        """The symbol of one row."""
+        name, info, other, place, value, size = self._row(index)
+        symbol_type = info & 0xF
+        place, section = self._place(index, place)
+        text = text_at(self._strings, name)
+        if symbol_type == STT_SECTION and not text and section is not None:
+            text = section.name
+        return Symbol(
+            index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section
+        )
+
+    def named(self, name: str) -> Symbol | None:
+        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        if self._names is None:
+            self._asked_names += 1
+            if self._asked_names <= SEARCHES:
+                index = self._best_named(name)
+                return None if index is None else self.symbol(index)
+            self._names = self._index_names()
+        key = _encoded(name)
+        index = self._best_named(name) if key is None else self._names.get(key)
+        return None if index is None else self.symbol(index)
+
+    def all_named(self, name: str) -> list[Symbol]:
+        """All symbols with a name, in their order; sections and files are none."""
+        return [self.symbol(index) for index, _ in self._search(name)]
+
+    def marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
+        """The symbols whose names end so, or that have a type."""
+        strings, end_of, wanted = self._strings, self._strings.find, suffix.encode()
+        types = (symbol_type, STT_SECTION)  # a section may be named where the section is
+        for index, (name, info, _, _, _) in enumerate(self._rows()):
+            if info & 0xF in types or strings.startswith(wanted, end_of(b"\0", name) - len(wanted)):
+                found = self.symbol(index)
+                if found.type_number == symbol_type or found.name.endswith(suffix):
+                    yield found
+
+    def at(self, address: int, section_index: int | None) -> Symbol | None:
+        """The smallest symbol whose bytes hold an address, or a symbol without a size that stands right there."""
+        if self._addresses is None:
+            self._asked_addresses += 1
+            if self._asked_addresses <= SEARCHES:
+                return self._search_at(address, section_index)
+            self._addresses = self._index_addresses()
+        places = self._addresses if section_index is None else (section_index,)
+        found = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
+        best = min((key for key in found if key is not None), default=None)
+        return None if best is None else self.symbol(best[2])
+
+    @staticmethod
+    def _at(
+        address: int, starts: list[int], rows: list[tuple[int, int, int, int]]
+    ) -> tuple[bool, int, int] | None:
+        """The best symbol of one section, as (has no size, size, index)."""
+        best: tuple[bool, int, int] | None = None
+        start = -1
+        for position in range(bisect_right(starts, address) - 1, -1, -1):
+            value, size, index, reach = rows[position]
+            if value < start or (reach <= address and value != address):
+                break  # none from here on begins later than the one that was found, or reaches so far
+            if address < value + size or address == value:
+                key = (size == 0, size, index)
+                best = key if best is None else min(best, key)
+                if size:
+                    start = value
+        return best
+
+    def values(self) -> list[int]:
+        """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
+        # in a relocatable file a value is an offset in its section, whose address is nearly always 0; the values of
+        # common symbols and of those in LDS are alignments
+        bases = [section.address for section in self._sections]
+        count = min(len(bases), SHN_LORESERVE)
+        result = []
+        for index, (_, _, place, value, _) in enumerate(self._rows()):
+            if 0 < place < count:
+                result.append(value + bases[place])
+            elif place == SHN_XINDEX:
+                _, section = self._place(index, place)
+                result.append(0 if section is None else value + section.address)
+            else:
+                result.append(value if place == SHN_ABS else 0)
+        return result
+
+    def sizes(self) -> list[int]:
+        """The size of each symbol."""
+        return [row[4] for row in self._rows()]
+
+    def _rows(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """All rows as (name, type and binding, section, value, size)."""
+        layout = self._layout.symbol
+        rows = layout.iter_unpack(memoryview(self._data)[: self.count * layout.size])
+        if self._layout.address_size == 8:
+            return ((name, info, place, value, size) for name, info, _, place, value, size in rows)
+        return ((name, info, place, value, size) for name, value, size, info, _, place in rows)
+
+    def _row(self, index: int) -> tuple[int, int, int, int, int, int]:
+        row = self._layout.symbol.unpack_from(self._data, index * self._layout.symbol.size)
+        if self._layout.address_size == 8:
+            name, info, other, place, value, size = row
+        else:
+            name, value, size, info, other, place = row
+        return name, info, other, place, value, size
+
+    def _place(self, index: int, place: int) -> tuple[int, Section | None]:
+        """The index of the symbol's section and the section; reserved indexes name none."""
+        if place == SHN_XINDEX:
+            offset = index * 4
+            if offset + 4 > len(self._extended):
+                return place, None
+            place = self._layout.word.unpack_from(self._extended, offset)[0]
+        elif place >= SHN_LORESERVE:
+            return place, None
+        return place, self._sections[place] if 0 < place < len(self._sections) else None
+
+    # --- Searching ------------------------------------------------------------------------------------------------
+
+    def _search(self, name: str) -> Iterator[tuple[int, int]]:
+        """The rows with a name that are neither sections nor files, each with its rank: how well it deserves it."""
+        places = self._places_of(name)
+        if places is None:
+            rows = (index for index, row in enumerate(self._rows()) if text_at(self._strings, row[0]) == name)
+        elif places:
+            # the name is the first word of a row in files of both classes
+            word = struct.Struct(f"{self._layout.word.format[0]}I{self._layout.symbol.size - 4}x")
+            names = word.iter_unpack(memoryview(self._data)[: self.count * word.size])
+            rows = (index for index, (place,) in enumerate(names) if place in places)
+        else:
+            return
+        for index in rows:
+            _, info, _, place, _, _ = self._row(index)
+            if info & 0xF not in (STT_SECTION, STT_FILE):
+                yield index, _rank(info, place)
+
+    def _places_of(self, name: str) -> set[int] | None:
+        """Where a name stands in the string table; None where that cannot be told by looking for its bytes."""
+        wanted = _encoded(name)
+        if not wanted:
+            return None if wanted is None else set()
+        found: set[int] = set()
+        position = self._strings.find(wanted + b"\0")
+        while position >= 0:
+            found.add(position)
+            if len(found) > MAX_COPIES:
+                return None
+            position = self._strings.find(wanted + b"\0", position + 1)
+        return found
+
+    def _best_named(self, name: str) -> int | None:
+        best, highest = None, -1
+        for index, rank in self._search(name) if name else ():
+            if rank > highest:
+                best, highest = index, rank
+        return best
+
+    def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
+        found: dict[int, list[tuple[int, int, int]]] = {}  # by section
+        for index, (_, info, place, value, size) in enumerate(self._rows()):
+            if value <= address and (address < value + size or address == value):
+                inside, section = self._place(index, place)
+                if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
+                    found.setdefault(inside, []).append((value, size, index))
+        keys: list[tuple[bool, int, int]] = []
+        for place, symbols in found.items():
+            if section_index in (None, place):
+                last = max((value for value, size, _ in symbols if size), default=0)  # the innermost one
+                keys += [
+                    (not size, size, index) for value, size, index in symbols if value == last or not size
+                ]
+        return self.symbol(min(keys)[2]) if keys else None
+
+    # --- The indices ----------------------------------------------------------------------------------------------
+
+    def _index_names(self) -> dict[bytes, int]:
+        """By name the row that deserves it best. Names that are no text are among them as they are."""
+        names: dict[bytes, int] = {}
+        ranks: dict[bytes, int] = {}
+        strings, end_of = self._strings, self._strings.find
+        for index, (name, info, place, _, _) in enumerate(self._rows()):
+            if info & 0xF in (STT_SECTION, STT_FILE):
+                continue
+            text = strings[name : max(name, end_of(b"\0", name))]
+            rank = _rank(info, place)
+            if text and rank > ranks.get(text, -1):
+                names[text], ranks[text] = index, rank
+        return names
+
+    def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
+        """By section: the first addresses in order, and (address, size, index, how far any so far reaches)."""
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for index, (_, info, place, value, size) in enumerate(self._rows()):
+            inside, section = self._place(index, place)
+            if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
+                found.setdefault(inside, []).append((value, size, index))
+        result = {}
+        for place, symbols in found.items():
+            symbols.sort()
+            reach = 0
+            rows = []
+            for value, size, index in symbols:
+                reach = max(reach, value + size)
+                rows.append((value, size, index, reach))
+            result[place] = ([value for value, _, _ in symbols], rows)
+        return result
+
+
+def _rank(info: int, place: int) -> int:
+    """Which of several symbols with one name is meant: a defined one, then a global one."""
+    return (2 if place not in (SHN_UNDEF, SHN_COMMON) else 0) + (info >> 4 != 0)
+
+
+def _encoded(name: str) -> bytes | None:
+    """The bytes that alone are decoded to a name, none if there are none; None where there may be several."""
+    if not name or "\\" in name:  # a backslash may stand for a byte that is no text
+        return None
+    try:
+        return b"" if "\0" in name else name.encode()
+    except UnicodeEncodeError:
+        return b""

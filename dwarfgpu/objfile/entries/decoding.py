@@ -1,0 +1,155 @@
+"""Decoding all attributes of many entries: text instead of an offset, an address instead of an index.
+
+`Attribute` says everything about one value, and takes its time. Where all entries of a unit are wanted, each is read
+and decoded by one function that is generated from its forms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.entries import forms
+from dwarfgpu.objfile.entries.readers import FAILURES, FEW, truncated
+from dwarfgpu.objfile.source import MAX_TEXTS, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.entries.readers import Read
+    from dwarfgpu.objfile.units.unit import Unit
+
+
+class Decoder:
+    """Decodes the entries of one unit.
+
+    Strings become text, indices of addresses addresses, flags True or False; references within the unit become offsets
+    in the section. All else stays as it is: numbers, blocks, offsets of lists, references to other units, signatures.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        source, tables = unit.source, unit.tables
+        strings, lines = ".debug_str" + unit.suffix, ".debug_line_str" + unit.suffix
+        self._scope = {
+            "s": _Remembered(lambda offset: source.text(strings, offset)),
+            "l": _Remembered(lambda offset: source.text(lines, offset)),
+            "x": _Remembered(lambda index: source.text(strings, tables.string_offset(index))),
+            "a": _Remembered(tables.address),
+            "u": unit.offset,
+            "text": decode,
+            "other": self._value,
+        }
+        self._readers: dict[Abbreviation, Read] = {}
+        self._uses: dict[Abbreviation, int] = {}
+
+    def entries(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        """All entries as (offset, depth, abbreviation, decoded values of all attributes)."""
+        unit = self.unit
+        position = start = unit.first
+        data, table, readers = unit.data, unit.table, self._readers
+        known, rows, end, depth = table.dense, table.rows, len(data), 0
+        try:
+            while position < end:
+                code = data[position]
+                if code > 127:
+                    code = rows[data[position + 1]][code]
+                elif not code:
+                    position += 1
+                    depth -= 1
+                    if depth <= 0:
+                        return
+                    continue
+                abbreviation = known[code]
+                start = begin = position
+                if abbreviation is None:
+                    abbreviation, begin = table.at(data, position)
+                read = readers.get(abbreviation)
+                position, values = (read or self.reader(abbreviation))(data, begin)
+                if position > end:
+                    raise truncated(unit.offset + start, unit.section)
+                yield start, depth, abbreviation, values
+                if abbreviation.has_children:
+                    depth += 1
+                elif not depth:
+                    return
+        except DwarfGpuError as error:
+            raise unit.error(error, start) from None
+        except FAILURES:
+            raise truncated(unit.offset + start, unit.section) from None
+
+    def reader(self, abbreviation: Abbreviation) -> Read:
+        """A function that reads and decodes the entries of an abbreviation: one of their own, if there are many."""
+        uses = self._uses[abbreviation] = self._uses.get(abbreviation, 0) + 1
+        layout = abbreviation.layout
+        if uses <= FEW and layout.decoder is None:
+            return lambda data, position: self._read(abbreviation, data, position)
+        if layout.decoder is None:
+            layout.decoder = layout.write_decoder(_WAYS)
+        constants = [value for index, value in self._constants(abbreviation)]
+        found: Read = layout.decoder(k=constants, **self._scope)
+        self._readers[abbreviation] = found
+        return found
+
+    def _constants(self, abbreviation: Abbreviation) -> Iterator[tuple[int, Any]]:
+        """The values that stand in the abbreviation, each with the index of its attribute."""
+        return (
+            (index, abbreviation.value(index, ()))
+            for index, slot in enumerate(abbreviation.layout.slots)
+            if slot < 0
+        )
+
+    def _read(self, abbreviation: Abbreviation, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
+        """Do what a generated function would do."""
+        after, values = abbreviation.layout.read(data, position)
+        each = ((form, abbreviation.value(index, values)) for index, form in enumerate(abbreviation.forms))
+        return after, tuple(self._value(form, value) for form, value in each)
+
+    def _value(self, form: int, value: Any) -> Any:
+        if form == forms.INDIRECT:
+            form, value = value.form, value.value
+        if form == forms.FLAG:
+            return bool(value)
+        if form in forms.REF_UNIT:
+            return self.unit.offset + value
+        base = forms.form(form).base
+        if base == "string":
+            return self.unit.text(form, value)
+        return self.unit.address(form, value) if base == "address" else value
+
+
+class _Remembered(dict[int, "Any"]):
+    """A dictionary that finds out what it does not have."""
+
+    def __init__(self, find: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._find = find
+        self._room = MAX_TEXTS
+
+    def __missing__(self, key: int) -> Any:
+        found = self._find(key)
+        if isinstance(found, str):
+            self._room -= len(found)
+            if self._room < 0:
+                self.clear()
+                self._room = MAX_TEXTS
+        self[key] = found
+        return found
+
+
+_WAYS = {
+    forms.STRING: "text({0})",
+    forms.STRP: "s[{0}]",
+    forms.LINE_STRP: "l[{0}]",
+    forms.FLAG: "{0} != 0",
+    **dict.fromkeys(forms.STRING_INDEX, "x[{0}]"),
+    **dict.fromkeys(forms.ADDRESS_INDEX, "a[{0}]"),
+    **dict.fromkeys(forms.REF_UNIT, "u + {0}"),
+    **{
+        form: f"other({form}, {{0}})"
+        for form in (forms.INDIRECT, forms.STRP_SUP, forms.GNU_STRP_ALT, forms.ADDRX_OFFSET)
+    },
+}
+"""How the value of each form is decoded that is not taken as it is."""

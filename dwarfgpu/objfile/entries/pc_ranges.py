@@ -1,0 +1,130 @@
+"""The addresses of an entry's code: DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges (DWARF 5 section 2.17)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.forms import class_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+
+MIN_RANGES = 1 << 16
+"""So many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
+
+
+def ranges_of(die: Die) -> list[tuple[int, int]]:
+    """The ranges of an entry that are not empty; no range for an entry without code."""
+    ranges = die.number(at.RANGES)
+    if ranges is not None:
+        return listed(die.unit, *ranges.list_place())
+    low, high = die.number(at.LOW_PC), die.number(at.HIGH_PC)
+    if low is None or high is None:
+        return []
+    return between(die.unit, low.address(), high.form, high.value)
+
+
+def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
+    """The range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
+    end = low + high if class_of(form, at.HIGH_PC, unit.version) == "constant" else unit.address(form, high)
+    if is_dead(low, unit.address_size) or low >= end:
+        return []
+    return [(low, end)]
+
+
+def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
+    """The ranges of a range list. The last one is remembered, because entries may share it."""
+    known = unit.tables.ranges
+    if known is None or known[:2] != (section, offset):
+        from dwarfgpu.objfile.lists.encoding import ListContext
+        from dwarfgpu.objfile.lists.range_lists import read_range_list
+
+        context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+        data = unit.tables.list_data(section)
+        found = read_range_list(data, offset, section=section, context=context)
+        unit.tables.ranges = known = section, offset, found
+    return known[2].spans()
+
+
+class Budget:
+    """How many ranges may be read for one index.
+
+    Each entry that has ranges takes some bytes, and each list some of its section. Entries that share lists, or have
+    lists that overlap, could ask for any number of either.
+    """
+
+    __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
+
+    def __init__(self, size: int) -> None:
+        """``size`` is that of the entries, in bytes."""
+        self._most = max(MIN_RANGES, size)
+        self._room = MIN_RANGES
+        self._ranges = self._read = 0
+        self._last: object = None
+        self.is_spent = False
+
+    def spend(self, unit: Unit, ranges: list[tuple[int, int]]) -> None:
+        """Count the ranges that an entry of a unit has just given; an error when they are too many."""
+        self._ranges += len(ranges)
+        known = unit.tables.ranges
+        if known is not None and known is not self._last:
+            self._last = known
+            section, offset, found = known
+            self._read += found.end - offset
+            self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
+        if self._ranges > self._most or self._read > self._room:
+            self.is_spent = True
+            message = (
+                f"entries share lists of ranges: there are {self._ranges}, in lists of {self._read} bytes"
+            )
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")
+
+
+def is_dead(address: int, address_size: int) -> bool:
+    """Whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
+    return address >= (1 << 8 * address_size) - 2
+
+
+class Ranges:
+    """Ranges of addresses, each with a number, ready to be asked what is at an address. They may overlap."""
+
+    __slots__ = ("_highs", "_lows", "_numbers", "_reach")
+
+    def __init__(self, ranges: Iterable[tuple[int, int, int]]) -> None:
+        found = sorted(ranges)
+        self._lows = [low for low, _, _ in found]
+        self._highs = [high for _, high, _ in found]
+        self._numbers = [number for _, _, number in found]
+        self._reach: list[int] = []  # for each the highest end of those before it and its own
+        highest = 0
+        for high in self._highs:
+            highest = max(highest, high)
+            self._reach.append(highest)
+
+    def __len__(self) -> int:
+        return len(self._lows)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """All ranges, by address."""
+        return list(zip(self._lows, self._highs, strict=True))
+
+    def at(self, address: int) -> list[int]:
+        """The numbers of the ranges with an address; a range that begins later comes later."""
+        i = bisect_right(self._lows, address) - 1
+        found = []
+        while i >= 0 and self._reach[i] > address:
+            if self._highs[i] > address:
+                found.append(self._numbers[i])
+            i -= 1
+        return found[::-1]
+
+    def between(self, low: int, high: int) -> list[int]:
+        """The numbers of the ranges that have some address from ``low`` up to ``high``, by their beginning."""
+        first, last = bisect_right(self._lows, low), bisect_left(self._lows, high)
+        return self.at(low) + self._numbers[first:last] if low < high else []

@@ -1,0 +1,125 @@
+"""Names in their scopes: ``ns::Type::f``, how such a name is written, split and matched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.objfile.entries import attributes as at
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.entries.dies import Die
+
+NAMESPACE, MODULE = 0x39, 0x1E
+NAMED_SCOPES = frozenset((NAMESPACE, MODULE, 0x02, 0x13, 0x17, 0x38, 0x04))
+"""Namespaces, modules, classes, structures, unions, interfaces and enumerations: scopes that are part of a name."""
+CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B, 0x03, 0x22, 0x25, 0x32, 0x15))
+"""Functions, blocks and function types: what is declared in them is local."""
+ENUMERATION = 0x04
+ANONYMOUS = "(anonymous namespace)"
+"""How an unnamed namespace is named (DWARF 5, 6.1.1.1)."""
+MAX_SCOPES = 256
+"""Names in more scopes are refused: each entry would have a name as long as the file is deep."""
+_EXPORT_SYMBOLS, _ENUM_CLASS = 0x89, 0x6D
+_OPEN, _CLOSE = "<([{", ">)]}"
+
+
+def scopes_of(die: Die) -> list[tuple[str, bool]]:
+    """The scopes that are part of an entry's name, outermost first, each with whether a name may leave it out.
+
+    They are those of its declaration. What is local to a function has none above that function.
+    """
+    *_, first = die.origins()
+    scopes: tuple[tuple[str, bool], ...] = ()
+    owners: list[Die] = []
+    for owner in first.ancestors():
+        known = owner.unit.scopes.get(owner.offset)
+        if known is not None or owner.tag in CODE_SCOPES:
+            scopes = known or ()
+            break
+        owners.append(owner)
+    for owner in reversed(owners):
+        if len(scopes) <= MAX_SCOPES:
+            scopes = (*scopes, *_scope(owner))
+        owner.unit.scopes[owner.offset] = scopes
+    if len(scopes) > MAX_SCOPES:
+        message = f"a name is in more than {MAX_SCOPES} scopes"
+        raise die.unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.3"), die.offset)
+    return list(scopes)
+
+
+def _scope(owner: Die) -> tuple[tuple[str, bool], ...]:
+    """What an entry adds to the names of those it owns."""
+    if owner.tag not in NAMED_SCOPES:
+        return ()
+    name = owner.name
+    if owner.tag == NAMESPACE:
+        return ((name or ANONYMOUS, name is None or owner.number(_EXPORT_SYMBOLS) is not None),)
+    if name is None:
+        return ()
+    return ((name, owner.tag == ENUMERATION and owner.number(_ENUM_CLASS) is None),)
+
+
+def qualified_name(die: Die) -> str | None:
+    """The name with its scopes; None for an entry without a name."""
+    name = die.name
+    if name is None:
+        if die.tag != NAMESPACE:
+            return None
+        name = ANONYMOUS
+    return "::".join([*(scope for scope, _ in scopes_of(die)), name])
+
+
+def split_name(text: str) -> tuple[str, ...]:
+    """The parts of a qualified name; an empty first part stands for the outermost scope.
+
+    ``::`` between brackets belongs to template arguments or a function type, and an operator's name is one part.
+    """
+    parts: list[str] = []
+    depth = start = i = 0
+    while i < len(text):
+        if text.startswith("operator", i) and (i == 0 or not (text[i - 1].isalnum() or text[i - 1] == "_")):
+            after = text[i + 8 : i + 9]
+            if not (after.isalnum() or after == "_"):
+                return (*parts, text[start:])
+        character = text[i]
+        if character in _OPEN:
+            depth += 1
+        elif character in _CLOSE and not (character == ">" and text[i - 1 : i] == "-"):
+            depth -= 1
+        elif character == ":" and depth <= 0 and text.startswith("::", i):
+            parts.append(text[start:i])
+            i += 2
+            start = i
+            continue
+        i += 1
+    return (*parts, text[start:])
+
+
+def in_scopes(parts: tuple[str, ...], scopes: list[tuple[str, bool]]) -> bool:
+    """Whether an entry in some scopes can be meant by a name with ``parts`` before the last one.
+
+    The outermost scopes may be missing, unless the name begins with ``::``; inline and unnamed namespaces and
+    enumerations that are no classes may be missing everywhere.
+    """
+    if not parts:
+        return True
+    anchored = parts[0] == ""
+    wanted = list(parts[1:] if anchored else parts)
+    for name, optional in reversed(scopes):
+        if wanted and wanted[-1] == name:
+            wanted.pop()
+        elif not optional:
+            return not wanted and not anchored
+    return not wanted
+
+
+def is_local(die: Die) -> bool:
+    """Whether an entry is declared in a function."""
+    return any(owner.tag in CODE_SCOPES for owner in die.ancestors())
+
+
+def is_declared(die: Die) -> bool:
+    """Whether an entry only declares what is defined elsewhere."""
+    found = die.number(at.DECLARATION)
+    return found is not None and bool(found.value)

@@ -1,0 +1,238 @@
+"""Call frame information as a file holds it: the entries of ``.debug_frame`` and ``.eh_frame``.
+
+``.debug_frame`` is DWARF 5 section 6.4.1 and A.6.4.1; ``.eh_frame`` is the same with small differences, which the Linux
+Standard Base (10.6) and the ABI of each machine describe. What the instructions mean is no concern of this module: it
+finds them, and all that their encoding depends on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.frame_format import FrameFormat
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, Bases
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile
+from dwarfgpu.objfile.addresses import ADDRESS_SIZES, each_contribution, initial_length
+from dwarfgpu.objfile.frames.entries import (
+    SPEC,
+    Cie,
+    Fde,
+    Terminator,
+    gnu_letters,
+    read_augmentation_data,
+    read_lsda,
+    read_range,
+    read_string,
+    with_augmentation,
+)
+from dwarfgpu.objfile.units.headers import following
+from dwarfgpu.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.frames.entries import Entry
+
+EH_FRAME = ".eh_frame"
+DEBUG_FRAME = ".debug_frame"
+VERSIONS = frozenset((1, 3, 4))
+"""Those of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
+
+
+@record
+class _Head:
+    """What every entry begins with."""
+
+    offset: int
+    end: int
+    offset_size: int
+    body: int
+    """Where what follows the id begins."""
+    cie: int | None
+    """Where the CIE is; None for one."""
+
+
+class FrameSection:
+    """One ``.debug_frame`` or ``.eh_frame``, whose entries are read when they are asked for."""
+
+    def __init__(
+        self,
+        data: bytes,
+        name: str = DEBUG_FRAME,
+        *,
+        byte_order: ByteOrder = "little",
+        address_size: int = 8,
+        bases: Bases = Bases(),  # noqa: B008 (immutable)
+    ) -> None:
+        self.data = data
+        self.name = name
+        self.byte_order: ByteOrder = byte_order
+        self.address_size = address_size
+        """The bytes of an address where the CIE does not say: before version 4."""
+        self.bases = bases
+        self.is_eh = name == EH_FRAME
+        self._cies: dict[int, Cie | DwarfGpuError] = {}
+        self._beginnings: set[int] = set()
+        self._walked = 0
+
+    def __repr__(self) -> str:
+        return f"FrameSection({self.name!r}, {len(self.data)} bytes)"
+
+    def entries(self) -> Iterator[Entry | DwarfGpuError]:
+        """All entries in order. A broken one gives its error, and hides no other."""
+        return each_contribution(self.data, self.byte_order, self.entry_at, lambda entry: entry.end)
+
+    def entry_at(self, offset: int) -> Entry:
+        """The entry that begins at an offset."""
+        try:
+            head = self._head(offset)
+            if head is None:
+                return Terminator(self.name, offset, self._behind_zeros(offset))
+            return self.cie_at(offset) if head.cie is None else self._fde(head, head.cie)
+        except DwarfGpuError as error:
+            raise error.at(section=self.name, offset=offset) from None
+
+    def cie_at(self, offset: int) -> Cie:
+        """The CIE at an offset, which is read once; an error when what begins there is none."""
+        found = self._cies.get(offset)
+        if found is None:
+            try:
+                head = self._head(offset) if self._begins_cie(offset) else None
+                if head is None:
+                    message = f"no CIE begins at {offset:#x}"
+                    raise IllFormed("bad_cie", message, spec=SPEC)
+                found = self._cie(head)
+            except DwarfGpuError as error:
+                found = error.at(section=self.name, offset=offset)
+            self._cies[offset] = found
+        if isinstance(found, DwarfGpuError):
+            raise found.with_traceback(None)
+        return found
+
+    def _begins_cie(self, offset: int) -> bool:
+        """Whether one of the entries, which stand in a row, begins at an offset and is a CIE.
+
+        What lies in the middle of another entry is none: there could be as many of them as there are bytes, each
+        reaching to the end of the section.
+        """
+        data, order, position = self.data, self.byte_order, self._walked
+        cie_id = bytes(4) if self.is_eh else b"\xff" * 4
+        while position <= offset and position < len(data):
+            length = int.from_bytes(data[position : position + 4], order)
+            if 4 <= length < 0xFFFFFFF0:
+                is_cie, after = data[position + 4 : position + 8] == cie_id, position + 4 + length
+            else:
+                is_cie, after = self._looked_at(position)
+            if is_cie:
+                self._beginnings.add(position)
+            position = after
+        self._walked = position
+        return offset in self._beginnings
+
+    def _looked_at(self, position: int) -> tuple[bool, int]:
+        """Whether an entry that has no plain length is a CIE, and where the next one begins."""
+        try:
+            head = self._head(position)
+        except DwarfGpuError:
+            return False, following(self.data, position, self.byte_order) or len(self.data)
+        return (False, position + 4) if head is None else (head.cie is None, head.end)
+
+    # --- Heads ------------------------------------------------------------------------------------------------------
+
+    def _cursor(self, position: int, end: int | None = None) -> Cursor:
+        return Cursor(
+            self.data, position, end, byte_order=self.byte_order, error=MalformedFile, section=self.name
+        )
+
+    def _head(self, offset: int) -> _Head | None:
+        """The head of an entry; None for a length of zero."""
+        cursor = self._cursor(offset)
+        length, offset_size = initial_length(cursor)
+        if length == 0:
+            return None
+        end = cursor.position + length
+        if end > cursor.end:
+            message = f"an entry of {length} bytes is longer than the {cursor.remaining} left"
+            raise cursor.fail("truncated", message, SPEC, offset)
+        cursor.end = end
+        field = cursor.position
+        # in .eh_frame the id is of 4 bytes in both formats (LSB 5.0, 10.6.1.1.1)
+        id_ = cursor.unsigned(4 if self.is_eh else offset_size)
+        is_cie = id_ == (0 if self.is_eh else (1 << 8 * offset_size) - 1)
+        cie = None if is_cie else field - id_ if self.is_eh else id_
+        return _Head(offset, end, offset_size, cursor.position, cie)
+
+    def _behind_zeros(self, offset: int) -> int:
+        """Where a row of zero lengths ends: a hole that a linker has left is one entry."""
+        end = offset + 4
+        while self.data[end : end + 4] == b"\0\0\0\0":
+            end += 4
+        return end
+
+    # --- CIEs -------------------------------------------------------------------------------------------------------
+
+    def _cie(self, head: _Head) -> Cie:
+        cursor = self._cursor(head.body, head.end)
+        version = cursor.unsigned(1)
+        if version not in VERSIONS:
+            message = f"version {version} of a CIE is not known, only 1, 3 and 4"
+            raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
+        augmentation = read_string(cursor)
+        found = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
+        letters = gnu_letters(augmentation)
+        if letters is None:
+            return found
+        has_eh, letters = letters.startswith("eh"), letters.removeprefix("eh")
+        address_size, segment_size = self.address_size, 0
+        if version >= 4:
+            address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
+        if address_size not in ADDRESS_SIZES or segment_size > 8:
+            what = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
+            size = address_size if what == "an address" else segment_size
+            raise IllFormed("bad_cie", f"{what} cannot have {size} bytes", spec=SPEC)
+        if has_eh:
+            cursor.bytes(address_size)  # the EH Data of GCC 2, for its own use
+        code_alignment, data_alignment = cursor.uleb(), cursor.sleb()
+        return_address = cursor.unsigned(1) if version == 1 else cursor.uleb()
+        form = Format(address_size, head.offset_size, self.byte_order)
+        frame_format = FrameFormat(
+            form, code_alignment, data_alignment, ABSOLUTE, self.bases, segment_size=segment_size
+        )
+        found = replace(found, format=frame_format, return_address=return_address)
+        return with_augmentation(found, letters, cursor)
+
+    # --- FDEs -------------------------------------------------------------------------------------------------------
+
+    def _fde(self, head: _Head, cie_offset: int) -> Fde:
+        try:
+            cie = self.cie_at(cie_offset)
+        except DwarfGpuError as error:
+            message = f"its CIE cannot be read: {error}"
+            raise IllFormed("bad_cie", message, spec=SPEC) from None
+        cursor = self._cursor(head.body, head.end)
+        frame_format = cie.format
+        if frame_format is None:  # what can be read all the same, with the addresses of the file
+            frame_format = FrameFormat(Format(self.address_size, head.offset_size, self.byte_order))
+        segment = cursor.unsigned(frame_format.segment_size) if frame_format.segment_size else None
+        low, high = read_range(cursor, frame_format)
+        found = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
+        if cie.format is None:
+            return found
+        data = lsda = None
+        function = replace(frame_format, bases=replace(frame_format.bases, function=low))
+        if cie.augmentation_data is not None:
+            data = read_augmentation_data(cursor)
+            lsda = read_lsda(cie, function, self._cursor(cursor.position - len(data), cursor.position))
+        elif cie.lsda_encoding != OMIT:
+            lsda = read_lsda(cie, function, cursor)
+        return replace(
+            found,
+            format=function,
+            augmentation_data=data,
+            lsda=lsda,
+            instructions=self.data[cursor.position : head.end],
+            instructions_offset=cursor.position,
+        )

@@ -1,0 +1,82 @@
+"""The addresses of one unit: which function is where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.forms import ADDR, ADDRESS_INDEX
+from dwarfgpu.objfile.entries.pc_ranges import Budget, Ranges, is_dead
+from dwarfgpu.objfile.entries.scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.entries.scan import Plan
+    from dwarfgpu.objfile.units.unit import Unit
+
+_SUBPROGRAM = 0x2E
+_SIZES = frozenset((0x0B, 0x05, 0x06, 0x07, 0x0F))
+"""DW_FORM_data1, data2, data4, data8 and udata: the forms of a DW_AT_high_pc that is a size."""
+_WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
+
+
+def functions_of(unit: Unit) -> Ranges:
+    """The ranges of the functions of a unit, each with the offset of the entry. What is broken is left out."""
+    found: list[tuple[int, int, int]] = []
+    try:
+        found.extend(_functions(unit))
+    except DwarfGpuError as error:
+        unit.dwarf.note(unit.error(error))
+    return Ranges(found)
+
+
+def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
+    budget = Budget(unit.header.end - unit.offset)
+    dead = (1 << 8 * unit.address_size) - 2  # from here on there are only tombstones
+    for offset, plan, picked in scan(unit, _select):
+        places = plan.note
+        if places is None:
+            places = plan.note = _plain_places(plan)
+        if places:
+            low = picked[places[0]]
+            size = picked[places[1]]
+            if size and low < dead:
+                yield low, low + size, offset
+            continue
+        ranges: list[tuple[int, int]] = []
+        try:
+            ranges = _ranges(unit, plan, picked, offset)
+        except DwarfGpuError as error:
+            unit.dwarf.note(unit.error(error, offset))
+        budget.spend(unit, ranges)
+        for low, high in ranges:
+            yield low, high, offset
+
+
+def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
+    if abbreviation.tag != _SUBPROGRAM:
+        return None
+    low, high, ranges = map(abbreviation.form_of, _WANTED)
+    return _WANTED if ranges or (low and high) else None
+
+
+def _plain_places(plan: Plan) -> tuple[int, int] | tuple[()]:
+    """Where address and size are among the picked values, for entries with just these; else nothing."""
+    low, high, ranges = map(plan.abbreviation.form_of, _WANTED)
+    return (
+        (plan.places[at.LOW_PC], plan.places[at.HIGH_PC])
+        if low == ADDR and high in _SIZES and not ranges
+        else ()
+    )
+
+
+def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> list[tuple[int, int]]:
+    low_form, high_form, ranges = map(plan.abbreviation.form_of, _WANTED)
+    if low_form not in ADDRESS_INDEX or high_form not in _SIZES or ranges:
+        return unit.die_known_at(offset).ranges()
+    low = unit.tables.address(picked[plan.places[at.LOW_PC]])
+    high = low + picked[plan.places[at.HIGH_PC]]
+    return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []

@@ -1,0 +1,411 @@
+"""Look-up of functions, variables and types by name and by address.
+
+What a producer has written for it is used: ``.debug_names`` and ``.debug_aranges``, for the units they cover. For all
+others nothing is prepared: a name is searched for in the bytes of the sections, an address in the ranges of the units,
+and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Whoever is
+going to ask much calls `build` first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.forms import REF_UNIT
+from dwarfgpu.objfile.entries.pc_ranges import Budget, Ranges
+from dwarfgpu.objfile.entries.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.indexes.entries import KIND_OF, KINDS, Entry, kind_of
+from dwarfgpu.objfile.source import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.entries.values import Attribute
+    from dwarfgpu.objfile.indexes.aranges import AddressSet
+    from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
+    from dwarfgpu.objfile.indexes.entries import Kind
+    from dwarfgpu.objfile.indexes.name_index import NameIndex
+    from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
+    from dwarfgpu.objfile.indexes.variable_index import VariableIndex
+    from dwarfgpu.objfile.units.unit import Unit
+
+SEARCHES = 4
+"""A unit that has been searched more often than this gets an index."""
+
+
+class Index:
+    """The index of one file and of the split units that belong to it."""
+
+    def __init__(self, dwarf: Dwarf) -> None:
+        self.dwarf = dwarf
+        self._units: tuple[Unit, ...] | None = None
+        self._groups: list[NameSearch] | None = None
+        self._tables: list[NameTable] | None = None
+        self._covered: set[Unit] = set()
+        self._names: dict[Unit, NameIndex] = {}
+        self._addresses: dict[Unit, Ranges] = {}
+        self._searched: dict[Unit, int] = {}
+        self._variables: dict[Unit, VariableIndex] = {}
+        self._spans: dict[Unit, list[tuple[int, int]]] = {}
+        self._budget: Budget | None = None
+        self._sets: list[AddressSet] | None = None
+        self._ranges: Ranges | None = None
+        self._asked = 0
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units it is about: split units instead of their skeletons, as far as they can be found."""
+        if self._units is None:
+            self._units = tuple(self.dwarf.compile_units())
+        return self._units
+
+    def build(self) -> None:
+        """Make the index of every unit."""
+        for unit in self.units:
+            try:
+                self.names_of(unit)
+                self.addresses_of(unit)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def names_of(self, unit: Unit) -> NameIndex:
+        """The index of the names in a unit."""
+        found = self._names.get(unit)
+        if found is None:
+            from dwarfgpu.objfile.indexes.name_index import NameIndex
+
+            found = self._names[unit] = NameIndex(unit)
+        return found
+
+    def addresses_of(self, unit: Unit) -> Ranges:
+        """The ranges of the functions in a unit, each with the offset of the function."""
+        found = self._addresses.get(unit)
+        if found is None:
+            from dwarfgpu.objfile.indexes.address_index import functions_of
+
+            found = self._addresses[unit] = functions_of(unit)
+        return found
+
+    def drop_caches(self) -> None:
+        """Give back the memory; what is asked for again is made again."""
+        self._units = self._groups = self._tables = None
+        self._covered.clear()
+        self._names.clear()
+        self._addresses.clear()
+        self._searched.clear()
+        self._spans.clear()
+        self._variables.clear()
+        self._budget = None
+        self._sets = self._ranges = None
+
+    # --- By name ----------------------------------------------------------------------------------------------------
+
+    def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[Entry]:
+        """All that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
+
+        The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
+        own in that unit.
+        """
+        *scopes, last = split_name(name)
+        found: dict[Die, Entry] = {}
+        concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
+        for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
+            try:
+                if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
+                    found[die] = Entry(kind, die)
+                    origin = die.number(at.ABSTRACT_ORIGIN) if kind == "function" else None
+                    if origin is not None:
+                        concrete.add(_place(origin))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return [
+            entry
+            for die, entry in found.items()
+            if (die.unit, die.offset) not in concrete or at.INLINE not in die.abbreviation.attributes
+        ]
+
+    def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """The entries with a name."""
+        from dwarfgpu.objfile.indexes.name_search import Needle
+
+        listed = list(self._in_tables(name))
+        yield from listed
+        needles: dict[int, Needle] = {}
+        for group in self._search_groups():
+            source = group.source
+            needle = needles.setdefault(id(source), Needle(source, name))
+            units = [unit for unit in group.units if not (listed and unit in self._covered)]
+            without_string = name == ANONYMOUS.encode()
+            for unit in units:
+                if unit in self._names or without_string:
+                    yield from self._indexed(unit, needle)
+            yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
+
+    def units_with(self, name: bytes) -> Iterator[Unit]:
+        """The units that may have an entry of any kind with a name; what has it not is not among them."""
+        from dwarfgpu.objfile.indexes.name_search import Needle
+
+        needles: dict[int, Needle] = {}
+        for group in self._search_groups():
+            needle = needles.setdefault(id(group.source), Needle(group.source, name))
+            try:
+                yield from (unit for unit, _ in group.candidates(needle, group.units))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                yield from group.units
+
+    def _search_groups(self) -> list[NameSearch]:
+        """The units by the section they are in."""
+        if self._groups is None:
+            from dwarfgpu.objfile.indexes.name_search import NameSearch
+
+            groups: dict[tuple[int, str], list[Unit]] = {}
+            for unit in self.units:
+                groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
+            self._groups = [
+                NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()
+            ]
+        return self._groups
+
+    def _searched_for(
+        self, group: NameSearch, units: list[Unit], needle: Needle
+    ) -> Iterator[tuple[Die, Kind]]:
+        if not units:
+            return
+        from dwarfgpu.objfile.indexes.name_search import LookAtAll, entries_at
+
+        try:
+            candidates = list(group.candidates(needle, units))
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return
+        for unit, places in candidates:
+            times = self._searched[unit] = self._searched.get(unit, 0) + 1
+            if places is not None and times <= SEARCHES:
+                try:
+                    yield from self._entries(entries_at(unit, places, needle), needle.name)
+                    continue
+                except LookAtAll:
+                    pass
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    continue
+            yield from self._indexed(unit, needle)
+
+    def _indexed(self, unit: Unit, needle: Needle) -> Iterator[tuple[Die, Kind]]:
+        try:
+            names = self.names_of(unit).names
+            keys = list(needle.keys(unit))
+            offsets = {offset for key in keys for offset in names.get(key, ())}
+            yield from self._entries([unit.die_known_at(offset) for offset in sorted(offsets)], needle.name)
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """Those that are entries of an index with a name."""
+        from dwarfgpu.objfile.indexes.name_index import is_named
+
+        for die in dies:
+            try:
+                kind = kind_of(die)
+                if kind is not None and is_named(die, name):
+                    yield die, kind
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
+        """All names that begin so, without their scopes, in order. This makes the index of every unit."""
+        self.build()
+        found: set[str] = set()
+        for unit, index in self._names.items():
+            source, section = unit.source, ".debug_str" + unit.suffix
+            for key, offsets in index.names.items():
+                try:
+                    text = source.text(section, key) if isinstance(key, int) else decode(key)
+                    if text not in found and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                        found.add(text)
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+        return sorted(found)
+
+    # --- In the producer's index --------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> list[NameTable]:
+        """The name indices of the producer that can be read."""
+        if self._tables is None:
+            self._tables = []
+            if self.dwarf.source.data(".debug_names"):
+                from dwarfgpu.objfile.indexes.debug_names import read_tables
+
+                for table in read_tables(self.dwarf.source):
+                    if isinstance(table, DwarfGpuError):
+                        self.dwarf.note(table)
+                    else:
+                        self._tables.append(table)
+                        self._cover(table)
+        return self._tables
+
+    def _cover(self, table: NameTable) -> None:
+        for offset in (*table.compile_units, *table.type_units):
+            try:
+                self._covered.add(self._listed_unit(offset))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def _listed_unit(self, offset: int) -> Unit:
+        unit = self.dwarf.unit_at(offset)
+        if unit.offset != offset:
+            raise unit.error(
+                MalformedFile("bad_reference", f"no unit begins at {offset:#x}", spec="DWARF 5, 6.1.1.4.2")
+            )
+        return self.dwarf.split_unit(unit) if unit.is_skeleton else unit
+
+    def _in_tables(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        try:
+            for table in self.tables:
+                for entry in table.find(name):
+                    die = self._listed(entry)
+                    if die.tag == _INLINED:
+                        die = die.origin() or die
+                    kind = KIND_OF.get(die.tag)
+                    if kind is not None:
+                        yield die, kind
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def _listed(self, entry: NameEntry) -> Die:
+        if entry.signature is not None:
+            owner = self.dwarf if entry.unit is None else self._listed_unit(entry.unit).dwarf
+            return owner.type_unit(entry.signature, split=True).die_at(entry.die_offset)
+        if entry.unit is None:
+            raise MalformedFile(
+                "no_unit", f"the name entry at {entry.offset:#x} has no unit", spec="DWARF 5, 6.1.1.4.8"
+            )
+        return self._listed_unit(entry.unit).die_at(entry.die_offset)
+
+    # --- By address -------------------------------------------------------------------------------------------------
+
+    def functions_at(self, address: int) -> list[Die]:
+        """The functions with code at an address; one that is nested in another after it."""
+        for unit in self._units_by_likelihood(address):
+            try:
+                offsets = self.addresses_of(unit).at(address)
+                if offsets:
+                    return [unit.die_known_at(offset) for offset in offsets]
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return []
+
+    def unit_at(self, address: int) -> Unit | None:
+        """The unit with code at an address."""
+        return next(self._units_by_likelihood(address), None)
+
+    def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
+        """The units that may have code at an address: first those that are said to have, by whomever."""
+        tried: set[Unit] = set()
+        for offset in self._sets_at(address):
+            try:
+                unit = self._listed_unit(offset)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                continue
+            if unit not in tried:
+                tried.add(unit)
+                yield unit
+        for unit in self.units:
+            if unit not in tried and any(low <= address < high for low, high in self.spans_of(unit)):
+                yield unit
+
+    def _sets_at(self, address: int) -> list[int]:
+        """The offsets of the units that have an address by ``.debug_aranges``."""
+        if self._sets is None:
+            from dwarfgpu.objfile.indexes.aranges import SECTION, read_sets
+
+            self._sets = []
+            try:
+                for each in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                    if isinstance(each, DwarfGpuError):
+                        self.dwarf.note(each)
+                    else:
+                        self._sets.append(each)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        self._asked += 1
+        if self._asked <= SEARCHES:
+            return [each.unit for each in self._sets if each.covers(address)]
+        if self._ranges is None:
+            self._ranges = Ranges(
+                (low, high, each.unit) for each in self._sets for low, high in each.ranges()
+            )
+        return self._ranges.at(address)
+
+    def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
+        """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        found = self._spans.get(unit)
+        if found is None:
+            if self._budget is None:
+                self._budget = Budget(sum(each.header.end - each.offset for each in self.units))
+            found = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
+        return found
+
+    def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
+        if unit.header.is_type_unit:
+            return []
+        try:
+            for each in filter(None, (unit, unit.skeleton)):
+                found = self._ranges_of(each)
+                budget.spend(each, found)
+                if found:
+                    return found
+            return self.addresses_of(unit).spans()
+        except DwarfGpuError as error:
+            self.dwarf.note(unit.error(error))
+            return []
+
+    def _ranges_of(self, unit: Unit) -> list[tuple[int, int]]:
+        try:
+            return unit.root.ranges()
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return []
+
+    def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
+        """The variables whose object contains an address, by their size, or begins there if that is unknown.
+
+        A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
+        that operation, for producers that name an address space there. All units are looked at.
+        """
+        found = []
+        for unit in self.units:
+            try:
+                found += self._variables_of(unit).at(address, suffixes)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return found
+
+    def _variables_of(self, unit: Unit) -> VariableIndex:
+        found = self._variables.get(unit)
+        if found is None:
+            from dwarfgpu.objfile.indexes.variable_index import VariableIndex
+
+            found = self._variables[unit] = VariableIndex(unit)
+        return found
+
+
+_INLINED = 0x1D
+
+
+def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:
+    return any(kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
+
+
+def _place(reference: Attribute) -> tuple[Unit, int]:
+    """The unit and offset that a reference leads to."""
+    if reference.form in REF_UNIT:
+        return reference.die.unit, reference.value
+    die = reference.reference()
+    return die.unit, die.offset

@@ -1,0 +1,278 @@
+"""Finding a name in units that no index has been made of: the bytes say where it can be at all.
+
+A name stands in an entry itself, or in a string section, and then its offset or the index of that offset stands in the
+entry. So the units that can have a name are found by searching for bytes, and in each of them the places to look at.
+What is there is then read and compared, so that a coincidence of bytes is no answer; and where bytes alone cannot
+exclude that there is more, `LookAtAll` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.leb128 import encode_unsigned
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries import forms
+from dwarfgpu.objfile.entries.dies import Die
+from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.objfile.indexes.name_index import Key
+    from dwarfgpu.objfile.source import Source
+    from dwarfgpu.objfile.units.unit import Unit
+
+MAX_COPIES = 16
+"""With more copies of a name than this, also as the end of other names, it is quicker to look at all entries."""
+MAX_HITS = 200
+"""With more places in a unit than this it is quicker to look at all its entries."""
+
+_HEAD = 256
+"""So much of a name is searched for, and the rest compared: to make an expression of a long name takes long."""
+_NAMES = (at.NAME, *LINKAGE_NAMES)
+_REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
+_INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
+# A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
+# DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
+# GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
+_SUSPECTS = (
+    re.compile(
+        rb"(?s)[\x31\x47\xb1\xc7](?<![\x80-\xff].)\x80*\x00?[\x10\x20\x16\x1c\x24\x90\xa0\x96\x9c\xa4]"
+    ),
+    re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
+    re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
+)
+"""Bytes without which a table is such a one, quickly found. A table with them may be one, too."""
+_PLAIN_TABLE = re.compile(
+    rb"""(?xs)
+    (?:
+      [\x80-\xff]*[\x01-\x7f] [\x80-\xff]*[\x01-\x7f] .                   # code, tag, children
+      (?:
+        (?:
+          (?: [\x03\x6e] | \x87\x40 ) (?! \x16 | \x1d | \xa1\x3e )
+        | [\x31\x47] (?! \x10 | \x20 | \x16 | \x1c | \x24 | \xa0\x3e )
+        | (?! [\x03\x6e\x31\x47] | \x87\x40 ) [\x80-\xff]*[\x01-\x7f]
+        )
+        (?: \x21 [\x80-\xff]*[\x00-\x7f] | (?! \x21 ) [\x80-\xff]*[\x01-\x7f] )
+      )*
+      \x00\x00
+    )*
+    (?: \x00 | \Z )
+    """
+)
+
+
+class LookAtAll(Exception):
+    """Searching is not quicker here, or cannot be exact: an index of the unit has the answer."""
+
+
+class Needle:
+    """A name, and where it stands in the string sections of one file."""
+
+    __slots__ = ("_found", "name", "source")
+
+    def __init__(self, source: Source, name: bytes) -> None:
+        self.source = source
+        self.name = name
+        self._found: dict[str, list[int]] = {}
+
+    def offsets(self, section: str) -> list[int]:
+        """The offsets of the name in a string section, also those where it is the end of a longer string."""
+        found = self._found.get(section)
+        if found is None:
+            found = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
+        return found
+
+    def keys(self, unit: Unit) -> Iterator[Key]:
+        """The name as the `NameIndex` of a unit has it."""
+        yield self.name
+        yield from self.offsets(".debug_str" + unit.suffix)
+
+
+class NameSearch:
+    """The units of one section of a file, ready to be searched for names."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        first = units[0]
+        self.units = units
+        self.source = first.source
+        self._section = first.section
+        self._suffix = first.suffix
+        self._order = first.format.byte_order
+        self._starts = [unit.offset for unit in units]
+        self._odd: dict[int, bool] = {}
+        self._suspects: list[int] | None = None
+
+    def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
+        """Those of some units that may have a name, each with the places to look at; None for all of its entries."""
+        offsets = needle.offsets(".debug_str" + self._suffix)
+        hits = self._direct_hits(needle, offsets)
+        for unit in units:
+            try:
+                places = None if hits is None else self._places(unit, hits.get(unit, []), offsets)
+            except LookAtAll:
+                places = None
+            if places is None or places:
+                yield unit, places
+
+    def _places(self, unit: Unit, direct: list[int], offsets: Iterable[int]) -> list[int]:
+        indices = self._indices(unit, offsets)
+        places = direct + self._indexed_hits(unit, indices) if indices else direct
+        if len(places) > MAX_HITS or self._is_odd(unit):
+            raise LookAtAll
+        return places
+
+    def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
+        """Where the name stands in entries, itself or by its offset. None when there are too many offsets."""
+        copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
+        if len(copies) > MAX_COPIES:
+            return None
+        data = self.source.view(self._section)
+        hits: dict[Unit, list[int]] = {}
+        for pattern in (needle.name + b"\0", *map(self._low, copies)):
+            for position in find_all(data, pattern):
+                i = bisect_right(self._starts, position) - 1
+                if i >= 0:
+                    unit = self.units[i]
+                    hits.setdefault(unit, []).append(position - unit.offset)
+        return hits
+
+    def _low(self, offset: int) -> bytes:
+        """The four bytes of an offset that are the same in DWARF32 and DWARF64."""
+        return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
+
+    def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
+        """The indices of the name in the unit's table of string offsets."""
+        if unit.version < 5 and not unit.suffix:
+            return []
+        try:
+            place = unit.tables.string_offsets_place()
+        except DwarfGpuError:
+            return []  # then no index leads to a string
+        if place is None:
+            return []
+        data, start, end = place
+        size = unit.offset_size
+        positions = (
+            p for offset in offsets for p in find_all(data, offset.to_bytes(size, self._order), start, end)
+        )
+        return [(p - start) // size for p in positions if not (p - start) % size]
+
+    def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
+        """Where indices of the name may stand in the entries of a unit."""
+        used = {
+            form
+            for each in unit.table.all()
+            for form in map(each.form_of, _NAMES)
+            if form in forms.STRING_INDEX
+        }
+        patterns: set[bytes] = set()
+        for form in used:
+            for index in indices:
+                size = _INDEX_SIZES.get(form)
+                if size is None:
+                    patterns.add(encode_unsigned(index))
+                elif index < 1 << 8 * size:
+                    patterns.add(index.to_bytes(size, self._order))
+        return [p for pattern in patterns for p in _few(unit, pattern)]
+
+    def _is_odd(self, unit: Unit) -> bool:
+        """Whether entries of a unit may have names by other ways: through other units or files."""
+        start, section = unit.part(".debug_abbrev")
+        start += unit.header.abbreviations
+        if start not in self._odd:
+            data = self.source.data(section)
+            if self._suspects is None:
+                self._suspects = sorted(match.start() for each in _SUSPECTS for match in each.finditer(data))
+                self._suspects.append(len(data))
+            parts = {
+                unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
+            }
+            tables = sorted(part for part in parts if part < len(data))
+            for table, end in zip(tables, [*tables[1:], len(data)], strict=False):
+                following = bisect_left(self._suspects, table)
+                suspect = following == len(self._suspects) or self._suspects[following] < end
+                self._odd[table] = suspect and _PLAIN_TABLE.match(data, table) is None
+            self._odd.setdefault(start, False)  # there is no table: the unit has no entries that can be read
+        return self._odd[start]
+
+
+def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
+    """The entries of a unit that have a name: those with a value of it at some places, and those that complete them."""
+    named: dict[int, Die] = {}
+    waiting: list[Die] = []
+    for place in places:
+        die = _entry_around(unit, place)
+        if die is not None and die.offset not in named and _has_name(die, needle.name):
+            named[die.offset] = die
+            waiting.append(die)
+    used = {form for each in unit.table.all() for form in map(each.form_of, ORIGINS) if form}
+    while waiting:
+        origin = waiting.pop()
+        if origin.tag not in COMPLETED:
+            continue
+        for place in _references(unit, origin.offset, used):
+            die = _entry_around(unit, place)
+            if die is not None and die.offset not in named and _completes(die, origin.offset):
+                named[die.offset] = die
+                waiting.append(die)
+    return [named[offset] for offset in sorted(named)]
+
+
+def _entry_around(unit: Unit, place: int) -> Die | None:
+    """The entry whose data a place lies in."""
+    offset = unit.tree.entry_around(place)
+    if offset is None:
+        return None
+    return unit.die_known_at(offset)
+
+
+def _has_name(die: Die, name: bytes) -> bool:
+    return any(found is not None and found.string() == name for found in map(die.number, _NAMES))
+
+
+def _completes(die: Die, offset: int) -> bool:
+    found = (die.number(number) for number in ORIGINS)
+    return any(each is not None and each.form in forms.REF_UNIT and each.value == offset for each in found)
+
+
+def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
+    """Where references to an entry of the unit may stand in it."""
+    patterns = set()
+    for form in used:
+        size = _REFERENCE_SIZES.get(form)
+        if size is None:
+            patterns.add(encode_unsigned(offset))
+        elif offset < 1 << 8 * size:
+            patterns.add(offset.to_bytes(size, unit.format.byte_order))
+    return [p for pattern in patterns for p in _few(unit, pattern)]
+
+
+def _few(unit: Unit, pattern: bytes) -> list[int]:
+    """The places of a pattern in a unit, if it is long enough for them to be few."""
+    if len(pattern) < 2:
+        raise LookAtAll
+    found = list(find_all(unit.data, pattern, unit.first))
+    if len(found) > MAX_HITS:
+        raise LookAtAll
+    return found
+
+
+def find_all(
+    data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
+) -> Iterator[int]:
+    """All places of a pattern, also those that overlap."""
+    head = pattern[:_HEAD]
+    found = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
+    size = len(pattern)
+    stop = len(data) if end is None else end
+    match = found(data, start, stop)
+    while match is not None:
+        position = match.start()
+        if size <= _HEAD or (position + size <= stop and data[position : position + size] == pattern):
+            yield position
+        match = found(data, position + 1, stop)

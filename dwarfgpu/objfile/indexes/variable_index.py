@@ -1,0 +1,153 @@
+"""The variables of one unit that have an address in the program."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries.forms import INDIRECT, NO_DATA, class_of
+from dwarfgpu.objfile.entries.pc_ranges import is_dead
+from dwarfgpu.objfile.entries.scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.units.unit import Unit
+
+_VARIABLE, _ARRAY, _SUBRANGE, _ENUMERATION = 0x34, 0x01, 0x21, 0x04
+_POINTERS = frozenset((0x0F, 0x10, 0x42))  # DW_TAG_pointer_type, reference_type, rvalue_reference_type
+_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX = 0x03, 0xA1, 0xFB
+MAX_TYPES = 64
+"""How many types may lie between a variable and the one with a size."""
+
+
+def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
+    if abbreviation.tag != _VARIABLE or abbreviation.form_of(at.LOCATION) in (0, *NO_DATA):
+        return None
+    return (at.LOCATION,)
+
+
+class VariableIndex:
+    """The variables of one unit by address."""
+
+    __slots__ = ("_found", "_starts", "_unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        found: list[
+            tuple[int, int, bytes]
+        ] = []  # (address, offset of the entry, the expression behind the address)
+        for offset, plan, picked in scan(unit, _select):
+            form, location = plan.abbreviation.form_of(at.LOCATION), picked[plan.places[at.LOCATION]]
+            if form == INDIRECT:
+                form, location = location.form, location.value
+            if class_of(form, at.LOCATION, unit.version) != "exprloc":
+                continue
+            try:
+                place = address_of(unit, location)
+            except DwarfGpuError as error:
+                unit.dwarf.note(unit.error(error, offset))
+                continue
+            if place is not None and not is_dead(place[0], unit.address_size):
+                found.append((place[0], offset, place[1]))
+        self._found = sorted(found)
+        self._starts = [address for address, _, _ in self._found]
+
+    def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
+        """The variables whose object contains an address."""
+        found: list[Die] = []
+        sizes: dict[Die | None, int | None] = {}  # many variables have the same type
+        i = bisect_right(self._starts, address)
+        start = None
+        while i > 0:
+            i -= 1
+            if start is not None and self._starts[i] != start:
+                break  # objects of other variables end before this one begins
+            begin, offset, suffix = self._found[i]
+            if suffix not in suffixes:
+                continue
+            start = begin
+            die = self._unit.die_known_at(offset)
+            if begin == address or address < begin + (self._size(die, sizes) or 0):
+                found.append(die)
+        return found[::-1]
+
+    def _size(self, die: Die, sizes: dict[Die | None, int | None]) -> int | None:
+        """The size of an object; unknown where its type is broken, which hides no other variable."""
+        try:
+            kind = die.type()
+            if kind not in sizes:
+                sizes[kind] = size_of_type(kind)
+            return sizes[kind]
+        except DwarfGpuError as error:
+            self._unit.dwarf.note(error)
+            return None
+
+
+def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
+    """The address that an expression begins with, and the rest of it; None when it begins otherwise."""
+    if not expression or expression[0] not in (_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX):
+        return None
+    cursor = Cursor(expression, 1, byte_order=unit.format.byte_order, error=MalformedFile)
+    plain = expression[0] == _OP_ADDR
+    address = cursor.unsigned(unit.address_size) if plain else unit.tables.address(cursor.uleb())
+    return address, expression[cursor.position :]
+
+
+def size_of_type(die: Die | None) -> int | None:
+    """The size in bytes of a type (DWARF 5, 5 and 2.21); None when it is not a constant."""
+    factor = 1
+    for _ in range(MAX_TYPES):
+        if die is None:
+            return None
+        size = _constant(die, at.BYTE_SIZE)
+        if size is not None:
+            return factor * size
+        if die.tag in _POINTERS:
+            return factor * die.unit.address_size
+        if die.tag == _ARRAY:
+            count = _elements(die)
+            if count is None:
+                return None
+            factor *= count
+        die = die.type()
+    return None
+
+
+def _elements(array: Die) -> int | None:
+    """How many elements an array has in all its dimensions."""
+    total = 1
+    for dimension in array.children():
+        if dimension.tag not in (_SUBRANGE, _ENUMERATION):
+            continue
+        count = _constant(dimension, at.COUNT)
+        if count is None:
+            last = _constant(dimension, at.UPPER_BOUND)
+            if last is None:
+                return None
+            first = _constant(dimension, _LOWER_BOUND)
+            count = last - (_default_lower_bound(array) if first is None else first) + 1
+        total *= max(count, 0)
+    return total
+
+
+def _default_lower_bound(die: Die) -> int:
+    """The lower bound of an array that does not say one (DWARF 5, table 7.17)."""
+    return 1 if die.unit.root_number(_LANGUAGE) in _FROM_ONE else 0
+
+
+_LOWER_BOUND, _LANGUAGE = 0x22, 0x13
+_FROM_ONE = frozenset(
+    (0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x0E, 0x0F, 0x17, 0x1F, 0x22, 0x23, 0x2D, 0x2E, 0x2F)
+)
+"""Ada, Cobol, Fortran, Pascal, Modula, PL/I and Julia."""
+
+
+def _constant(die: Die, attribute: int) -> int | None:
+    found = die.number(attribute)
+    return int(found.value) if found is not None and found.value_class == "constant" else None

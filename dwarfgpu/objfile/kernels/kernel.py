@@ -1,0 +1,393 @@
+"""Kernels of a code object: their descriptors, what the metadata says about them, and where their code is.
+
+AMDGPU usage, "Kernel Descriptor": 64 bytes at the symbol ``<name>.kd`` since code object V3. Before, 256 bytes of
+``amd_kernel_code_t`` (AMDGPU Compute ABI 0.40, "AMD Kernel Code Object") at the kernel's own symbol, with the code
+behind them; the CLRX assembler writes the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.containers.place import parse_target
+from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
+from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL
+from dwarfgpu.objfile.kernels.fields import (
+    CODE_FIELDS,
+    DESCRIPTOR_FIELDS,
+    GFX8,
+    GFX10,
+    GFX90A,
+    GFX125,
+    MAY_BE_SET,
+    PRELOAD,
+    PROPERTIES,
+    RSRC1,
+    RSRC2,
+    RSRC3,
+    Field,
+    decode,
+    generation_of,
+    violations,
+)
+from dwarfgpu.objfile.kernels.metadata import read_metadata, target_name
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata
+
+DESCRIPTOR = struct.Struct("<IIII q 20s III HH I")
+DESCRIPTOR_SIZE = 64
+CODE = struct.Struct("<II HHHH qqQQ III III Q I HHHHHH HH BBBB I 12s Q 128s")
+CODE_SIZE = 256
+ENTRY_ALIGNMENT = 256
+
+# The user SGPRs in their order, "Initial Kernel Execution State": the field that asks for them, and how many they are
+USER_SGPRS = (
+    ("ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", 4),
+    ("ENABLE_SGPR_DISPATCH_PTR", 2),
+    ("ENABLE_SGPR_QUEUE_PTR", 2),
+    ("ENABLE_SGPR_KERNARG_SEGMENT_PTR", 2),
+    ("ENABLE_SGPR_DISPATCH_ID", 2),
+    ("ENABLE_SGPR_FLAT_SCRATCH_INIT", 2),
+    ("ENABLE_SGPR_PRIVATE_SEGMENT_SIZE", 1),
+    ("ENABLE_SGPR_GRID_WORKGROUP_COUNT_X", 1),
+    ("ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y", 1),
+    ("ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z", 1),
+)
+
+
+@record
+class UserSgprs:
+    """Consecutive user SGPRs that hold one thing when a wave starts."""
+
+    name: str
+    """``PRIVATE_SEGMENT_BUFFER`` and so on; ``KERNARG_PRELOAD`` for preloaded arguments."""
+    first: int
+    count: int
+
+
+class _BitFields:
+    """What both ways to describe a kernel have: bit fields, and the registers that they ask for."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        fields: tuple[Field, ...]
+        generation: int | None
+
+        @property
+        def wavefront_size(self) -> int | None: ...
+
+    def field(self, name: str) -> int | None:
+        """The value of a bit field; None if this generation has no such field."""
+        return _value(self.fields, name)
+
+    @property
+    def vgprs(self) -> int | None:
+        """The vector registers that are allocated to each lane, with accumulation registers where they share a file."""
+        return _vgprs(self.fields, self.generation, self.wavefront_size)
+
+    @property
+    def sgprs(self) -> int | None:
+        """The scalar registers that are allocated to a wave."""
+        return _sgprs(self.fields, self.generation)
+
+    @property
+    def user_sgprs(self) -> tuple[UserSgprs, ...]:
+        """What the user SGPRs hold when a wave starts."""
+        return _user_sgprs(self.fields)
+
+
+@record
+class KernelDescriptor(_BitFields):
+    """A kernel descriptor of 64 bytes. ``fields`` has every bit of it; None is what only a processor would tell."""
+
+    group_segment_fixed_size: int
+    private_segment_fixed_size: int
+    kernarg_size: int
+    """0 also where the compiler does not write it: it was reserved until LLVM 11."""
+    kernel_code_entry_byte_offset: int
+    compute_pgm_rsrc1: int
+    compute_pgm_rsrc2: int
+    compute_pgm_rsrc3: int
+    kernel_code_properties: int
+    kernarg_preload: int
+    generation: int | None
+    fields: tuple[Field, ...]
+    violations: tuple[str, ...]
+    """What must be 0 and is not."""
+
+    @property
+    def wavefront_size(self) -> int | None:
+        """The lanes of a wave."""
+        return _wavefront_size(self.fields, self.generation)
+
+    @property
+    def accum_offset(self) -> int | None:
+        """The first vector register that is an accumulation register (``ACCUM_OFFSET``, in units of 4)."""
+        value = self.field("ACCUM_OFFSET")
+        return None if value is None else (value + 1) * 4
+
+
+@record
+class KernelCode(_BitFields):
+    """An ``amd_kernel_code_t`` of 256 bytes. ``fields`` has every bit of its three words of flags."""
+
+    amd_code_version_major: int
+    amd_code_version_minor: int
+    amd_machine_kind: int
+    amd_machine_version_major: int
+    amd_machine_version_minor: int
+    amd_machine_version_stepping: int
+    kernel_code_entry_byte_offset: int
+    kernel_code_prefetch_byte_offset: int
+    kernel_code_prefetch_byte_size: int
+    max_scratch_backing_memory_byte_size: int
+    compute_pgm_rsrc1: int
+    compute_pgm_rsrc2: int
+    kernel_code_properties: int
+    workitem_private_segment_byte_size: int
+    workgroup_group_segment_byte_size: int
+    gds_segment_byte_size: int
+    kernarg_segment_byte_size: int
+    workgroup_fbarrier_count: int
+    wavefront_sgpr_count: int
+    workitem_vgpr_count: int
+    reserved_vgpr_first: int
+    reserved_vgpr_count: int
+    reserved_sgpr_first: int
+    reserved_sgpr_count: int
+    debug_wavefront_private_segment_offset_sgpr: int
+    """The SGPR with the scratch offset of the wave; 0xffff: not used or not known."""
+    debug_private_segment_buffer_sgpr: int
+    """The first of 4 SGPRs with the scratch buffer descriptor; 0xffff: not used or not known."""
+    kernarg_segment_alignment: int
+    """The alignments and the wavefront size are exponents of two."""
+    group_segment_alignment: int
+    private_segment_alignment: int
+    wavefront_size_log2: int
+    call_convention: int
+    runtime_loader_kernel_symbol: int
+    control_directives: bytes
+    generation: int | None
+    fields: tuple[Field, ...]
+    violations: tuple[str, ...]
+
+    @property
+    def processor(self) -> str:
+        """The processor's name, such as gfx801."""
+        major, minor = self.amd_machine_version_major, self.amd_machine_version_minor
+        return f"gfx{major}{minor:x}{self.amd_machine_version_stepping:x}"
+
+    @property
+    def wavefront_size(self) -> int | None:
+        """The lanes of a wave; None if the exponent is not one of a wave."""
+        return 1 << self.wavefront_size_log2 if self.wavefront_size_log2 <= 8 else None
+
+
+@record
+class Kernel:
+    """One kernel: what the file says about it in its three places."""
+
+    name: str
+    symbol: Symbol | None
+    """The symbol of the descriptor or of the ``amd_kernel_code_t``."""
+    descriptor: KernelDescriptor | None
+    code: KernelCode | None
+    metadata: KernelMetadata | None
+    entry: int | None
+    """Where its first instruction is: an address, in a relocatable file an offset in the section of its code."""
+    size: int | None
+    """The bytes of its code, if a symbol tells."""
+
+
+@record
+class Kernels:
+    """The kernels of a code object in the order of the file, and what is wrong with others."""
+
+    kernels: tuple[Kernel, ...]
+    metadata: Metadata | None
+    processor: str | None
+    problems: tuple[DwarfGpuError, ...]
+
+
+def read_kernels(image: Image, processor: str | None = None) -> Kernels:
+    """All kernels of a code object.
+
+    ``processor`` says how to read bit fields that differ between generations; without it the notes are asked, which
+    know it in every code object version but 3.
+    """
+    problems: list[DwarfGpuError] = []
+    if image.machine != EM_AMDGPU:
+        return Kernels((), None, None, ())
+    metadata = read_metadata(image)
+    if metadata is not None:
+        problems += metadata.problems
+    if processor is None:
+        name = metadata.target if metadata is not None and metadata.target else target_name(image)
+        processor = parse_target(name).processor or None if name else None
+    generation = generation_of(processor) if processor else None
+    said = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
+    found = _kernel_symbols(image, set(said))
+    kernels = []
+    for name, symbol in found.items():
+        try:
+            kernel = _kernel(image, name, symbol, _described(said, name), generation)
+            kernels.append(kernel)
+            if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
+                message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
+                problems.append(
+                    malformed(image.name, "misaligned", message, spec='AMDGPU usage, "Kernel Descriptor"')
+                )
+        except DwarfGpuError as error:
+            problems.append(error)
+            kernels.append(Kernel(name, symbol, None, None, _described(said, name), None, None))
+    for said_symbol, described in said.items():
+        name = _kernel_name(said_symbol)
+        if name not in found:
+            message = f"the kernel {name} has metadata, but there is no symbol {said_symbol}"
+            problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
+            kernels.append(Kernel(name, None, None, None, described, None, None))
+    return Kernels(tuple(kernels), metadata, processor, tuple(problems))
+
+
+def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
+    """Read the 64 bytes of a kernel descriptor."""
+    (
+        group,
+        private,
+        kernarg,
+        reserved0,
+        offset,
+        reserved1,
+        rsrc3,
+        rsrc1,
+        rsrc2,
+        properties,
+        preload,
+        reserved3,
+    ) = DESCRIPTOR.unpack(data)
+    words = {RSRC1: rsrc1, RSRC2: rsrc2, RSRC3: rsrc3, PROPERTIES: properties, PRELOAD: preload}
+    wrong = list(violations(DESCRIPTOR_FIELDS, words, generation))
+    reserved = ((12, reserved0), (24, int.from_bytes(reserved1, "little")), (60, reserved3))
+    wrong += [f"reserved bytes at {place} must be 0, found {value:#x}" for place, value in reserved if value]
+    return KernelDescriptor(
+        group, private, kernarg, offset, rsrc1, rsrc2, rsrc3, properties, preload,
+        generation, decode(DESCRIPTOR_FIELDS, words, generation), tuple(wrong),
+    )  # fmt: skip
+
+
+def parse_kernel_code(data: bytes) -> KernelCode:
+    """Read the 256 bytes of an ``amd_kernel_code_t``; its generation is that of the machine version in it."""
+    *head, reserved, loader_symbol, directives = CODE.unpack(data)
+    major, minor, stepping = head[3:6]
+    generation = generation_of(f"gfx{major}{minor:x}{stepping:x}")
+    words = {RSRC1: head[10], RSRC2: head[11], PROPERTIES: head[12]}
+    wrong = list(violations(CODE_FIELDS, words, generation, MAY_BE_SET))
+    if any(reserved):
+        wrong.append(f"reserved bytes at 108 must be 0, found {int.from_bytes(reserved, 'little'):#x}")
+    if loader_symbol:
+        wrong.append(f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}")
+    fields = decode(CODE_FIELDS, words, generation)
+    values: list[Any] = [*head, loader_symbol, directives, generation, fields, tuple(wrong)]
+    return KernelCode(*values)
+
+
+# --- Finding them -------------------------------------------------------------------------------------------------
+
+
+def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
+    """The symbols of descriptors and kernel codes by the kernels' names."""
+    found: dict[str, Symbol] = {}
+    for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
+        if symbol.section is None:
+            continue
+        is_descriptor = symbol.name.endswith(".kd") and (
+            symbol.size == DESCRIPTOR_SIZE or symbol.name in said
+        )
+        if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
+            found.setdefault(_kernel_name(symbol.name), symbol)
+    return found
+
+
+def _kernel_name(symbol: str) -> str:
+    """The kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
+    return symbol.removesuffix(".kd").removesuffix("@kd")
+
+
+def _described(said: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
+    return next((said[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in said), None)
+
+
+def _kernel(
+    image: Image, name: str, symbol: Symbol, described: KernelMetadata | None, generation: int | None
+) -> Kernel:
+    descriptor = code = None
+    if symbol.type_number == STT_AMDGPU_HSA_KERNEL:
+        code = parse_kernel_code(image.symbol_bytes(symbol, CODE_SIZE))
+        offset = code.kernel_code_entry_byte_offset
+        size = symbol.size - offset if 0 < offset < symbol.size else None
+    else:
+        descriptor = parse_descriptor(image.symbol_bytes(symbol, DESCRIPTOR_SIZE), generation)
+        offset = descriptor.kernel_code_entry_byte_offset
+        function = image.symbol_named(name)
+        size = function.size if function is not None and function.is_defined else None
+    # in a relocatable file the relocation of the offset has made the sum an offset in the section of the code
+    return Kernel(name, symbol, descriptor, code, described, symbol.value + offset, size)
+
+
+# --- What fields mean together ------------------------------------------------------------------------------------
+
+
+def _value(fields: tuple[Field, ...], name: str) -> int | None:
+    return next((field.value for field in fields if field.name == name), None)
+
+
+def _wavefront_size(fields: tuple[Field, ...], generation: int | None) -> int | None:
+    if generation is None:
+        return None
+    if generation < GFX10:
+        return 64
+    return 32 if _value(fields, "ENABLE_WAVEFRONT_SIZE32") else 64
+
+
+def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: int | None) -> int | None:
+    """Blocks of registers times what a block has; "GRANULATED_WORKITEM_VGPR_COUNT"."""
+    blocks = _value(fields, "GRANULATED_WORKITEM_VGPR_COUNT")
+    if generation is None or blocks is None:
+        return None
+    if generation == GFX90A:
+        block = 8
+    elif generation < GFX10 or wavefront_size == 64:
+        block = 4
+    else:
+        block = 16 if generation == GFX125 else 8
+    return (blocks + 1) * block
+
+
+def _sgprs(fields: tuple[Field, ...], generation: int | None) -> int | None:
+    """Blocks of registers times what a block has; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
+    blocks = _value(fields, "GRANULATED_WAVEFRONT_SGPR_COUNT")
+    if generation is None or blocks is None:
+        return None
+    if generation >= GFX10:
+        return 128  # "128 SGPRs always allocated"
+    return (blocks + 1) * 8 if generation <= GFX8 else (blocks // 2 + 1) * 16
+
+
+def _user_sgprs(fields: tuple[Field, ...]) -> tuple[UserSgprs, ...]:
+    result = []
+    first = 0
+    for name, count in USER_SGPRS:
+        if _value(fields, name):
+            result.append(UserSgprs(name.removeprefix("ENABLE_SGPR_"), first, count))
+            first += count
+    preloaded = _value(fields, "KERNARG_PRELOAD_SPEC_LENGTH")
+    if preloaded:
+        result.append(UserSgprs("KERNARG_PRELOAD", first, preloaded))
+    return tuple(result)

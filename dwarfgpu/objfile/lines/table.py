@@ -1,0 +1,236 @@
+"""Line tables: from addresses to source positions and back (DWARF 5 section 6.2).
+
+What a table says about code that is not there must not answer a question. So look-ups pass over a sequence whose first
+address is a *tombstone*, which a linker leaves where it dropped a function: 0 by default, except in relocatable
+objects, where code begins there, all ones or all ones minus one where it was asked to. The rows are still there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.addresses import each_contribution
+from dwarfgpu.objfile.lines.header import FileEntry, LineHeader, StringAt, join, read_line_header
+from dwarfgpu.objfile.lines.program import Row, Rows, Sequence, run
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+
+@record
+class LineSpan:
+    """The addresses that one row speaks for: from its own to that of the next row of its sequence."""
+
+    start: int
+    end: int
+    """Equal to ``start`` where the next row has the same address."""
+    row: Row
+
+
+@record
+class _Piece:
+    """A sequence of code that is there."""
+
+    start: int
+    end: int
+    sequence: Sequence
+    ordered: bool
+    """Whether its addresses never decrease, as they must (DWARF 5, 6.2.5)."""
+
+
+class LineTable:
+    """The line table of one or several units. The program is run when its rows are first needed."""
+
+    def __init__(self, data: bytes, header: LineHeader, *, zero_is_code: bool = False) -> None:
+        self.data = data
+        self.header = header
+        self.zero_is_code = zero_is_code
+        self._rows: Rows | None = None
+        self._pieces: list[_Piece] | None = None
+        self._starts: list[int] = []
+        self._reaches: list[int] = []
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Rows:
+        if self._rows is None:
+            self._rows = run(self.data, self.header)
+        return self._rows
+
+    @property
+    def error(self) -> DwarfGpuError | None:
+        """What is wrong with the header's tables or the program; what is there is good all the same."""
+        return self.header.error or self.rows.error
+
+    def drop(self) -> None:
+        """Give the memory back. The next question runs the program again."""
+        self._rows = self._pieces = None
+        self._starts, self._reaches = [], []
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def at(self, address: int) -> list[LineSpan]:
+        """The rows that speak for an address: one, or one for each of several sequences that overlap there."""
+        pieces = self._live()
+        found = []
+        index = bisect_right(self._starts, address) - 1
+        while index >= 0 and self._reaches[index] > address:
+            piece = pieces[index]
+            if address < piece.end:
+                row = self._row_at(piece, address)
+                if row is not None:
+                    found.append(self._span(row))
+            index -= 1
+        found.reverse()
+        return found
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The address ranges of the sequences whose code is there, by their start."""
+        return [(piece.start, piece.end) for piece in self._live()]
+
+    def spans(self, line: int, files: Collection[int], column: int | None = None) -> list[LineSpan]:
+        """Where the code of a line is: the rows for it in one of the files, in the order of the table."""
+        rows = self.rows
+        found = []
+        for piece in sorted(self._live(), key=lambda piece: piece.sequence.first):
+            for index in _indices(rows, line, piece.sequence):
+                place = rows.places[index]
+                if place >> 32 in files and (column is None or place & 0xFFFFFFFF == column):
+                    found.append(self._span(index))
+        return found
+
+    def next_line(self, line: int, files: Collection[int]) -> int | None:
+        """The first line from ``line`` on that has code, which is where a breakpoint on ``line`` goes."""
+        rows = self.rows
+        best: int | None = None
+        for piece in self._live():
+            first, stop = piece.sequence.first, piece.sequence.stop - 1
+            for found, place in zip(rows.lines[first:stop], rows.places[first:stop], strict=True):
+                if found >= line and (best is None or found < best) and place >> 32 in files:
+                    best = found
+        return best
+
+    def _live(self) -> list[_Piece]:
+        if self._pieces is None:
+            rows, last = self.rows, (1 << 8 * self.header.address_size) - 1
+            dead = {last, last - 1} if self.zero_is_code else {0, last, last - 1}
+            pieces = (_piece(rows, sequence) for sequence in rows.sequences if sequence.origin not in dead)
+            self._pieces = sorted((p for p in pieces if p.start < p.end), key=lambda piece: piece.start)
+            self._starts = [piece.start for piece in self._pieces]
+            reach = 0
+            for piece in self._pieces:
+                reach = max(reach, piece.end)
+                self._reaches.append(reach)
+        return self._pieces
+
+    def _row_at(self, piece: _Piece, address: int) -> int | None:
+        addresses, sequence = self.rows.addresses, piece.sequence
+        if piece.ordered:
+            return bisect_right(addresses, address, sequence.first, sequence.stop) - 1
+        for row in range(sequence.first, sequence.stop - 1):
+            if addresses[row] <= address < addresses[row + 1]:
+                return row
+        return None
+
+    def _span(self, index: int) -> LineSpan:
+        row, next_address = self.rows[index], self.rows.addresses[index + 1]
+        return LineSpan(row.address, max(row.address, next_address), row)
+
+    # --- Files ----------------------------------------------------------------------------------------------------
+
+    def file(self, number: int) -> FileEntry | None:
+        """The row of the file table with a number as it stands in a row or in DW_AT_decl_file."""
+        index = number - self.header.first_file
+        if index < 0:
+            return None
+        if index < len(self.header.files):
+            return self.header.files[index]
+        defined = self.rows.defined_files
+        index -= len(self.header.files)
+        return defined[index] if index < len(defined) else None
+
+    def files(self) -> Iterator[tuple[int, FileEntry]]:
+        """All rows of the file table with their numbers."""
+        return enumerate([*self.header.files, *self.rows.defined_files], self.header.first_file)
+
+    def path(self, number: int, compilation_directory: str = "") -> str | None:
+        """The path of a file; ``compilation_directory`` is the unit's, which versions before 5 do not repeat."""
+        entry = self.file(number)
+        return None if entry is None else self._path(entry, compilation_directory)
+
+    def _path(self, entry: FileEntry, compilation_directory: str) -> str:
+        return join(self.header.directory(entry.directory, compilation_directory), entry.name)
+
+    def files_named(self, name: str, compilation_directory: str = "") -> set[int]:
+        """The numbers of the files with a path, or whose path ends in these components."""
+        tail = "/" + name.lstrip("/")
+        found = set()
+        for number, entry in self.files():
+            path = self._path(entry, compilation_directory)
+            if path == name or (not name.startswith("/") and f"/{path}".endswith(tail)):
+                found.add(number)
+        return found
+
+
+def _piece(rows: Rows, sequence: Sequence) -> _Piece:
+    addresses = rows.addresses[sequence.first : sequence.stop].tolist()
+    ordered = sorted(addresses)
+    return _Piece(ordered[0], ordered[-1], sequence, addresses == ordered)
+
+
+def _indices(rows: Rows, line: int, sequence: Sequence) -> Iterator[int]:
+    """The rows of a line in a sequence, of which the last one only ends it."""
+    index = sequence.first - 1
+    while True:
+        try:
+            index = rows.lines.index(line, index + 1, sequence.stop - 1)
+        except ValueError:
+            return
+        yield index
+
+
+def line_table(
+    data: bytes,
+    offset: int,
+    *,
+    byte_order: ByteOrder = "little",
+    address_size: int = 8,
+    string_at: StringAt | None = None,
+    section: str = ".debug_line",
+    zero_is_code: bool = False,
+) -> LineTable:
+    """The table at an offset, as a unit names it by DW_AT_stmt_list."""
+    header = read_line_header(
+        data, offset, byte_order=byte_order, address_size=address_size, string_at=string_at, section=section
+    )
+    return LineTable(data, header, zero_is_code=zero_is_code)
+
+
+def line_tables(
+    data: bytes,
+    *,
+    byte_order: ByteOrder = "little",
+    address_size: int = 8,
+    string_at: StringAt | None = None,
+    section: str = ".debug_line",
+    zero_is_code: bool = False,
+) -> Iterator[LineTable | DwarfGpuError]:
+    """All tables of a section in order; an error stands in place of one whose header cannot be read."""
+
+    def read(offset: int) -> LineTable:
+        return line_table(
+            data,
+            offset,
+            byte_order=byte_order,
+            address_size=address_size,
+            string_at=string_at,
+            section=section,
+            zero_is_code=zero_is_code,
+        )
+
+    return each_contribution(data, byte_order, read, lambda table: table.header.end)

@@ -1,0 +1,237 @@
+"""The tables of a unit: strings and addresses by index, and where its lists are.
+
+The bases of the tables come from the unit entry (DWARF 5 section 3.1.1), from the package that a split unit lies in
+(7.3.5), or, as the address table of a split unit, from its skeleton (3.1.3).
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.objfile.addresses import address_table
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from dwarfgpu.objfile.lists.range_lists import RangeList
+    from dwarfgpu.objfile.source import Source
+    from dwarfgpu.objfile.units.unit import Unit
+
+STRING_SECTIONS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
+LIST_SECTIONS = {
+    "loclist": (".debug_loc", ".debug_loclists"),
+    "rnglist": (".debug_ranges", ".debug_rnglists"),
+}
+"""Before version 5, and since."""
+
+
+class UnitTables:
+    """The tables of one unit."""
+
+    __slots__ = ("_addresses", "_no_addresses", "_strings", "ranges", "unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._strings: Sequence[int] | None = None
+        self._addresses: Sequence[int] | None = None
+        self._no_addresses: DwarfGpuError | None = None
+        """Why it has no addresses, once somebody has asked."""
+        self.ranges: tuple[str, int, RangeList] | None = None
+        """Section and offset of the range list that was read last, and the list."""
+
+    def drop(self) -> None:
+        """Give back what has been read."""
+        self._strings = self._addresses = self._no_addresses = self.ranges = None
+
+    # --- Strings --------------------------------------------------------------------------------------------------
+
+    def string_place(self, form: int, value: Any) -> tuple[Source, str, int]:
+        """Where the string of a value is that is not in the entry itself."""
+        section = STRING_SECTIONS.get(form)
+        if section is not None:
+            return self.unit.source, section + self.unit.suffix, value
+        if form in forms.STRING_INDEX:
+            return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
+        if form in (forms.STRP_SUP, forms.GNU_STRP_ALT):
+            return self.unit.dwarf.supplementary_file().source, ".debug_str", value
+        raise self.unit.error(
+            MalformedFile("bad_form", f"{forms.form_name(form)} is no string", spec="DWARF 5, 7.5.5")
+        )
+
+    def string_offset(self, index: int) -> int:
+        """An entry of the unit's string offsets table (DWARF 5, 7.26)."""
+        try:
+            return self.string_offsets[index]
+        except IndexError:
+            raise self._no_index("string", index, len(self.string_offsets)) from None
+
+    @property
+    def string_offsets(self) -> Sequence[int]:
+        """The offsets of its strings, by index."""
+        if self._strings is None:
+            start, end = self._string_offsets_bounds()
+            data = self.unit.source.data(".debug_str_offsets" + self.unit.suffix)
+            self._strings = numbers(
+                data, start, end, self.unit.offset_size, little=self.unit.format.byte_order == "little"
+            )
+        return self._strings
+
+    def string_offsets_place(self) -> tuple[bytes, int, int] | None:
+        """The section that its string offsets stand in, and where; None when it has none."""
+        unit = self.unit
+        data = unit.source.data(".debug_str_offsets" + unit.suffix)
+        if not data or (not unit.suffix and unit.root_value(at.STR_OFFSETS_BASE) is None):
+            return None
+        return (data, *self._string_offsets_bounds())
+
+    def _string_offsets_bounds(self) -> tuple[int, int]:
+        unit = self.unit
+        part, section = unit.part(".debug_str_offsets")
+        data = unit.source.data(section)
+        end = len(data)
+        if unit.contributions is not None and ".debug_str_offsets" in unit.contributions:
+            end = min(end, part + unit.contributions[".debug_str_offsets"][1])
+        if unit.version < 5:  # the GNU table has no header
+            return part, end
+        found = unit.root_number(at.STR_OFFSETS_BASE)
+        if found is None and not unit.suffix:
+            message = "the unit has no DW_AT_str_offsets_base"
+            raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
+        wide = unit.offset_size == 8
+        header = 16 if wide else 8
+        base = part + (header if found is None else found)
+        if header <= base <= end:
+            order = unit.format.byte_order
+            length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
+            version = int.from_bytes(data[base - 4 : base - 2], order)
+            stop = base - 4 + length
+            if version >= 5 and base <= stop <= end:
+                return base, stop
+        message = f"no table of {section} has its base at {base:#x}"
+        raise MalformedFile("bad_base", message, spec="DWARF 5, 7.26").at(section=section, offset=base)
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def address(self, index: int) -> int:
+        """An entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
+        table = self.addresses
+        try:
+            return table[index]
+        except IndexError:
+            raise self._no_index("address", index, len(table)) from None
+
+    @property
+    def addresses(self) -> Sequence[int]:
+        """Its addresses, by index."""
+        if self._no_addresses is not None:
+            raise self._no_addresses.again()
+        if self._addresses is None:
+            try:
+                self._addresses = self._read_addresses()
+            except DwarfGpuError as error:  # a list may ask for an address with each of its entries
+                self._no_addresses = error
+                raise
+        return self._addresses
+
+    def _read_addresses(self) -> Sequence[int]:
+        found = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        if found is None and self.unit.skeleton is not None:
+            return self.unit.skeleton.tables.addresses
+        if found is None:
+            if self.unit.suffix:
+                raise self._no_skeleton("addresses")
+            raise self.unit.error(
+                MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
+            )
+        table = address_table(
+            self.unit.source.data(".debug_addr"),
+            found,
+            version=self.unit.version,
+            address_size=self.unit.address_size,
+            byte_order=self.unit.format.byte_order,
+            offset_size=self.unit.offset_size,
+        )
+        if table.segment_size:
+            return tuple(table)
+        return numbers(
+            table.data,
+            table.base,
+            table.end,
+            table.address_size,
+            little=self.unit.format.byte_order == "little",
+        )
+
+    def _no_skeleton(self, what: str) -> DwarfGpuError:
+        message = f"a split unit has the {what} of its skeleton, which is not known"
+        return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
+
+    # --- Lists ----------------------------------------------------------------------------------------------------
+
+    def list_data(self, section: str) -> bytes:
+        """The content of a section of lists."""
+        return self.list_source(section).data(section)
+
+    def list_source(self, section: str) -> Source:
+        """The file with a section of lists. That of range lists before version 5 is the program's."""
+        unit = self.unit
+        if unit.suffix and not section.endswith(".dwo"):
+            if unit.skeleton is None:
+                raise self._no_skeleton("ranges")
+            unit = unit.skeleton
+        return unit.source
+
+    def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
+        """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
+        old, new = LIST_SECTIONS[kind]
+        if self.unit.version >= 5:
+            part, section = self.unit.part(new)
+            if form in (forms.LOCLISTX, forms.RNGLISTX):
+                return section, self._indexed_list(section, part, int(value), kind)
+            return section, part + int(value)
+        if kind == "rnglist":  # ranges stay in the program's file even for split units
+            skeleton = self.unit.skeleton
+            base = None if skeleton is None else skeleton.root_number(at.GNU_RANGES_BASE)
+            return old, int(value) + (base or 0)
+        part, section = self.unit.part(old)
+        return section, part + int(value)
+
+    def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
+        """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
+        from dwarfgpu.objfile.lists.encoding import list_table, list_table_at
+
+        data, order = self.unit.source.data(section), self.unit.format.byte_order
+        found = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        if found is not None:
+            size = self.unit.offset_size
+            table = list_table(data, part + found, section=section, offset_size=size, byte_order=order)
+        elif self.unit.suffix:
+            table = list_table_at(data, part, section=section, byte_order=order)
+        else:
+            message = f"the unit has no DW_AT_{kind}s_base"
+            raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
+        return table[index]
+
+    def _no_index(self, what: str, index: int, count: int) -> DwarfGpuError:
+        message = f"there is no {what} {index}, the table of the unit has {count}"
+        return self.unit.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
+
+
+_NATIVE_LITTLE = sys.byteorder == "little"
+_TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
+    """The unsigned numbers of ``data[start:end]``; without a copy where the machine has the same byte order."""
+    view = memoryview(data)[start : end - (end - start) % size]
+    kind = _TYPES[size]
+    if little == _NATIVE_LITTLE or size == 1:
+        return view.cast(kind)
+    found = array(kind, view.tobytes())
+    found.byteswap()
+    return found

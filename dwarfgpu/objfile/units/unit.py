@@ -1,0 +1,393 @@
+"""Units: one contribution to ``.debug_info`` or ``.debug_types`` (DWARF 5 section 3.1 and 7.5.1).
+
+Everything is read when it is asked for, and can be given back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.entries import forms
+from dwarfgpu.objfile.entries.readers import FAILURES, truncated
+from dwarfgpu.objfile.source import decode
+from dwarfgpu.objfile.units.headers import SKELETON, SPLIT_COMPILE, SPLIT_TYPE
+from dwarfgpu.objfile.units.tables import UnitTables
+from dwarfgpu.objfile.units.tree import UnitTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.entries.abbrevs import Abbreviation, AbbreviationTable
+    from dwarfgpu.objfile.entries.attributes import AttributeDialect
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.source import Source
+    from dwarfgpu.objfile.units.headers import UnitHeader
+
+
+_PIECE = 512
+"""The unit entry nearly always fits in so many bytes."""
+
+
+class Unit:
+    """One unit. Offsets in it count from its header, unless a name says otherwise."""
+
+    def __init__(
+        self, dwarf: Dwarf, header: UnitHeader, contributions: dict[str, tuple[int, int]] | None = None
+    ) -> None:
+        self.dwarf = dwarf
+        self.header = header
+        self.contributions = contributions
+        """In a package: for each section where the part of this unit begins, and its size."""
+        self.section = header.section
+        self.offset = header.offset
+        self.format = header.format
+        self.version = header.format.version
+        self.address_size = header.format.address_size
+        self.offset_size = header.format.offset_size
+        self.first = header.first
+        self.suffix = ".dwo" if header.section.endswith(".dwo") else ""
+        self.skeleton: Unit | None = None
+        """Of a split unit: the unit in the program's file that stands for it."""
+        self.tables = UnitTables(self)
+        """The tables that indices in its entries lead into."""
+        self._data: bytes | None = None
+        self._table: AbbreviationTable | None = None
+        self._root: tuple[Abbreviation, tuple[Any, ...]] | None = None
+        self._tree: UnitTree | None = None
+        self._positions: tuple[int, list[tuple[int, int]]] | None = None
+        self.ends: dict[int, int] = {}
+        """Where what some entries own ends, by the offset of the owner."""
+        self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
+        """The scopes of what some entries own, by the offset of the owner (`scopes`)."""
+        self._dialect: tuple[AttributeDialect, str] | None = None
+
+    def __repr__(self) -> str:
+        return f"Unit({self.section}+{self.offset:#x}, version {self.version})"
+
+    # --- Data -----------------------------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> Source:
+        return self.dwarf.source
+
+    @property
+    def data(self) -> bytes:
+        """The bytes from the header to the end. Nothing reads past it, so nothing can leave the unit."""
+        if self._data is None:
+            self._data = bytes(self.source.view(self.section)[self.offset : self.header.end])
+            self.dwarf.recently_used(self)
+        return self._data
+
+    @property
+    def table(self) -> AbbreviationTable:
+        if self._table is None:
+            start, section = self.part(".debug_abbrev")
+            self._table = self.dwarf.abbreviations(section, start + self.header.abbreviations, self.format)
+        return self._table
+
+    @property
+    def tree(self) -> UnitTree:
+        """Which entry owns which."""
+        if self._tree is None:
+            self._tree = UnitTree(self.data, self.first, self.table, self.offset, self.section)
+        return self._tree
+
+    def part(self, name: str) -> tuple[int, str]:
+        """Where this unit's part of a section begins, and the full name of the section."""
+        contribution = None if self.contributions is None else self.contributions.get(name)
+        return (0 if contribution is None else contribution[0]), name + self.suffix
+
+    def release(self) -> None:
+        """Give back the data and what was made of it; what is asked for again is read again."""
+        self._data = self._tree = self._positions = None
+        self.ends.clear()
+        self.scopes.clear()
+
+    def drop(self) -> None:
+        """Give back everything but the header."""
+        self.release()
+        self._table = self._root = None
+        self.tables.drop()
+
+    def error(self, error: DwarfGpuError, offset: int = 0) -> DwarfGpuError:
+        """Say that an error is about this unit."""
+        return error.at(section=self.section, offset=self.offset + offset)  # type: ignore[no-any-return]
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def entry(self, offset: int) -> tuple[Abbreviation, tuple[Any, ...], int]:
+        """Decode what stands at an offset: abbreviation, values and end. That an entry begins there is not checked."""
+        data = self.data
+        try:
+            abbreviation, start = self.table.at(data, offset)
+            end, values = abbreviation.layout.read(data, start)
+        except FAILURES:
+            raise truncated(self.offset + offset, self.section) from None
+        except DwarfGpuError as error:
+            raise self.error(error, offset) from None
+        if end > len(data):
+            raise truncated(self.offset + offset, self.section)
+        return abbreviation, values, end
+
+    def entries(self, offset: int = 0) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        """All entries as (offset, depth, abbreviation, values), from the unit entry or from another one on.
+
+        This is the fastest way through a unit. It ends with the entry it began with; a unit may end without the null
+        entries that should close it.
+        """
+        position = start = offset or self.first
+        data, table = self.data, self.table
+        known, rows, end, depth = table.dense, table.rows, len(data), 0
+        try:
+            while position < end:
+                code = data[position]
+                if code > 127:
+                    code = rows[data[position + 1]][code]
+                elif not code:
+                    position += 1
+                    depth -= 1
+                    if depth <= 0:
+                        return
+                    continue
+                abbreviation = known[code]
+                start = begin = position
+                if abbreviation is None:
+                    abbreviation, begin = table.at(data, position)
+                layout = abbreviation.layout
+                if layout.unpack is not None:
+                    values = layout.unpack(data, begin)
+                    position = begin + layout.size
+                else:
+                    position, values = layout.read(data, begin)
+                    if position > end:
+                        raise truncated(self.offset + start, self.section)
+                yield start, depth, abbreviation, values
+                if abbreviation.has_children:
+                    depth += 1
+                elif not depth:
+                    return
+        except DwarfGpuError as error:
+            raise self.error(error, start) from None
+        except FAILURES:
+            raise truncated(self.offset + start, self.section) from None
+
+    def positions(self, die: Die) -> list[tuple[int, int]]:
+        """Where the value of each attribute of an entry begins and ends; those of the last entry are remembered."""
+        known = self._positions
+        if known is None or known[0] != die.offset:
+            _, start = self.table.at(self.data, die.offset)
+            self._positions = known = die.offset, die.abbreviation.layout.positions(self.data, start)
+        return known[1]
+
+    def dies(self) -> Iterator[Die]:
+        """All entries, in order."""
+        from dwarfgpu.objfile.entries.dies import Die
+
+        for offset, _, abbreviation, values in self.entries():
+            yield Die(self, offset, abbreviation, values)
+
+    def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        """All entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
+        from dwarfgpu.objfile.entries.decoding import Decoder
+
+        return Decoder(self).entries()
+
+    @property
+    def root(self) -> Die:
+        """The unit entry."""
+        from dwarfgpu.objfile.entries.dies import Die
+
+        abbreviation, values = self._root_entry()
+        return Die(self, self.first, abbreviation, values)
+
+    def die_at(self, offset: int) -> Die:
+        """The entry at an offset from the header; an error when none begins there."""
+        if not self.tree.contains(offset):
+            error = MalformedFile(
+                "bad_reference", f"no entry begins at {self.offset + offset:#x}", spec="DWARF 5, 7.5.5"
+            )
+            raise self.error(error, offset)
+        return self.die_known_at(offset)
+
+    def die_known_at(self, offset: int) -> Die:
+        """The same for an offset that is known to be right: it is not checked."""
+        from dwarfgpu.objfile.entries.dies import Die
+
+        abbreviation, values, _ = self.entry(offset)
+        return Die(self, offset, abbreviation, values)
+
+    # --- The unit entry -------------------------------------------------------------------------------------------
+
+    def _root_entry(self) -> tuple[Abbreviation, tuple[Any, ...]]:
+        if self._root is None:
+            self._root = self._read_root()
+        return self._root
+
+    def _read_root(self) -> tuple[Abbreviation, tuple[Any, ...]]:
+        size = self.header.end - self.offset
+        if self._data is None and size > _PIECE:  # for the unit entry alone the rest need not be read
+            start = self.offset
+            piece = bytes(self.source.view(self.section)[start : start + _PIECE])
+            try:
+                abbreviation, position = self.table.at(piece, self.first)
+                end, values = abbreviation.layout.read(piece, position)
+                if end < _PIECE:
+                    return abbreviation, values
+            except (*FAILURES, DwarfGpuError):
+                pass  # with all of the unit it may be right
+        if self.first >= size or not self.data[self.first]:
+            error = MalformedFile("no_unit_entry", "the unit has no entries", spec="DWARF 5, 3.1")
+            raise self.error(error, self.first)
+        abbreviation, values, _ = self.entry(self.first)
+        return abbreviation, values
+
+    def root_value(self, *numbers: int) -> tuple[int, Any] | None:
+        """Form and value of the first of some attributes that the unit entry has."""
+        abbreviation, values = self._root_entry()
+        for number in numbers:
+            index = abbreviation.index_of(number)
+            if index >= 0:
+                form, value = abbreviation.forms[index], abbreviation.value(index, values)
+                return (value.form, value.value) if form == forms.INDIRECT else (form, value)
+        return None
+
+    def root_number(self, *numbers: int) -> int | None:
+        """The first of some attributes that the unit entry has, where it must be a number."""
+        found = self.root_value(*numbers)
+        if found is None or type(found[1]) is int:
+            return None if found is None else found[1]
+        message = f"an attribute of the unit entry is no number ({forms.form_name(found[0])})"
+        raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
+
+    def root_text(self, *numbers: int) -> str | None:
+        """The text of a string attribute of the unit entry."""
+        found = self.root_value(*numbers)
+        return None if found is None else self.text(*found)
+
+    @property
+    def name(self) -> str | None:
+        return self.root_text(at.NAME)
+
+    @property
+    def producer(self) -> str | None:
+        return self.root_text(at.PRODUCER)
+
+    @property
+    def directory(self) -> str | None:
+        """DW_AT_comp_dir, for a split unit that of its skeleton."""
+        found = self.root_text(at.COMP_DIR)
+        return self.skeleton.directory if found is None and self.skeleton is not None else found
+
+    @property
+    def split_name(self) -> str | None:
+        """DW_AT_dwo_name: the file with the entries that this skeleton stands for."""
+        return self.root_text(at.DWO_NAME, at.GNU_DWO_NAME)
+
+    @property
+    def dwo_id(self) -> int | None:
+        """What a skeleton and its split unit have in common."""
+        if self.header.dwo_id is not None:
+            return self.header.dwo_id
+        return self.root_number(at.GNU_DWO_ID, at.DWO_ID)
+
+    @property
+    def is_skeleton(self) -> bool:
+        """Whether the entries are elsewhere."""
+        if self.header.unit_type == SKELETON:
+            return True
+        return self.version < 5 and not self.suffix and self.root_value(at.GNU_DWO_NAME) is not None
+
+    @property
+    def is_split(self) -> bool:
+        return bool(self.suffix) or self.header.unit_type in (SPLIT_COMPILE, SPLIT_TYPE)
+
+    @property
+    def low_pc(self) -> int | None:
+        """The base address of the unit (DWARF 5, 3.1.1)."""
+        if self.skeleton is not None:
+            return self.skeleton.low_pc
+        found = self.root_value(at.LOW_PC, at.ENTRY_PC)
+        return None if found is None else self.address(*found)
+
+    # --- The dialect of its attributes ------------------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> AttributeDialect:
+        """How the numbers of its attributes are to be read."""
+        return self._chosen()[0]
+
+    @property
+    def dialect_reason(self) -> str:
+        """Why they are to be read so."""
+        return self._chosen()[1]
+
+    def _chosen(self) -> tuple[AttributeDialect, str]:
+        if self._dialect is None:
+            if self.dwarf.dialect is not None:
+                self._dialect = self.dwarf.dialect, "it was asked for"
+            else:
+                try:
+                    self._dialect = at.dialect_for(self.producer, self._old_augmentation())
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    self._dialect = at.LLVM_CURRENT, "the strings of the unit cannot be read"
+        return self._dialect
+
+    @property
+    def augmentation(self) -> str | None:
+        """The augmentation string of the unit (A.3.1.1). The current numbering has no such attribute."""
+        return self._old_augmentation() if self.dialect is at.LLVM_OLD else None
+
+    def _old_augmentation(self) -> str | None:
+        found = self.root_value(at.AUGMENTATION_CODE)
+        if found is None or forms.class_of(found[0], at.AUGMENTATION_CODE, self.version) != "string":
+            return None
+        return self.text(*found)
+
+    # --- Values ---------------------------------------------------------------------------------------------------
+
+    def text(self, form: int, value: Any) -> str:
+        """The text of a value of class string."""
+        if form == forms.STRING:
+            return decode(value)
+        source, section, offset = self.tables.string_place(form, value)
+        return source.text(section, offset)
+
+    def string(self, form: int, value: Any) -> bytes:
+        """The bytes of a value of class string, without the end."""
+        if form == forms.STRING:
+            found: bytes = value
+            return found
+        source, section, offset = self.tables.string_place(form, value)
+        return source.string(section, offset)
+
+    def address(self, form: int, value: Any) -> int:
+        """The address of a value of class address."""
+        if form == forms.ADDR:
+            return int(value)
+        if form in forms.ADDRESS_INDEX:
+            return self.tables.address(value)
+        if form == forms.ADDRX_OFFSET:
+            index, offset = value
+            return self.tables.address(index) + int(offset)
+        raise self.error(
+            MalformedFile("bad_form", f"{forms.form_name(form)} is no address", spec="DWARF 5, 7.5.5")
+        )
+
+    def refer(self, form: int, value: int) -> Die:
+        """The entry that a value of class reference leads to; an error when none begins there."""
+        if form in forms.REF_UNIT:
+            return self.die_at(value)
+        if form == forms.REF_ADDR:
+            return self.dwarf.die_at(value, self.section)
+        if form == forms.REF_SIG8:
+            return self.dwarf.type_at(value, self)
+        if form in forms.REF_SUPPLEMENTARY:
+            return self.dwarf.supplementary_file().die_at(value)
+        raise self.error(
+            MalformedFile("bad_form", f"{forms.form_name(form)} is no reference", spec="DWARF 5, 7.5.5")
+        )

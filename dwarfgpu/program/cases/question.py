@@ -1,0 +1,168 @@
+"""From what somebody asks on a command line to a case: options and a state file become the object of a case."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.json_node import NotACase, parse
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.cases.case import KEYS as CASE_KEYS
+from dwarfgpu.program.cases.case import Case, parse_case
+from dwarfgpu.program.cases.context import KEYS as CONTEXT_KEYS
+from dwarfgpu.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.snapshot import Snapshot
+    from dwarfgpu.targets.target import Target
+
+
+def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Snapshot:
+    """The state in a file: a snapshot, which has a schema, or the context of a case. ``read`` gives the text of a file.
+
+    ``force`` accepts code objects that are not those a snapshot was made with.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
+        from dwarfgpu.backends import snapshot
+
+        return snapshot.load(path, force=force)
+    try:
+        document = parse(read(path))
+    except NotACase as error:
+        raise _bad_state(path, error.message) from None
+    if isinstance(document, dict) and "schema" in document:
+        from dwarfgpu.backends import snapshot
+
+        return snapshot.of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
+    return _state(document, path)
+
+
+def _state(state: object, name: str) -> dict[str, Any]:
+    """The state that a JSON value describes: a case without an expression, or only its context."""
+    if not isinstance(state, dict):
+        raise _bad_state(name, "a state is a JSON object")
+    if state and all(key in CONTEXT_KEYS for key in state):
+        return {"context": state}
+    unknown = [key for key in state if key not in CASE_KEYS or key in ("expr", "ops")]
+    if unknown:
+        hint = "a state is a snapshot, the `context` of a case, or a case without its expression"
+        raise _bad_state(name, f"the key {unknown[0]!r} has no place in a state", hint)
+    return state
+
+
+def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_name: str = "") -> Case:
+    """The case of a question; what is wrong in the state file is said of the file."""
+    combined = {**(state or {}), **question}
+    if state and "context" in state and "context" in question:
+        context = state["context"]
+        if not isinstance(context, dict):
+            raise _bad_state(state_name, "`context` must be an object")
+        combined["context"] = {**context, **question["context"]}
+    try:
+        return parse_case(combined, 1)
+    except NotACase as error:
+        if state is not None and not _is_about(error.message, question):
+            raise _bad_state(state_name, error.message, error.hint) from None
+        raise UsageError(error.message, hint=error.hint) from None
+
+
+def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) -> Case:
+    """The case of a question about a wave of a machine, given by its id or index; None: the only one there is."""
+    from dwarfgpu.program.cases.top_frame import TopFrame
+
+    index = wave_of(machine, wave)
+    if "target" in question:
+        message = "the target is that of the snapshot"
+        raise UsageError(message, hint="leave out --target")
+    asked = {**question, "target": machine.target_name}
+    if machine.target.name == "generic":  # its name does not say how it stores and counts
+        asked.update(byte_order=machine.target.byte_order, address_size=machine.target.address_size)
+    case = ask(asked)
+    lanes = case.context.lanes
+    highest = max(case.lanes or (lanes.lane or 0,)) if isinstance(lanes.lane, int) or case.lanes else 0
+    if highest >= machine.target.lane_count:
+        raise UsageError(
+            f"a wave of {machine.target.name} has {machine.target.lane_count} lanes, no lane {highest}"
+        )
+    context = replace(
+        case.context,
+        target=machine.target,
+        backend=machine,
+        frame=TopFrame(machine),
+        lanes=LaneSet(lanes.count, index, lanes.lane),
+        pc=machine.program_counter(index),
+    )
+    return replace(case, context=context, wave=machine.ids[index])
+
+
+def wave_of(machine: Machine, wave: str | None) -> int:
+    """The index of a wave that is named by its id or its index; None: the only one there is."""
+    if wave is None:
+        if machine.wave_count == 1:
+            return 0
+        message = f"the snapshot has {machine.wave_count} waves, and none is chosen"
+        raise UsageError(message, hint="choose one with --wave, by its id or by its number from 0")
+    index = machine.wave_named(wave)
+    if index is None and wave.isdecimal() and wave.isascii() and len(wave) < 10:
+        index = int(wave)
+    if index is None or index >= machine.wave_count:
+        some = ", ".join(machine.ids[:4]) + (", ..." if machine.wave_count > 4 else "")
+        raise UsageError(f"there is no wave {wave[:80]!r}", hint=f"there are {machine.wave_count}: {some}")
+    return index
+
+
+def target_named(name: str) -> Target:
+    """The target with a name."""
+    from dwarfgpu.targets.resolve import resolve
+
+    return resolve(name)
+
+
+def _is_about(message: str, question: dict[str, Any]) -> bool:
+    """Whether an error names a key that was asked, not one of the state file."""
+    named = re.findall(r"`?([a-z_]+)`?", message)
+    return any(key in named for key in question if key != "context")
+
+
+def lanes_of(text: str) -> list[int] | str:
+    """The lanes that a list such as ``0,3,8-11`` names, or ``all``."""
+    if text == "all":
+        return text
+    lanes: dict[int, None] = {}
+    for item in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", item)
+        if found is None:
+            message = f"{text!r} does not name lanes"
+            raise UsageError(message, hint="give a number, a list such as 0,3,8-11, or all")
+        first = int(found[1])
+        last = int(found[2] or first)
+        if last < first or last >= 1 << 16:
+            message = f"{item.strip()!r} is not a range of lanes"
+            raise UsageError(message, hint="lanes count up from 0")
+        lanes.update(dict.fromkeys(range(first, last + 1)))
+    return list(lanes)
+
+
+def type_of(text: str) -> dict[str, Any] | None:
+    """The type that a name such as ``signed32``, ``float64`` or ``unsigned8x4`` stands for."""
+    found = re.fullmatch(r"([A-Za-z_]+?)_?(\d{1,9})?(?:x(\d{1,9}))?", text)
+    if found is None:
+        return None
+    name, bits, count = found.groups()
+    if name == "bfloat" and bits == "16":
+        name, bits = "bfloat16", "16"
+    if bits is None:
+        return None
+    described: dict[str, Any] = {"encoding": name, "byte_size": -(-int(bits) // 8), "bit_size": int(bits)}
+    if count is not None:
+        described["vector_size"] = int(count)
+    return described
+
+
+def _bad_state(name: str, what: str, hint: str | None = None) -> MalformedFile:
+    return MalformedFile("bad_state", f"{name}: {what}", hint=hint)

@@ -1,0 +1,95 @@
+"""Core files of host programs: the threads of the process, and the files that it had loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.backends.core import CoreMachine
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
+from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.program.files.codeobject import CodeObject, find_target
+from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+from dwarfgpu.program.machines.stopped import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf.core import CoreFile, Mapping
+
+PAGE = 1 << 12
+"""Mappings begin at a multiple of it."""
+VDSO = "[vdso]"
+
+
+def open_core(program: CodeObject, path: str, *, dialect: str | None = None) -> Stopped:
+    """A core file and the program whose process it was."""
+    image = open_image(path)
+    core = read_core(image)
+    problems = [*image.problems, *core.problems]
+    threads = {str(thread.pid): thread.registers for thread in core.threads}
+    if not threads:
+        raise MalformedFile("no_threads", f"{path}: the core file has no threads")
+    codes: list[LoadedCode] = []
+    files: list[tuple[int, memoryview]] = []
+    main = None if program.image.path is None else os.path.realpath(program.image.path)
+    for name, mappings in _by_file(core).items():
+        is_main = main is not None and os.path.realpath(name) == main
+        try:
+            file = program if is_main else CodeObject(open_image(name))
+        except DwarfGpuError:
+            continue  # a file of data, or one that is not here any more
+        bias = bias_of(file.image, mappings)
+        if bias is not None:
+            codes.append(LoadedCode(file, bias, dialect=dialect))
+        files += [
+            (each.start, file.image.data[each.offset : each.offset + each.end - each.start])
+            for each in mappings
+        ]
+    if not any(code.file is program for code in codes):
+        bias = _guessed_bias(program.image, core)
+        codes.insert(0, LoadedCode(program, bias, dialect=dialect))
+    machine = CoreMachine(find_target(image).target, threads, core.memory, files)
+    codes += _vdso(core, machine, dialect)
+    return Stopped(machine, Loaded(codes), tuple(problems), name=path)
+
+
+def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
+    found: dict[str, list[Mapping]] = {}
+    for mapping in core.mappings:
+        if os.path.isfile(mapping.path):  # noqa: PTH113 (`pathlib` costs start-up time)
+            found.setdefault(mapping.path, []).append(mapping)
+    return found
+
+
+def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
+    """What was added to the addresses of a file, as the mappings of its segments show; None if none is of code."""
+    for segment in image.segments:
+        if segment.type != PT_LOAD:
+            continue
+        for mapping in mappings:
+            if mapping.offset <= segment.offset < mapping.offset + mapping.end - mapping.start:
+                return mapping.start + (segment.offset - mapping.offset) - segment.address
+    return None
+
+
+def _guessed_bias(image: Image, core: CoreFile) -> int:
+    """Where a program is that the core file does not name: by the entry point in the auxiliary vector (AT_ENTRY)."""
+    entry = core.auxiliary.get(9)
+    return 0 if entry is None else entry - image.entry
+
+
+def _vdso(core: CoreFile, machine: CoreMachine, dialect: str | None) -> Iterator[LoadedCode]:
+    """The code that the kernel has put into the process, which only its memory holds."""
+    start = core.auxiliary.get(AT_SYSINFO_EHDR)
+    for address, data in core.memory:
+        if address != start:
+            continue
+        try:
+            image = Image(data, name=VDSO)
+            low = min(each.address for each in image.segments if each.type == PT_LOAD)
+            yield LoadedCode(CodeObject(image), address - low, dialect=dialect)
+        except (DwarfGpuError, ValueError):
+            return  # frames in it are not known then

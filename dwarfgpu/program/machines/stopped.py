@@ -1,0 +1,188 @@
+"""Machines that stand still, with the code that they execute: a snapshot of waves, or a core file of a host program."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.program.files.codeobject import CodeObject, opened
+from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+from dwarfgpu.program.machines.stack import Stack
+from dwarfgpu.program.repairs.repaired import OFF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.machine import CodeObject as SnapshotCode
+    from dwarfgpu.backends.machine import Machine as WaveMachine
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.program.repairs.repaired import Policy
+    from dwarfgpu.targets.target import Register, Target
+
+    class Threads(Protocol):
+        """What a machine says of its threads, besides the accesses of a `Backend`."""
+
+        target: Target
+        ids: list[str]
+
+        @property
+        def wave_count(self) -> int: ...
+
+        def register(self, number: int) -> Register | None: ...
+
+        def wave_named(self, name: str) -> int | None: ...
+
+        def program_counter(self, wave: int) -> int | None: ...
+
+    class Machine(Backend, Threads, Protocol):  # type: ignore[misc]
+        """A machine with threads (waves)."""
+
+
+ELF_MAGIC = b"\x7fELF"
+
+
+class Stopped:
+    """A machine, and the code that is loaded in it. ``problems`` is what could not be read of either."""
+
+    def __init__(
+        self, machine: Machine, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
+    ) -> None:
+        self.machine = machine
+        self.loaded = loaded
+        self.name = name
+        """What messages call it."""
+        self.found = problems
+        self._stacks: dict[int, Stack] = {}
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What is broken in the state, and has been found broken in the files so far."""
+        return (*self.found, *(error for code in self.loaded.codes for error in code.file.problems))
+
+    def stack(self, wave: int, rules: Rules | None = None) -> Stack:
+        """The frames of a thread."""
+        found = self._stacks.get(wave)
+        if found is None:
+            found = self._stacks[wave] = Stack(self.machine, self.loaded, wave, rules=rules)
+        return found
+
+    def forget(self, wave: int) -> None:
+        """Give back the frames of a thread, which are found again when somebody asks."""
+        self._stacks.pop(wave, None)
+
+
+def open_stopped(
+    file: CodeObject,
+    state: str,
+    read: Callable[[str], str] | None = None,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> Stopped:
+    """A state with its program: a code object and a snapshot, or a host program and a core file of it.
+
+    ``read`` gives the text of a file, where that is not simply what stands in it; ``repair`` says which idioms of
+    compilers are read as they are meant.
+    """
+    if _is_elf(state):
+        from dwarfgpu.program.machines.cores import open_core
+
+        return open_core(file, state, dialect=dialect)
+    from dwarfgpu.program.cases.question import open_state
+
+    machine = open_state(state, read or _text_of, force=force)
+    if isinstance(machine, dict):
+        message = f"{state} is a described state"
+        raise UsageError(message, hint="frames need a snapshot, which has a schema, or a core file")
+    loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
+    return Stopped(machine, loaded, problems, name=state)
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read(4) == ELF_MAGIC
+    except OSError:
+        return False  # whoever reads it says why
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise MalformedFile("unreadable", f"{path}: {why}") from None
+
+
+# --- The code of a snapshot ----------------------------------------------------------------------------------------
+
+
+def load_code(
+    machine: WaveMachine,
+    file: CodeObject,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
+    """The code objects of a snapshot, where they are loaded; the file that the user names is one of them.
+
+    With ``force`` it is also when its contents are others.
+    """
+    problems: list[DwarfGpuError] = []
+    if not machine.code_objects:
+        return Loaded([LoadedCode(file, dialect=dialect, repair=repair)]), ()
+    chosen = _entry_of(machine, file)
+    address = machine.code_objects[chosen].load_address or 0
+    codes = [LoadedCode(file, address, dialect=dialect, repair=repair)]
+    if not force:
+        _check_contents(machine, machine.code_objects[chosen], file)
+    for index, entry in enumerate(machine.code_objects):
+        if index == chosen:
+            continue
+        try:
+            other = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
+            codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
+        except DwarfGpuError as error:  # only the frames in it are not known
+            problems.append(error)
+    return Loaded(codes), tuple(problems)
+
+
+def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
+    """Which of the code objects of a snapshot a file is: by its contents, by its path, or because there is one."""
+    entries = machine.code_objects
+    if len(entries) == 1:
+        return 0
+    for test in (_same_contents, _same_path):
+        for index, entry in enumerate(entries):
+            if test(machine, entry, file):
+                return index
+    names = ", ".join(entry.path for entry in entries[:4])
+    message = f"{file.name} is none of the {len(entries)} code objects of the snapshot"
+    raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
+
+
+def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:
+    """Refuse a file that is not the one that the snapshot was made with, where it says which that was."""
+    if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
+        return  # whether the file at that path is still the same has been checked when the snapshot was opened
+    message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
+    hint = "its SHA-256 is another; --force uses it all the same"
+    raise MalformedFile("other_code_object", message, hint=hint)
+
+
+def _same_contents(_machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+    from hashlib import sha256
+
+    return entry.sha256 is not None and entry.sha256.lower() == sha256(file.image.data).hexdigest()
+
+
+def _same_path(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+    if file.image.path is None:
+        return False
+    there = os.path.join(machine.folder, entry.path)  # noqa: PTH118
+    return os.path.realpath(there) == os.path.realpath(file.image.path)

@@ -1,0 +1,164 @@
+"""Waves that stand at one place, as one: what is asked of all of them is found once.
+
+A group has the same code and the same program location, so its waves have the same function, the same variables and the
+same expressions; what differs between them is data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi.thread import Parted
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.program.machines.stack import Stack
+from dwarfgpu.program.waves.places import WavePlace, place_of, waves_of
+from dwarfgpu.program.waves.simt import Simt
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.program.files.codelookup import CallFrame
+    from dwarfgpu.program.machines.stopped import Stopped
+    from dwarfgpu.targets.target import Register as TargetRegister
+
+
+@record
+class WaveGroup:
+    """Waves that stand at one place."""
+
+    waves: Bits
+    """Their indices, ascending; of one wave the index."""
+    pc: int | None
+    """None where nobody knows."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Their indices."""
+        return [self.waves] if isinstance(self.waves, int) else self.waves.tolist()
+
+    def part(self, positions: Array | slice) -> WaveGroup:
+        """Some of them, by their positions in the group."""
+        if isinstance(self.waves, int):
+            return self
+        return _group(self.waves[positions], self.pc)
+
+
+def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGroup]:
+    """Waves (all, if not said otherwise), grouped by where they stand, in the order of the first of each."""
+    machine = stopped.machine
+    if waves is not None and len(waves) <= 1:
+        return [WaveGroup(wave, machine.program_counter(wave)) for wave in waves]
+    indices = b.array(range(machine.wave_count) if waves is None else sorted(waves), 64)
+    number = machine.target.program_counter
+    register = None if number is None else machine.register(number)
+    groups = []
+    if register is not None and len(indices):
+        known = indices
+        try:
+            pcs = _contents(stopped, register, known)
+        except LaneFault as fault:  # where some waves stand is not known
+            known = indices[b.complement(fault.positions, len(indices))]
+            indices = indices[fault.positions]
+            pcs = _contents(stopped, register, known) if len(known) else known
+        else:
+            indices = indices[:0]
+        groups = [_group(known[each], int(pcs[each[0]])) for each in b.groups(pcs)]
+    if len(indices):
+        groups.append(_group(indices, None))
+    return sorted(groups, key=lambda each: each.numbers[0])
+
+
+def _contents(stopped: Stopped, register: TargetRegister, waves: Array) -> Any:
+    """A register of some waves."""
+    machine = stopped.machine
+    accessor = Accessor(machine, machine.target.byte_order, len(waves))
+    return accessor.read(locations.at(Register(register, waves)), register.bit_size).bits
+
+
+def _group(waves: Array, pc: int | None) -> WaveGroup:
+    return WaveGroup(int(waves[0]) if len(waves) == 1 else waves, pc)
+
+
+def unknown_place(name: str) -> MissingContext:
+    """The error of a wave of which nobody knows where it stands."""
+    return MissingContext("pc", f"where wave {name} stands is not known: it has no program counter")
+
+
+# --- Waves as a list ------------------------------------------------------------------------------------------------
+
+
+@record
+class WaveRow:
+    """Waves of one dispatch that stand at one place with the same lanes active."""
+
+    waves: tuple[str, ...]
+    places: tuple[WavePlace, ...]
+    pc: int | None
+    call: CallFrame | None
+    lane_count: int
+    mask: int | None
+    """The active lanes; None where that is not known."""
+    error: DwarfGpuError | None = None
+    """What is not known, and why."""
+
+
+def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
+    """Waves with where they stand and which lanes are active, equal ones together, or each by itself."""
+    rows: dict[Any, list[int]] = {}
+    about: dict[Any, tuple[WaveGroup, int, int | None, DwarfGpuError | None]] = {}
+    machine = waves_of(stopped)
+    for group in wave_groups(stopped, waves):
+        for numbers, count, mask, error in _masks(stopped, group):
+            for wave in numbers:
+                owner = int(machine.dispatch[wave])
+                key = group.pc, owner, mask, str(error), wave if each else None
+                rows.setdefault(key, []).append(wave)
+                about.setdefault(key, (group, count, mask, error))
+    result = []
+    for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
+        group, count, mask, error = about[key]
+        places = tuple(place_of(machine, wave) for wave in members)
+        problem = next((place.problems[0] for place in places if place.problems), None)
+        call = None if group.pc is None else stopped.loaded.calls_at(group.pc)[0]
+        names = tuple(stopped.machine.ids[wave] for wave in members)
+        result.append(WaveRow(names, places, group.pc, call, count, mask, error or problem))
+    return result
+
+
+def _masks(
+    stopped: Stopped, group: WaveGroup
+) -> Iterator[tuple[list[int], int, int | None, DwarfGpuError | None]]:
+    """The waves of a group with the same lanes active: which, of how many lanes, the mask, or why it is not known."""
+    numbers = group.numbers
+    count = stopped.machine.target.lane_count
+    if group.pc is None:
+        yield numbers, count, None, unknown_place(stopped.machine.ids[numbers[0]])
+        return
+    try:
+        stack = Stack(stopped.machine, stopped.loaded, group.waves)
+        simt = Simt(stack.top)
+        count = simt.lane_count
+        masks = simt.active_mask()
+    except (Parted, Diverge, LaneFault):
+        for wave in numbers:
+            yield from _masks(stopped, WaveGroup(wave, group.pc))
+        return
+    except DwarfGpuError as error:
+        if len(numbers) == 1:
+            yield numbers, count, None, error
+        else:  # perhaps only of some
+            for wave in numbers:
+                yield from _masks(stopped, WaveGroup(wave, group.pc))
+        return
+    if isinstance(masks, int):
+        yield numbers, count, masks, None
+        return
+    for positions in b.groups(masks):
+        yield [numbers[i] for i in positions], count, int(masks[positions[0]]), None

@@ -1,0 +1,214 @@
+"""Every lane of a wave: whether it is active, where it stands, and which work-item it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.waves.places import place_of, waves_of
+from dwarfgpu.program.waves.simt import LanePc, Simt
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.files.codelookup import CallFrame
+    from dwarfgpu.program.machines.stack import Frame, Stack
+    from dwarfgpu.program.machines.stopped import Stopped
+    from dwarfgpu.program.waves.places import WavePlace
+
+ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
+"""What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; nobody knows."""
+
+
+@record
+class Lane:
+    """One lane of a wave."""
+
+    number: int
+    state: str
+    """`ACTIVE`, `INACTIVE`, `UNUSED` or `UNKNOWN`."""
+    work_item: tuple[int, int, int] | None = None
+    """Its position in the work-group, if the dispatch is known."""
+    pc: int | None = None
+    """Where it stands; None if it was never active, or if that is not known."""
+    frame: int | None = None
+    """The number of the frame in which it stands, which is an outer one if it was not active when that was called."""
+    call: CallFrame | None = None
+    """The function, and where in it."""
+    error: DwarfGpuError | None = None
+    """Why it is not known where it stands."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What is equal where lanes are in the same state at the same place."""
+        return self.state, self.pc, self.frame, None if self.error is None else str(self.error)
+
+
+@record
+class Standing:
+    """Where a lane stands."""
+
+    pc: int | None = None
+    frame: int | None = None
+    call: CallFrame | None = None
+    error: DwarfGpuError | None = None
+
+
+@record
+class Lanes:
+    """The lanes of a wave, seen from one of its frames."""
+
+    wave: str
+    where: WavePlace
+    frame: int
+    """The number of the frame, inlined calls counted, as users do."""
+    pc: int
+    call: CallFrame
+    lane_count: int
+    mask: int | None
+    """The active lanes."""
+    iterations: int
+    by_attribute: bool
+    """Whether DW_AT_LLVM_lane_pc says where lanes stand; else it is where the wave does (A.3.3.5 (5))."""
+    lanes: tuple[Lane, ...]
+    problems: tuple[DwarfGpuError, ...] = ()
+    """What is not known, and why."""
+
+
+def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
+    """Where the lanes of a wave stand; ``frame`` is a number as backtraces have it."""
+    return LaneFinder(stopped).lanes(wave, frame)
+
+
+class LaneFinder:
+    """Finds where lanes of waves stand."""
+
+    def __init__(self, stopped: Stopped) -> None:
+        self.stopped = stopped
+        self.machine = waves_of(stopped)
+
+    def lanes(self, wave: int, number: int = 0) -> Lanes:
+        """The lanes of a wave, seen from a frame."""
+        stack = self.stopped.stack(wave)
+        frame, depth, first = self._frame_numbered(stack, number, self.machine.ids[wave])
+        chain = self.stopped.loaded.calls_at(frame.place)
+        inner = len(chain) - 1 == depth
+        simt = Simt(frame, depth)
+        problems: list[DwarfGpuError] = []
+        where = place_of(self.machine, wave)
+        problems += where.problems
+        count = simt.lane_count
+        mask = None
+        try:
+            mask = int(simt.active_mask())
+        except DwarfGpuError as error:
+            problems.append(error)
+        iterations = 1
+        try:
+            iterations = simt.iterations()
+        except DwarfGpuError as error:
+            problems.append(error)
+        finder = _Finder(stack, frame, None if inner else depth, number - first, count)
+        places = finder.places(simt, mask, problems)
+        lanes = []
+        for lane in range(count):
+            item = where.item(lane)
+            state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
+            if where.used is not None and lane >= where.used:
+                lanes.append(Lane(lane, UNUSED))
+                continue
+            at = places[lane]
+            lanes.append(Lane(lane, state, item, at.pc, at.frame, at.call, at.error))
+        return Lanes(
+            self.machine.ids[wave],
+            where,
+            number,
+            frame.pc,
+            chain[len(chain) - 1 - depth],
+            count,
+            mask,
+            iterations,
+            simt.says_places,
+            tuple(lanes),
+            tuple(problems),
+        )
+
+    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> tuple[Frame, int, int]:
+        """The frame that has a number, which of the calls inlined into it is meant, and the number of the innermost."""
+        first = 0
+        for frame in stack:
+            count = len(self.stopped.loaded.calls_at(frame.place))
+            if number < first + count:
+                return frame, count - 1 - (number - first), first
+            first += count
+        message = f"there is no frame {number}: wave {wave} has {first}"
+        raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
+
+
+class _Finder:
+    """Finds where the lanes of one wave stand, in a frame or in those around it."""
+
+    def __init__(self, stack: Stack, frame: Frame, depth: int | None, inner: int, count: int) -> None:
+        self.stack = stack
+        self.frame = frame
+        self.depth = depth
+        """Which of the inlined calls is shown; None is the innermost at each place."""
+        self.number = inner
+        self.count = count
+
+    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[Standing]:
+        """Where each lane stands; nowhere where it was never active."""
+        found = [Standing()] * self.count
+        left = set(range(self.count))
+        first = sum(len(self._chain(each)) for each in self._inner_frames())
+        for frame in self._outwards():
+            number = first + (self.number if frame is self.frame else 0)
+            try:
+                pcs = (simt if frame is self.frame else Simt(frame)).lane_pcs()
+            except DwarfGpuError as error:
+                problems.append(error)
+                if frame is not self.frame or mask is None:
+                    break
+                pcs = tuple(  # an active lane stands where the wave does, whatever else is not known
+                    LanePc(frame.pc) if mask >> lane & 1 else LanePc(None, error)
+                    for lane in range(self.count)
+                )
+            for lane in sorted(left):
+                if lane >= len(pcs):
+                    continue
+                one = pcs[lane]
+                if one.pc is not None:
+                    found[lane] = Standing(one.pc, number, self._call(frame, one.pc))
+                elif one.error is not None:
+                    found[lane] = Standing(error=one.error)
+                else:
+                    continue
+                left.discard(lane)
+            if not left:
+                break
+            first += len(self._chain(frame))
+        return found
+
+    def _inner_frames(self) -> Iterator[Frame]:
+        for frame in self.stack:
+            if frame is self.frame:
+                return
+            yield frame
+
+    def _outwards(self) -> Iterable[Frame]:
+        """The frame and its callers: those of lanes that were not active when it was called."""
+        level = self.frame.level
+        while (frame := self.stack.at(level)) is not None:
+            yield frame
+            level += 1
+
+    def _chain(self, frame: Frame) -> tuple[CallFrame, ...]:
+        return self.stack.loaded.calls_at(frame.place)
+
+    def _call(self, frame: Frame, pc: int) -> CallFrame:
+        """The function that a lane stands in: in a caller, the wave's place is in the call before the address."""
+        chain = self.stack.loaded.calls_at(frame.place if pc == frame.pc else pc)
+        if self.depth is None or frame is not self.frame or self.depth >= len(chain):
+            return chain[0]
+        return chain[len(chain) - 1 - self.depth]

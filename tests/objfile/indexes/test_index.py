@@ -1,0 +1,726 @@
+"""Look-up by name and by address: every way to an answer gives the same answer."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.entries import pc_ranges
+from dwarfgpu.objfile.entries import scopes as scopes_module
+from dwarfgpu.objfile.entries.scopes import in_scopes, qualified_name, split_name
+from dwarfgpu.objfile.indexes import index as index_module
+from dwarfgpu.objfile.indexes import name_search
+from dwarfgpu.objfile.indexes.entries import KINDS, is_static, kind_of
+from dwarfgpu.objfile.lists import range_lists
+from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.lists import rnglist, table_of_lists
+from tests.builders.sources import compile_source, opened
+
+STRINGS = ("str_offsets_base", "sec_offset", "strings")
+ADDRESSES = ("addr_base", "sec_offset", "addresses")
+ADDRESS = b"\x03" + (0x2000).to_bytes(8, "little")
+
+
+def function(name, low, size, *parts, **options):
+    return die(
+        "subprogram",
+        ("name", "string", name),
+        ("low_pc", "addr", low),
+        ("high_pc", "data4", size),
+        *parts,
+        **options,
+    )
+
+
+def only(*parts, **options):
+    return dwarf(unit(die("compile_unit", *parts), **options))
+
+
+def found(dwarf, name, kinds=KINDS):
+    return [(entry.kind, entry.qualified_name) for entry in dwarf.index.find(name, kinds)]
+
+
+# --- What is an entry -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tree, kind",
+    [
+        (function("x", 16, 4), "function"),
+        (die("subprogram", ("name", "string", "x"), ("inline", "data1", 1)), "function"),
+        (die("subprogram", ("name", "string", "x")), "function"),
+        (die("subprogram", ("name", "string", "x"), ("declaration", "flag_present")), None),
+        (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 1)), None),
+        (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 0)), "function"),
+        (die("inlined_subroutine", ("name", "string", "x")), None),
+        (die("variable", ("name", "string", "x")), "variable"),
+        (die("variable", ("name", "string", "x"), ("location", "exprloc", b"")), "variable"),
+        (die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS)), "variable"),
+        (die("variable", ("name", "string", "x"), ("location", "sec_offset", 0)), "variable"),
+        (die("variable", ("name", "string", "x"), ("const_value", "data1", 3)), "variable"),
+        (die("variable", ("name", "string", "x"), ("location", "exprloc", b"\x50")), None),
+        (die("variable", ("name", "string", "x"), ("declaration", "flag_present")), None),
+        (die("formal_parameter", ("name", "string", "x")), None),
+        (die("member", ("name", "string", "x")), None),
+        (die("base_type", ("name", "string", "x")), "type"),
+        (die("structure_type", ("name", "string", "x"), ("declaration", "flag_present")), None),
+        (
+            die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))),
+            "type",
+        ),
+        (die("typedef", ("name", "string", "x")), "type"),
+        (die("array_type", ("name", "string", "x"), children=True), "type"),
+        (die("namespace", ("name", "string", "x")), "namespace"),
+        (die("label", ("name", "string", "x"), ("low_pc", "addr", 3)), "label"),
+        (die("label", ("name", "string", "x")), None),
+        (die("imported_declaration", ("name", "string", "x")), None),
+    ],
+)
+def test_what_can_be_found_by_name(tree, kind):
+    for way in ("search", "index"):
+        one = only(("name", "string", "x"), tree, die("namespace", ("name", "string", "other")))
+        if way == "index":
+            one.index.build()
+        expected = [] if kind is None else [(kind, "x")]
+        assert found(one, "x") == expected
+        assert found(one, "x", ("type",)) == (expected if kind == "type" else [])
+        assert found(one, "y") == []
+
+
+@pytest.mark.spec("A.6.1.1.1", 1)
+@pytest.mark.parametrize(
+    "location, static",
+    [
+        (ADDRESS, True),
+        (b"\xa1\x00", True),  # DW_OP_addrx
+        (b"\xfb\x00", True),  # DW_OP_GNU_addr_index
+        (b"\xa1\x00\x33\x16\x18", True),  # DW_OP_addrx; lit3; swap; xderef
+        (b"\x0e" + bytes(8) + b"\xe0", True),  # DW_OP_const8u; GNU_push_tls_address
+        (b"\x0c\0\0\0\0\x9b", True),  # DW_OP_const4u; form_tls_address
+        (b"\x30\x33\xe9\x02", True),  # DW_OP_lit0; lit3; LLVM_form_aspace_address
+        (b"\x11\x05\x31\x16\x18\x9f", False),  # DW_OP_consts; ...; stack_value: a value, no place
+        (b"\x91\x70", False),  # DW_OP_fbreg
+        (b"\x91\x70\x35\xe9\x02", False),
+        (b"\x50", False),
+        (b"", False),
+    ],
+)
+def test_a_local_variable_is_an_entry_if_it_is_static(location, static):
+    assert is_static(location) == static
+    local = die("variable", ("name", "string", "x"), ("location", "exprloc", location))
+    one = only(die("subprogram", ("name", "string", "f"), die("lexical_block", local)))
+
+    assert found(one, "x") == ([("variable", "x")] if static else [])
+
+
+def test_a_local_variable_without_location_is_no_entry():
+    one = only(die("subprogram", ("name", "string", "f"), die("variable", ("name", "string", "x"))))
+    one.index.build()
+
+    assert found(one, "x") == []
+    assert one.index.names() == ["f"]
+
+
+# --- Names in scopes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, parts",
+    [
+        ("f", ("f",)),
+        ("::f", ("", "f")),
+        ("a::b::c", ("a", "b", "c")),
+        ("Box<a::b>::get", ("Box<a::b>", "get")),
+        ("a::operator<", ("a", "operator<")),
+        ("a::operator<<", ("a", "operator<<")),
+        ("operator a::b", ("operator a::b",)),
+        ("a::operator()", ("a", "operator()")),
+        ("a::operators::b", ("a", "operators", "b")),
+        ("my_operator::b", ("my_operator", "b")),
+        ("f(a::b)::x", ("f(a::b)", "x")),
+        ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),
+        ("a::", ("a", "")),
+        ("", ("",)),
+        ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
+    ],
+)
+def test_names_are_split_at_their_scopes(text, parts):
+    assert split_name(text) == parts
+
+
+@pytest.mark.parametrize(
+    "parts, scopes, meant",
+    [
+        ((), [("a", False)], True),
+        (("a",), [("a", False)], True),
+        (("b",), [("a", False), ("b", False)], True),
+        (("a",), [("a", False), ("b", False)], False),
+        (("a",), [("a", False), ("b", True)], True),
+        (("a", "b"), [("a", False), ("b", True)], True),
+        (("", "a"), [("a", False)], True),
+        (("", "b"), [("a", False), ("b", False)], False),
+        (("", "b"), [("a", True), ("b", False)], True),
+        (("",), [], True),
+        (("",), [("a", False)], False),
+        (("",), [("a", True)], True),
+        (("a",), [], False),
+    ],
+)
+def test_scopes_may_be_left_out(parts, scopes, meant):
+    assert in_scopes(parts, scopes) == meant
+
+
+def test_qualified_names():
+    one = only(
+        die(
+            "namespace",
+            ("name", "string", "ns"),
+            die(
+                "structure_type",
+                ("name", "string", "S"),
+                die("subprogram", ("name", "string", "f"), ("declaration", "flag_present"), label="f"),
+                die("variable", ("name", "string", "s"), ("declaration", "flag_present"), label="s"),
+                die("enumeration_type", ("name", "string", "E"), die("enumerator", ("name", "string", "one"))),
+            ),
+            die("namespace", die("variable", ("name", "string", "hidden"))),
+            die("namespace", ("name", "string", "v1"), ("export_symbols", "flag_present"), function("versioned", 8, 4)),
+        ),
+        die("subprogram", ("specification", "ref4", "f"), ("low_pc", "addr", 16), ("high_pc", "data1", 4),
+            die("structure_type", ("name", "string", "Local"))),
+        die("variable", ("specification", "ref4", "s"), ("location", "exprloc", ADDRESS)),
+        die("variable", ("name", "string", "f"), ("linkage_name", "string", "_Z1f")),
+    )  # fmt: skip
+
+    assert found(one, "f") == [("function", "ns::S::f"), ("variable", "f")]
+    assert (
+        found(one, "S::f") == found(one, "ns::S::f") == found(one, "::ns::S::f") == [("function", "ns::S::f")]
+    )
+    assert found(one, "::f") == [("variable", "f")]
+    assert found(one, "ns::f") == found(one, "T::f") == []
+    assert found(one, "S::s") == [("variable", "ns::S::s")]
+    assert found(one, "ns::hidden") == [("variable", "ns::(anonymous namespace)::hidden")]
+    assert (
+        found(one, "ns::versioned") == found(one, "ns::v1::versioned") == [("function", "ns::v1::versioned")]
+    )
+    assert found(one, "(anonymous namespace)") == [("namespace", "ns::(anonymous namespace)")]
+    assert found(one, "Local") == [("type", "Local")]
+    assert found(one, "ns::S::E") == [("type", "ns::S::E")]
+    assert found(one, "_Z1f") == [("variable", "f")]
+    enumerator = next(each for each in one.units[0].dies() if each.tag_name == "DW_TAG_enumerator")
+    assert qualified_name(enumerator) == "ns::S::E::one"
+
+
+def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
+    """Or each of the entries of a deep file would have a name as long as it is deep."""
+    monkeypatch.setattr(scopes_module, "MAX_SCOPES", 20)
+    tree = die("namespace", ("name", "string", "a"))
+    for _ in range(59):
+        tree = die("namespace", ("name", "string", "a"), tree)
+    one = only(tree)
+    dies = [each for each in one.units[0].dies() if each.tag_name == "DW_TAG_namespace"]
+
+    assert qualified_name(dies[20]) == "::".join(["a"] * 21)
+    for deep in (dies[59], dies[21], dies[40]):
+        with pytest.raises(MalformedFile) as error:
+            qualified_name(deep)
+        assert error.value.kind == "limit_exceeded"
+    assert len(one.index.find("a::a::a")) == 19
+    assert qualified_name(dies[3]) == "a::a::a::a"
+
+
+def test_concrete_functions_stand_for_their_abstract_instance():
+    """DW_AT_abstract_origin: the instance with code is what a name means; without one, the abstract instance is."""
+    one = only(
+        die("subprogram", ("name", "string", "f"), ("inline", "data1", 1), label="f"),
+        die("subprogram", ("abstract_origin", "ref4", "f"), ("low_pc", "addr", 16), ("high_pc", "data1", 4)),
+        die("subprogram", ("name", "string", "g"), ("inline", "data1", 1), label="g"),
+        function("main", 32, 8, die("inlined_subroutine", ("abstract_origin", "ref4", "g"))),
+    )
+
+    (entry,) = one.index.find("f")
+    assert entry.die.ranges() == [(16, 20)]
+    (entry,) = one.index.find("g")
+    assert entry.die.get("DW_AT_inline").value == 1
+
+
+# --- All ways give one answer ---------------------------------------------------------------------------------------
+
+
+def plain(dwarf):
+    """What every name means, found by asking every entry."""
+    answer = {}
+    for each in dwarf.index.units:
+        for entry in each.dies():
+            kind = kind_of(entry)
+            if kind is not None:
+                names = {entry.name or "(anonymous namespace)" * (kind == "namespace"), entry.linkage_name}
+                for name in names - {None, ""}:
+                    answer.setdefault(name, []).append(entry)
+    return answer
+
+
+def answers(dwarf, names):
+    return {
+        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name)]
+        for name in names
+    }
+
+
+def check_all_ways(open_it):
+    """Compare searching, indices, and asking every entry; for names that are there and some that are not."""
+    expected = plain(open_it())
+    names = [*expected, "nothing", "n", "", "int\0", "ns"]
+    wanted = {
+        name: {
+            (each.unit.offset, each.offset)
+            for each in expected.get(name, ())
+        }
+        for name in names
+    }  # fmt: skip
+
+    def check(answer):
+        for name in names:
+            mine = set(answer[name])
+            assert mine <= wanted[name], name
+            missing = wanted[name] - mine
+            abstract = {each for each in expected.get(name, ()) if "DW_AT_inline" in each}
+            assert missing <= {(each.unit.offset, each.offset) for each in abstract}, name
+
+    cold = {name: answers(open_it(), [name])[name] for name in names}
+    check(cold)
+    built = open_it()
+    built.index.build()
+    assert answers(built, names) == cold
+    warm = open_it()
+    for _ in range(2):  # searched often, a unit gets an index on the way
+        assert answers(warm, names) == cold
+    assert {name for name in built.index.names() if cold.get(name)} == {
+        name for name in expected if cold[name]
+    }
+    for each in (built, warm):
+        assert each.problems == []
+
+
+def random_units(seed, version=5, offset_size=4):
+    rng = random.Random(seed)
+    pool = ["f", "g", "value", "lue", "e", "int", "operator<<", "_ZN1a1fEv"]
+    forms = ["strp", "string", "line_strp"] + (
+        ["strx", "strx1", "strx2", "strx3", "strx4"] if version >= 5 else []
+    )
+    references = ["ref1", "ref2", "ref4", "ref8", "ref_udata"] if seed % 3 else ["ref4", "ref_addr"]
+    trees, labels = [], []
+    for u in range(rng.randrange(1, 4)):
+        parts = [STRINGS] if version >= 5 else []
+        for i in range(rng.randrange(4, 30)):
+            name = ("name", rng.choice(forms), rng.choice(pool))
+            label = f"{u}.{i}"
+            mine = [each for each in labels if each.startswith(f"{u}.")]
+            kind = rng.randrange(7)
+            if kind == 0:
+                parts.append(die("subprogram", name, ("declaration", "flag_present"), label=label))
+            elif kind == 1 and mine:
+                form = rng.choice(references)
+                target = rng.choice(labels if form == "ref_addr" else mine)
+                what = rng.choice(["specification", "abstract_origin"])
+                parts.append(die(rng.choice(["subprogram", "variable"]), (what, form, target), label=label))
+            elif kind == 2:
+                inner = die(
+                    "variable", name, ("location", "exprloc", rng.choice([ADDRESS, b"\x91\x10", b""]))
+                )
+                parts.append(die("subprogram", ("name", "string", rng.choice(pool)), inner, label=label))
+            elif kind == 3:
+                parts.append(die("namespace", name, die("structure_type", name, label=label)))
+            elif kind == 4:
+                parts.append(die("variable", name, ("linkage_name", "string", rng.choice(pool)), label=label))
+            else:
+                parts.append(die(rng.choice(["subprogram", "variable", "member"]), name, label=label))
+            if kind not in (1, 3) or (kind == 1 and mine):
+                labels.append(label)
+        trees.append(unit(die("compile_unit", *parts), version=version, offset_size=offset_size))
+    return trees
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("seed", range(14))
+def test_searching_and_indices_agree(seed, order):
+    version, offset_size = [(5, 4), (5, 8), (4, 4), (3, 8)][seed % 4]
+    built = build(*random_units(seed, version, offset_size), byte_order=order)
+
+    check_all_ways(lambda: Dwarf(DictSections(built.sections, byte_order=order)))
+
+
+def test_only_functions_and_data_can_be_completed():
+    """A function cannot complete a type; searching and indices agree on that, too."""
+    tree = die(
+        "compile_unit",
+        die("structure_type", ("name", "string", "S"), label="S"),
+        die("subprogram", ("specification", "ref4", "S")),
+    )
+
+    one = dwarf(unit(tree))
+    assert found(one, "S") == [("type", "S")]
+    one.index.build()
+    assert found(one, "S") == [("type", "S")]
+
+
+def test_a_very_long_name_is_found():
+    name = "name" * 20_000
+    one = only(function(f"other{name}", 16, 4), function(name, 32, 4), function(name[:-1] + "E", 48, 4))
+
+    assert found(one, name) == [("function", name)]
+    assert found(one, name + "x") == []
+
+
+@pytest.mark.parametrize("offset", [1 << 40, 1 << 63, (1 << 64) - 1])
+def test_a_unit_whose_abbreviations_are_nowhere_hides_no_other(offset):
+    trees = [unit(die("compile_unit", function(name, 16, 4)), offset_size=8) for name in "fg"]
+    built = build(*trees)
+    data = bytearray(built.sections[".debug_info"])
+    data[16:24] = offset.to_bytes(8, "little")
+    one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
+
+    assert found(one, "g") == [("function", "g")]
+    assert found(one, "f") == []
+    assert {error.kind for error in one.problems} == {"bad_offset"}
+
+
+def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(name_search, "MAX_HITS", 2)
+    monkeypatch.setattr(name_search, "MAX_COPIES", 1)
+    monkeypatch.setattr(index_module, "SEARCHES", 1)
+    built = build(*random_units(5))
+
+    check_all_ways(lambda: Dwarf(DictSections(built.sections)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "compilers, options, language",
+    [
+        (("g++",), ["-gdwarf-5"], "cpp"),
+        (("g++",), ["-gdwarf-4", "-O2", "-fdebug-types-section"], "cpp"),
+        (("clang++-22", "clang++"), ["-gdwarf-5", "-O2"], "cpp"),
+        (("clang++-22", "clang++"), ["-gdwarf-4"], "cpp"),
+        (("clang++-22", "clang++"), ["-gdwarf-5", "-gsplit-dwarf"], "cpp"),
+        (("gcc",), ["-gdwarf-2"], "c"),
+        (("clang-22", "clang"), ["-gdwarf-5"], "cl"),
+    ],
+)
+def test_all_ways_agree_on_what_compilers_write(compilers, options, language, tmp_path, require_tool):
+    path = compile_source(tmp_path, require_tool(*compilers), ["-g", *options], language)
+
+    check_all_ways(lambda: opened(path))
+
+
+@pytest.mark.slow
+def test_the_index_of_clang_is_part_of_ours(tmp_path, require_tool):
+    """.debug_names lists what our own index lists; what is only in ours was optimized out or is abstract."""
+    compiler = require_tool("clang++-22", "clang++")
+    plain_path = compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", "-O1"], "cpp", "plain")
+    path = compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", "-O1", "-gpubnames"], "cpp", "plain")
+    listed = opened(path)
+    (table,) = listed.index.tables
+    own = opened(plain_path)
+    own.index._tables = []
+
+    for name in {name.decode() for name in table.names()}:
+        mine = {(entry.kind, entry.die.offset) for entry in own.index.find(name)}
+        theirs = {(entry.kind, entry.die.offset) for entry in listed.index.find(name)}
+        assert theirs <= mine, name
+        for _, offset in mine - theirs:
+            extra = own.units[0].die_at(offset)
+            assert "DW_AT_location" not in extra, name
+            assert extra.ranges() == [], name
+
+
+# --- Only what is needed --------------------------------------------------------------------------------------------
+
+
+def loaded(dwarf):
+    return [i for i, each in enumerate(dwarf.units) if each._data is not None]
+
+
+def test_a_name_reads_only_the_units_that_have_it():
+    trees = [
+        unit(die("compile_unit", ("name", "string", f"u{i}"), function(f"f{i}", 0x1000 * i + 16, 4)))
+        for i in range(5)
+    ]
+    one = dwarf(*trees)
+
+    assert found(one, "f3") == [("function", "f3")]
+    assert loaded(one) == [3]
+    assert found(one, "f9") == []
+    assert loaded(one) == [3]
+
+
+def test_an_address_reads_unit_entries_and_one_unit():
+    trees = [
+        unit(die(
+            "compile_unit", ("low_pc", "addr", 0x1000 * i), ("high_pc", "data4", 0x100),
+            function(f"f{i}", 0x1000 * i + 16, 4), function("g", 0x1000 * i + 32, 4),
+        ))
+        for i in range(1, 6)
+    ]  # fmt: skip
+    one = dwarf(*trees)
+
+    assert [each.name for each in one.index.functions_at(0x3012)] == ["f3"]
+    assert list(one.index._addresses) == [one.units[2]]
+    assert [each.name for each in one.index.functions_at(0x3023)] == ["g"]
+    assert one.index.functions_at(0x3014) == []
+    assert one.index.unit_at(0x30FF) is one.units[2]
+    assert one.index.unit_at(0x3100) is None
+
+
+# --- Addresses ------------------------------------------------------------------------------------------------------
+
+
+def test_nested_and_overlapping_functions():
+    one = only(
+        function("outer", 0x100, 0x100, function("nested", 0x140, 0x10)),
+        function("long", 0x180, 0x200),
+        function("last", 0x300, 8),
+        die(
+            "subprogram",
+            ("name", "string", "dead"),
+            ("low_pc", "addr", (1 << 64) - 1),
+            ("high_pc", "data4", 64),
+        ),
+    )
+
+    def at(address):
+        return [each.name for each in one.index.functions_at(address)]
+
+    assert at(0x100) == ["outer"]
+    assert at(0x145) == ["outer", "nested"]
+    assert at(0x150) == ["outer"]
+    assert at(0x190) == ["outer", "long"]
+    assert at(0x200) == ["long"]
+    assert at(0x304) == ["long", "last"]
+    assert at(0x308) == ["long"]
+    assert at(0x37F) == ["long"]
+    assert at(0x380) == at(0xFF) == at(10) == at((1 << 64) - 1) == []
+    assert one.index.spans_of(one.units[0])[0] == (0x100, 0x200)
+
+
+@pytest.mark.parametrize(
+    "high",
+    [
+        ("high_pc", "data4", 8),
+        ("high_pc", "addr", 0x2008),
+        ("high_pc", "addrx", 0x2008),
+        ("high_pc", "sdata", 8),
+        ("high_pc", "implicit_const", 8),
+    ],
+)
+@pytest.mark.parametrize(
+    "low", [("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000)]
+)
+def test_every_way_to_write_an_address(low, high):
+    one = only(ADDRESSES, die("subprogram", ("name", "string", "f"), low, high))
+
+    assert [each.name for each in one.index.functions_at(0x2007)] == ["f"]
+    assert one.index.functions_at(0x2008) == []
+
+
+def test_functions_with_ranges():
+    import struct
+
+    pairs = struct.pack("<6Q", 0x10, 0x20, 0x40, 0x50, 0, 0)
+    tree = die(
+        "compile_unit",
+        ("low_pc", "addr", 0x1000),
+        die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 0)),
+    )
+    one = dwarf(unit(tree, version=4), extra={".debug_ranges": pairs})
+
+    assert [bool(one.index.functions_at(0x1000 + at)) for at in (0xF, 0x10, 0x1F, 0x20, 0x40, 0x4F, 0x50)] == [
+        False, True, True, False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_one_broken_function_does_not_hide_the_others():
+    one = only(
+        die("subprogram", ("name", "string", "bad"), ("ranges", "rnglistx", 5)),
+        die("subprogram", ("name", "string", "worse"), ("low_pc", "addrx#", 99), ("high_pc", "data1", 4)),
+        die("subprogram", ("name", "string", "odd"), ("low_pc", "string", "x"), ("high_pc", "exprloc", b"y")),
+        die("subprogram", ("name", "data1", 3), ("low_pc", "addr", 0x900), ("high_pc", "data1", 4)),
+        die("subprogram", ("specification", "ref4", 3), ("low_pc", "addr", 0xA00), ("high_pc", "data1", 4)),
+        function("good", 0x100, 4),
+    )
+    one.index.build()
+
+    assert [each.name for each in one.index.functions_at(0x101)] == ["good"]
+    assert found(one, "good") == [("function", "good")]
+    assert found(one, "worse") == [("function", "worse")]
+    assert len(one.problems) >= 4
+
+
+def test_one_broken_unit_does_not_hide_the_others():
+    built = build(
+        *(
+            unit(die("compile_unit", function(f"f{i}", 0x100 * (i + 1), 16), ("name", "string", "u")))
+            for i in range(3)
+        )
+    )
+    data = bytearray(built.sections[".debug_info"])
+    second = len(data) // 3
+    assert data[second + 12 + 1 : second + 12 + 4] == b"u\0\2"
+    data[second + 12 + 3] = 0x7E  # an abbreviation that does not exist
+    one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
+    one.index.build()
+
+    assert [found(one, f"f{i}") for i in range(3)] == [[("function", "f0")], [], [("function", "f2")]]
+    assert [each.name for each in one.index.functions_at(0x308)] == ["f2"]
+    assert one.problems
+    with pytest.raises(MalformedFile):
+        list(one.units[1].dies())
+
+
+def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
+    """A hundred functions with a list of a hundred ranges are ten thousand ranges."""
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 500)
+    lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
+    functions = [die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 16)) for _ in range(100)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == 7  # as many ranges as the unit has bytes
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+    assert next(one.units[0].root.children()).ranges()[0] == (0x1000, 0x1008)
+
+
+@pytest.mark.parametrize("end", [0x1008, 0xFF0])
+def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
+    """Also where it is broken."""
+    asked = []
+    read = range_lists.read_range_list
+    monkeypatch.setattr(range_lists, "read_range_list", lambda *a, **k: asked.append(a[1]) or read(*a, **k))
+    lists = table_of_lists(rnglist(("start_end", 0x1000, end), "end_of_list"))
+    functions = [die("subprogram", ("ranges", "sec_offset", 16)) for _ in range(10)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == (10 if end > 0x1000 else 0)
+    assert asked == [16]
+
+
+def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 1050)
+    lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
+    low = ("low_pc", "addr", 0)
+    trees = [unit(die("compile_unit", low, ("ranges", "sec_offset", 16), children=True)) for _ in range(40)]
+    one = dwarf(*trees, extra={".debug_rnglists": lists})
+
+    assert one.index.unit_at(0x1004) is one.units[0]
+    assert one.index.unit_at(0x999) is None
+    assert [bool(one.index.spans_of(each)) for each in one.units] == [True] * 5 + [False] * 35
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+
+
+def test_lists_of_ranges_that_overlap_are_limited(monkeypatch):
+    """Without an end, each reaches over all that follow it; that they give no ranges does not matter."""
+    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 50)
+    lists = table_of_lists(rnglist(*[("base_address", 0)] * 100, ("start_length", 0x1000, 8), "end_of_list"))
+    functions = [die("subprogram", ("ranges", "sec_offset", 16 + 9 * i)) for i in range(100)]
+    one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
+
+    assert len(one.index.functions_at(0x1004)) == 4
+    assert [error.kind for error in one.problems] == ["limit_exceeded"]
+
+
+def test_functions_and_names_before_a_broken_entry_are_found():
+    """And what is broken is met once, however much is asked."""
+    built = build(unit(die("compile_unit", function("f", 16, 4), function("g", 32, 4))))
+    data = bytearray(built.sections[".debug_info"])
+    data[data.index(b"g\0") - 1] = 0x7E
+    one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
+    one.index.build()
+
+    for _ in range(3):
+        assert [each.name for each in one.index.functions_at(17)] == ["f"]
+        assert one.index.functions_at(33) == []
+        assert (found(one, "f"), found(one, "g")) == ([("function", "f")], [])
+    assert {error.kind for error in one.problems} == {"unknown_abbreviation"}
+    assert len(one.problems) <= 3
+
+
+# --- Variables by address -------------------------------------------------------------------------------------------
+
+
+def variable(name, address, kind, suffix=b""):
+    place = b"\x03" + address.to_bytes(8, "little") + suffix
+    return die("variable", ("name", "string", name), ("type", "ref4", kind), ("location", "exprloc", place))
+
+
+def test_variables_by_address():
+    one = only(
+        die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), label="int"),
+        die("array_type", ("type", "ref4", "typedef"), die("subrange_type", ("upper_bound", "data1", 2)),
+            die("subrange_type", ("count", "data1", 2)), label="array"),
+        die("typedef", ("name", "string", "t"), ("type", "ref4", "const"), label="typedef"),
+        die("const_type", ("type", "ref4", "int"), label="const"),
+        die("pointer_type", label="pointer"),
+        die("array_type", ("type", "ref4", "int"), die("subrange_type"), label="open"),
+        variable("one", 0x100, "int"),
+        variable("table", 0x104, "array"),
+        variable("same", 0x104, "int"),
+        variable("pointer", 0x200, "pointer"),
+        variable("open", 0x300, "open"),
+        variable("shared", 0x400, "int", b"\x31\x16\x18"),
+        die("variable", ("name", "string", "register"), ("location", "exprloc", b"\x50")),
+        die("variable", ("name", "string", "list"), ("location", "sec_offset", 0)),
+        die("variable", ("name", "string", "bad"), ("location", "exprloc", b"\x03\x01")),
+        die("variable", ("name", "string", "cyclic"), ("type", "ref4", "cycle"), ("location", "exprloc", ADDRESS)),
+        die("typedef", ("type", "ref4", "cycle"), label="cycle"),
+    )  # fmt: skip
+
+    def at(address, *suffixes):
+        return [each.name for each in one.index.variables_at(address, (b"", *suffixes))]
+
+    assert at(0x100) == at(0x103) == ["one"]
+    assert at(0x104) == ["table", "same"]
+    assert at(0x104 + 23) == ["table"]
+    assert at(0x104 + 24) == at(0xFF) == []
+    assert at(0x207) == ["pointer"]
+    assert at(0x300) == ["open"]
+    assert at(0x301) == []
+    assert at(0x402) == []
+    assert at(0x402, b"\x31\x16\x18") == ["shared"]
+    assert at(0x2000) == ["cyclic"]
+    assert at(0x2001) == []
+
+
+def test_a_broken_type_hides_no_other_variable():
+    one = only(
+        die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), label="int"),
+        variable("good", 0x100, "int"),
+        variable("broken", 0x100, 0xFFFF),
+    )
+
+    assert [each.name for each in one.index.variables_at(0x102)] == ["good"]
+    assert [error.kind for error in one.problems] == ["bad_reference"]
+
+
+def test_names_with_a_prefix():
+    one = only(
+        function("alpha", 16, 4),
+        die("variable", ("name", "strp", "alphabet")),
+        die("base_type", ("name", "string", "beta")),
+    )
+
+    assert one.index.names() == ["alpha", "alphabet", "beta"]
+    assert one.index.names("alpha") == ["alpha", "alphabet"]
+    assert one.index.names("alpha", ("function",)) == ["alpha"]
+    assert one.index.names("z") == []
+
+
+def test_dropped_indices_are_made_again():
+    one = only(function("f", 16, 4), variable("v", 0x100, 0))
+    one.index.build()
+
+    one.index.drop_caches()
+
+    assert one.index._names == {}
+    assert found(one, "f") == [("function", "f")]
+    assert [each.name for each in one.index.functions_at(17)] == ["f"]

@@ -1,0 +1,542 @@
+"""Types as records: every kind of entry, their sizes, what is computed, and how they are declared."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.entries.attributes import LLVM_OLD
+from dwarfgpu.program.types import model
+from dwarfgpu.program.types.declaration import declaration, type_text
+from dwarfgpu.program.types.finding import find_type
+from dwarfgpu.program.types.naming import canonical, spellings
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
+from tests.builders.dwarf import die, dwarf, unit
+
+INT = die(
+    "base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"
+)
+CHAR = die(
+    "base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char"
+)
+SIZE = die(
+    "base_type",
+    ("name", "string", "long unsigned int"),
+    ("encoding", "data1", 7),
+    ("byte_size", "data1", 8),
+    label="size",
+)
+C, CPLUS, FORTRAN = 0x1D, 0x1A, 0x0E
+
+
+def types_of(*entries, language=C, byte_order="little", version=5):
+    """The types of the labelled entries of one unit."""
+    root = die("compile_unit", ("language", "data2", language), INT, CHAR, SIZE, *entries)
+    found = dwarf(unit(root, version=version), byte_order=byte_order)
+    known = Types()
+    dies = {each.tag_name + ":" + (each.name or ""): each for each in found.units[0].dies()}
+
+    def get(name):
+        key = next(key for key in dies if key.endswith(f":{name}"))
+        return known.of(dies[key])
+
+    get.types = known
+    get.dies = dies
+    get.dwarf = found
+    return get
+
+
+def named(name):
+    return ("name", "string", name)
+
+
+def typed(label):
+    return ("type", "ref4", label)
+
+
+# --- Base types ---------------------------------------------------------------------------------------------------
+
+
+def test_a_base_type_has_its_attributes():
+    get = types_of(
+        die(
+            "base_type",
+            named("odd"),
+            ("encoding", "data1", 7),
+            ("byte_size", "data1", 4),
+            ("bit_size", "data1", 12),
+            ("data_bit_offset", "data1", 3),
+            ("endianity", "data1", 1),
+        )
+    )
+    odd = get("odd")
+    assert (odd.byte_size, odd.bit_size, odd.data_bit_offset, odd.byte_order) == (4, 12, 3, "big")
+
+
+def test_a_vector_is_so_many_elements():
+    get = types_of(
+        die(
+            "base_type",
+            named("float4"),
+            ("encoding", "data1", 4),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "data1", 4),
+        )
+    )
+    assert byte_size(get("float4")) == 16
+    assert byte_size(get("float4").element) == 4
+
+
+def test_a_vector_of_nothing_is_refused():
+    get = types_of(
+        die(
+            "base_type",
+            named("none"),
+            ("encoding", "data1", 4),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "data1", 0),
+        )
+    )
+    with pytest.raises(MalformedFile, match="greater than 0"):
+        get("none")
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("long int", "long"),
+        ("short unsigned int", "unsigned short"),
+        ("long long unsigned int", "unsigned long long"),
+        ("unsigned int", "unsigned int"),
+        ("char", "char"),
+        ("long double", "long double"),
+        ("__int128 unsigned", "__int128 unsigned"),
+        ("Buffer<long int, 4>", "Buffer<long, 4>"),
+        ("f<const short unsigned int>", "f<const unsigned short>"),
+        ("long_int", "long_int"),
+        ("ns::short_name", "ns::short_name"),
+    ],
+)
+def test_names_have_their_usual_words(name, expected):
+    assert canonical(name) == expected
+    assert name in spellings(expected) or name == expected or "const" in name
+
+
+# --- Pointers and their spaces ------------------------------------------------------------------------------------
+
+
+def test_pointers_know_their_spaces():
+    get = types_of(
+        die(
+            "pointer_type",
+            named("new"),
+            typed("int"),
+            ("LLVM_address_space", "data1", 3),
+            ("LLVM_memory_space", "data1", 3),
+        ),
+        die(
+            "pointer_type",
+            named("old"),
+            typed("int"),
+            ("address_class", "data4", 5),
+            ("byte_size", "data1", 4),
+        ),
+        die("reference_type", named("plain"), typed("int")),
+    )
+    assert (get("new").address_space, get("new").memory_space, get("new").byte_size) == (3, 3, 8)
+    assert (get("old").address_space, get("old").memory_space, get("old").byte_size) == (5, None, 4)
+    assert (get("plain").address_space, get("plain").sign) == (None, "&")
+
+
+def test_a_pointer_reads_nothing_of_its_target():
+    get = types_of(die("pointer_type", named("broken"), ("type", "ref4", 0xFFFFFF)))
+    found = get("broken")
+    assert byte_size(found) == 8
+    with pytest.raises(DwarfGpuError):
+        found.target.name  # noqa: B018
+
+
+def test_what_points_to_itself_is_no_cycle():
+    get = types_of(
+        die(
+            "structure_type",
+            named("node"),
+            ("byte_size", "data1", 8),
+            die("member", named("next"), typed("pointer"), ("data_member_location", "data1", 0)),
+            label="node",
+        ),
+        die("pointer_type", typed("node"), label="pointer"),
+    )
+    node = get("node")
+    assert node.body.members[0].type.target is node
+    assert hash(node) == hash(node)
+    assert declaration(node) == "struct node {\n    struct node *next;\n}"
+
+
+@pytest.mark.parametrize("tag", ["typedef", "const_type"])
+def test_a_type_that_is_itself_is_an_error(tag):
+    get = types_of(die(tag, named("loop"), typed("loop"), label="loop"))
+    for ask in (stripped, byte_size, declaration):
+        with pytest.raises(MalformedFile, match="back to itself"):
+            ask(get("loop"))
+
+
+def test_an_array_of_itself_is_an_error():
+    get = types_of(
+        die(
+            "array_type",
+            named("loop"),
+            typed("loop"),
+            die("subrange_type", ("count", "data1", 2)),
+            label="loop",
+        )
+    )
+    with pytest.raises(MalformedFile):
+        byte_size(get("loop"))
+    assert "..." in declaration(get("loop"))
+
+
+# --- Arrays -------------------------------------------------------------------------------------------------------
+
+
+def array(name, *subranges, extra=()):
+    return die("array_type", named(name), typed("int"), *extra, *subranges)
+
+
+@pytest.mark.parametrize(
+    "attributes, index, length",
+    [
+        ([("upper_bound", "data1", 255)], "size", 256),  # GCC: an unsigned number in a form without a sign
+        ([("upper_bound", "data1", 255)], "int", 256),  # gfortran: the index is signed, the number is not
+        ([("upper_bound", "data4", 0xFFFFFFFF)], "int", 0),  # negative in the index type
+        ([("upper_bound", "data4", 0xFFFFFFFF)], "size", 1 << 32),
+        ([("upper_bound", "data8", (1 << 64) - 1)], "size", 0),
+        ([("upper_bound", "sdata", -1)], "size", 0),
+        ([("count", "data1", 200)], "size", 200),
+        ([("count", "data8", (1 << 64) - 1)], "size", None),  # LLVM's older way to say that it is not known
+        ([], "size", None),
+        ([("lower_bound", "sdata", -2), ("upper_bound", "sdata", 2)], "int", 5),
+    ],
+)
+def test_the_number_of_elements(attributes, index, length):
+    get = types_of(array("a", die("subrange_type", typed(index), *attributes)))
+    assert get("a").dimensions[0].length == length
+
+
+def test_arrays_of_fortran_begin_with_one_and_are_column_major():
+    upper = ("upper_bound", "data1", 3)
+    get = types_of(array("a", die("subrange_type", upper)), language=FORTRAN)
+    assert get("a").dimensions[0].lower == 1
+    assert get("a").column_major
+    get = types_of(
+        array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN
+    )
+    assert not get("a").column_major
+
+
+def test_sizes_of_arrays():
+    get = types_of(
+        array("a", die("subrange_type", ("count", "data1", 3)), die("subrange_type", ("count", "data1", 4))),
+        array("b", die("subrange_type", ("count", "data1", 3), ("byte_stride", "data1", 10))),
+        array("c", die("subrange_type", ("count", "data1", 9)), extra=[("bit_stride", "data1", 3)]),
+        array("d", die("subrange_type", ("count", "exprloc", b"\x33"))),
+        array("e", die("subrange_type")),
+    )
+    assert [known_size(get(name)) for name in "abcde"] == [48, 30, 4, None, 0]
+    assert get("d").is_dynamic
+    assert not get("a").is_dynamic
+
+
+def test_absurd_sizes_are_said_to_be_that():
+    huge = ("count", "udata", 1 << 60)
+    get = types_of(array("a", die("subrange_type", huge), die("subrange_type", huge)))
+    with pytest.raises(MalformedFile, match="which no object has"):
+        byte_size(get("a"))
+
+
+def test_bounds_may_be_expressions_and_entries():
+    get = types_of(
+        die("variable", named("n"), typed("int"), label="n"),
+        array(
+            "a",
+            die("subrange_type", ("upper_bound", "ref4", "n"), ("lower_bound", "exprloc", b"\x31")),
+            extra=[("data_location", "exprloc", b"\x97"), ("allocated", "exprloc", b"\x31")],
+        ),
+    )
+    found = get("a")
+    assert found.dimensions[0].upper.entry.name == "n"
+    assert found.dimensions[0].lower.expression == b"\x31"
+    assert found.data_location.attribute == "DW_AT_data_location"
+    assert found.allocated.expression == b"\x31"
+    assert declaration(found) == "int [variable length]"
+
+
+def test_a_dimension_may_be_an_enumeration():
+    get = types_of(
+        die(
+            "array_type",
+            named("a"),
+            typed("int"),
+            die(
+                "enumeration_type",
+                ("byte_size", "data1", 4),
+                die("enumerator", named("X"), ("const_value", "data1", 3)),
+                die("enumerator", named("Y"), ("const_value", "data1", 6)),
+            ),
+        )
+    )
+    assert (get("a").dimensions[0].lower, get("a").dimensions[0].length) == (3, 4)
+
+
+# --- Structures ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("byte_order, expected", [("little", [0, 3, 8]), ("big", [29, 24, 0])])
+def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
+    """Three fields of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
+    fields = [("a", 29, 3), ("b", 24, 5), ("c", 0, 24)]
+    members = [
+        die(
+            "member",
+            named(name),
+            typed("int"),
+            ("data_member_location", "data1", 0),
+            ("byte_size", "data1", 4),
+            ("bit_offset", "data1", offset),
+            ("bit_size", "data1", size),
+        )
+        for name, offset, size in fields
+    ]
+    get = types_of(
+        die("structure_type", named("s"), ("byte_size", "data1", 4), *members),
+        byte_order=byte_order,
+        version=3,
+    )
+    assert [each.bit_offset for each in get("s").body.members] == expected
+
+
+def test_new_bit_fields_count_from_the_beginning():
+    member = die(
+        "member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5)
+    )
+    get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 8), member))
+    assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
+
+
+@pytest.mark.parametrize(
+    "form, value, offset, is_computed",
+    [
+        ("data1", 12, 96, False),
+        ("block1", b"\x23\x0c", 96, False),  # DW_OP_plus_uconst 12, as DWARF 2 writes it
+        ("exprloc", b"\x23\x80\x01", 1024, False),
+        ("exprloc", b"\x3c\xe9\x02", 0, True),
+        ("exprloc", b"\x23\x0c\x96", 0, True),
+    ],
+)
+def test_where_members_are(form, value, offset, is_computed):
+    member = die("member", named("m"), typed("int"), ("data_member_location", form, value))
+    version = 3 if form == "block1" else 5
+    get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 99), member), version=version)
+    found = get("s").body.members[0]
+    assert (found.bit_offset, found.location is not None) == (offset, is_computed)
+
+
+def test_static_members_before_and_since_version_5():
+    old = die(
+        "member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present")
+    )
+    new = die("variable", named("new"), typed("int"), ("declaration", "flag_present"))
+    plain = die("member", named("plain"), typed("int"), ("data_member_location", "data1", 0))
+    get = types_of(die("class_type", named("s"), ("byte_size", "data1", 4), old, plain, new), language=CPLUS)
+    body = get("s").body
+    assert [each.name for each in body.statics] == ["old", "new"]
+    assert body.order == ("old", 0, "new")
+    assert declaration(get("s")) == "class s {\n    static int old;\n    int plain;\n    static int new;\n}"
+
+
+def test_variants_have_their_values():
+    get = types_of(
+        die(
+            "structure_type",
+            named("s"),
+            ("byte_size", "data1", 8),
+            die(
+                "variant_part",
+                ("discr", "ref4", "tag"),
+                die("member", named("tag"), typed("int"), ("data_member_location", "data1", 0), label="tag"),
+                die(
+                    "variant",
+                    ("discr_value", "sdata", -1),
+                    die("member", named("a"), typed("int"), ("data_member_location", "data1", 4)),
+                ),
+                die(
+                    "variant",
+                    ("discr_list", "block1", b"\x00\x02\x01\x05\x07"),
+                    die("member", named("b"), typed("char"), ("data_member_location", "data1", 4)),
+                ),
+                die(
+                    "variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))
+                ),
+            ),
+        )
+    )
+    part = get("s").body.variant_parts[0]
+    assert part.discriminant.name == "tag"
+    assert [each.values for each in part.variants] == [((-1, -1),), ((2, 2), (5, 7)), None]
+    assert "case 2, 5..7:" in declaration(get("s"))
+
+
+def test_a_declaration_is_completed_by_a_definition_elsewhere():
+    declared = die("structure_type", named("s"), ("declaration", "flag_present"), label="declared")
+    first = unit(
+        die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared")))
+    )
+    second = unit(
+        die(
+            "compile_unit",
+            ("language", "data2", C),
+            die("structure_type", named("s"), ("byte_size", "data1", 24)),
+        )
+    )
+    found = dwarf(first, second)
+    known = Types()
+    types = {each.name: known.of(each) for each in found.units[0].dies() if each.name}
+    assert byte_size(types["t"]) == 24
+    alone = dwarf(first)
+    only = next(known.of(each) for each in alone.units[0].dies() if each.name == "s")
+    assert only.is_incomplete
+    assert known_size(only) is None
+    assert declaration(only) == "struct s {\n    <incomplete type>\n}"
+
+
+def test_a_declaration_is_completed_by_a_type_unit():
+    defined = die("structure_type", named("s"), ("byte_size", "data1", 40), label="defined")
+    type_unit = unit(
+        die("type_unit", ("language", "data2", CPLUS), defined),
+        "type",
+        signature=0x1234,
+        type_label="defined",
+    )
+    declared = die("structure_type", ("declaration", "flag_present"), ("signature", "ref_sig8", 0x1234))
+    found = dwarf(unit(die("compile_unit", ("language", "data2", CPLUS), declared)), type_unit)
+    die_found = next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_structure_type")
+    assert byte_size(Types().of(die_found)) == 40
+
+
+# --- Enumerations, functions, others ------------------------------------------------------------------------------
+
+
+def test_enumerators_have_the_sign_of_the_underlying_type():
+    def enumeration(name, under, value, form="data1"):
+        inner = die("enumerator", named("E"), ("const_value", form, value))
+        extra = [typed(under)] if under else []
+        return die("enumeration_type", named(name), ("byte_size", "data1", 8), *extra, inner)
+
+    get = types_of(
+        enumeration("u", "size", 200),
+        enumeration("s", "int", 200),
+        enumeration("n", None, -7, "sdata"),
+        enumeration("w", "size", -1, "sdata"),
+    )
+    assert [get(name).enumerators[0].value for name in "usnw"] == [200, -56, -7, (1 << 64) - 1]
+
+
+def test_functions():
+    pointer = die("pointer_type", typed("char"), label="text")
+    get = types_of(
+        pointer,
+        die(
+            "subroutine_type",
+            named("f"),
+            ("prototyped", "flag_present"),
+            typed("int"),
+            die("formal_parameter", typed("text")),
+            die("unspecified_parameters"),
+        ),
+        die("subroutine_type", named("g"), ("prototyped", "flag_present")),
+        die("subroutine_type", named("h"), typed("int"), die("unspecified_parameters")),
+    )
+    assert [type_text(get(name)) for name in "fgh"] == ["int (char *, ...)", "void (void)", "int ()"]
+
+
+def test_what_is_not_understood_has_its_name_and_size():
+    get = types_of(die("set_type", named("days"), typed("int"), ("byte_size", "data1", 1)))
+    assert isinstance(get("days"), model.Opaque)
+    assert byte_size(get("days")) == 1
+
+
+def test_what_is_no_type_is_refused():
+    get = types_of(die("variable", named("v"), typed("int")))
+    with pytest.raises(MalformedFile, match="DW_TAG_variable is not a type"):
+        get("v")
+
+
+def test_the_old_numbers_of_llvm():
+    pointer = die("pointer_type", named("p"), ("address_class", "data1", 3))
+    vector = die(
+        "base_type",
+        named("v"),
+        ("encoding", "data1", 4),
+        ("byte_size", "data1", 4),
+        ("LLVM_vector_size", "data1", 2),
+        dialect=LLVM_OLD,
+    )
+    root = die("compile_unit", ("language", "data2", C), pointer, vector)
+    found = dwarf(unit(root), attributes="llvm-old")
+    types = {each.name: Types().of(each) for each in found.units[0].dies() if each.name}
+    assert types["p"].address_space == 3
+    assert types["v"].vector_size == 2
+
+
+# --- By name ------------------------------------------------------------------------------------------------------
+
+
+def test_types_are_found_by_the_names_users_write():
+    get = types_of(
+        die("structure_type", named("s"), ("byte_size", "data1", 4)),
+        die("typedef", named("t"), typed("int")),
+        die("enumeration_type", named("e"), ("byte_size", "data1", 4)),
+    )
+    find = lambda name, keyword="": find_type(get.dwarf, get.types, name, keyword)  # noqa: E731
+    assert find("unsigned long").name == "unsigned long"
+    assert find("s") is None
+    assert find("s", "struct").byte_size == 4
+    assert find("s", "union") is None
+    assert find("e", "enum").name == "e"
+    assert find("t").name == "t"
+    assert find("t", "struct") is None
+    assert find("nothing") is None
+
+
+# --- Hostile files ------------------------------------------------------------------------------------------------
+
+
+def test_a_function_of_itself_is_cut():
+    get = types_of(
+        die(
+            "subroutine_type",
+            named("f"),
+            ("prototyped", "flag_present"),
+            *[die("formal_parameter", typed("p")) for _ in range(6)],
+            label="f",
+        ),
+        die("pointer_type", typed("f"), label="p"),
+    )
+    text = declaration(get("f"))
+    assert "..." in text
+    assert len(text) < 100_000
+
+
+def test_a_class_that_is_its_own_base_is_cut():
+    get = types_of(
+        die(
+            "structure_type",
+            named("s"),
+            ("byte_size", "data1", 4),
+            die("inheritance", typed("s"), ("data_member_location", "data1", 0)),
+            label="s",
+        ),
+        language=CPLUS,
+    )
+    assert declaration(get("s")) == "struct s : public s {\n}"

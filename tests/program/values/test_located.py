@@ -1,0 +1,165 @@
+"""Values in the locations of the evaluator: many lanes at once, registers, composites, implicit pointers; and units."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu import bits as b
+from dwarfgpu.backends.protocol import Backend, memory_unavailable
+from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.context import Context, DieReference
+from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
+from dwarfgpu.expr.rules import AMD
+from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.machines.units import FileUnit
+from dwarfgpu.program.types.model import Base, Body, Lazy, Member, Pointer, Struct
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.values.located import Surroundings, variable_place
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import Address
+from dwarfgpu.render.values import value_text
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.programs import Unloaded
+
+INT, FLOAT = Base("int", 5, 4), Base("float", 4, 4)
+TARGET = resolve("gfx90a")
+
+
+class Machine(Backend):
+    """Memory whose bytes are their addresses, and vector registers of which lane n holds n times a hundred."""
+
+    def read_memory(self, space, address, size, wave, lane):
+        if address >= 0x10000:
+            raise memory_unavailable(space, address, size)
+        return bytes((address + index) & 0xFF for index in range(size))
+
+    def read_register(self, register, wave, lane):
+        return b"".join((100 * index).to_bytes(4, "little") for index in range(register.bit_size // 32))
+
+
+def around(lanes, pc=None):
+    context = Context(target=TARGET, rules=AMD, backend=Machine(), lanes=lanes, pc=pc)
+    return Surroundings(context, Unloaded("llvm-user"))
+
+
+def lanes_of(count):
+    return LaneSet.of(list(range(count)))
+
+
+def in_lanes(count):
+    """v0 of each lane."""
+    register = Register(TARGET.register_named("v0"))
+    return Location((SingleLocation(register, b.array([32 * lane for lane in range(count)], 64)),))
+
+
+def test_a_scalar_of_all_lanes_is_read_at_once():
+    value = Object(INT, around(lanes_of(4)).located(in_lanes(4)))
+    assert value.number().tolist() == [0, 100, 200, 300]
+    assert value.pattern().bits.dtype == "uint64"
+
+
+def test_pointers_of_all_lanes_are_followed_at_once():
+    pointer = Pointer("*", Lazy.known(Base("unsigned char", 8, 1)), 4)
+    value = Object(pointer, around(lanes_of(4)).located(in_lanes(4)))
+    assert value.dereferenced().number().tolist() == [0, 100, 200, 300 & 0xFF]
+    assert value.element(3).number().tolist() == [3, 103, 203, 303 & 0xFF]
+
+
+def test_members_in_a_composite_with_a_missing_part():
+    parts = (Part(in_lanes(1), 32), Part(UNDEFINED, 32))
+    place = locations.at(locations.extended(locations.EMPTY, parts))
+    pair = Struct(
+        "struct",
+        "P",
+        8,
+        Lazy.known(
+            Body((), (Member("x", Lazy.known(INT), 0), Member("y", Lazy.known(INT), 32)), order=(0, 1))
+        ),
+    )
+    value = Object(pair, around(LaneSet.one(0)).located(place))
+    assert value_text(value) == "{x = 0, y = <optimized out>}"
+    assert value.member("x").address is None
+
+
+def test_an_implicit_pointer_leads_to_its_object():
+    pointer = Pointer("*", Lazy.known(INT), 8)
+    found = dwarf(
+        unit(
+            die(
+                "compile_unit",
+                die("variable", ("location", "exprloc", b"\x9e\x04\x2a\0\0\0"), label="target"),
+            )
+        )
+    )
+    target = next(each for each in found.units[0].dies() if each.tag == 0x34)
+    unit_context = FileUnit(found.units[0], Unloaded("llvm-user"), None)
+    storage = ImplicitPointer(DieReference("unit", target.offset), 0, TARGET.default_space, unit_context, 64)
+    value = Object(pointer, around(LaneSet.one(0)).located(locations.at(storage)))
+    assert value_text(value) == "<synthetic pointer>"
+    assert value.dereferenced().number() == 42
+
+
+def test_addresses_belong_to_their_space():
+    surroundings = around(LaneSet(1, 0, 0))
+    assert surroundings.memory(Address(3, 0x40)).address == Address(3, 0x40)
+    assert surroundings.memory(Address(None, 0x40)).address == Address(None, 0x40)
+    with pytest.raises(IllFormed, match="not an address space"):
+        surroundings.memory(Address(99, 0))
+    far = Object(INT, surroundings.memory(Address(None, 0x20000)))
+    with pytest.raises(DwarfGpuError, match="Cannot access memory at address 0x20000"):
+        far.number()
+
+
+def test_variables_are_found():
+    entries = [
+        die(
+            "base_type",
+            ("name", "string", "int"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            label="int",
+        ),
+        die(
+            "variable",
+            ("name", "string", "here"),
+            ("type", "ref4", "int"),
+            ("location", "exprloc", b"\x08\x10\x9f"),
+        ),
+        die("variable", ("name", "string", "seven"), ("type", "ref4", "int"), ("const_value", "sdata", -7)),
+        die(
+            "variable",
+            ("name", "string", "bytes"),
+            ("type", "ref4", "int"),
+            ("const_value", "block1", b"\1\2\3\4"),
+        ),
+        die("variable", ("name", "string", "gone"), ("type", "ref4", "int")),
+        die("variable", ("name", "string", "listed"), ("type", "ref4", "int"), ("location", "sec_offset", 0)),
+    ]
+    rows = b"".join(each.to_bytes(8, "little") for each in (0x10, 0x20)) + b"\2\0\x39\x9f" + bytes(16)
+    root = die("compile_unit", ("low_pc", "addr", 0), *entries)
+    found = dwarf(unit(root, version=4), extra={".debug_loc": rows})
+    dies = {each.name: each for each in found.units[0].dies() if each.name}
+    types = Types()
+
+    def number(name, pc=None):
+        place = variable_place(around(LaneSet(1, 0, 0), pc), dies[name])
+        return None if place is None else Object(types.type_of(dies[name]), place).number()
+
+    names = ["here", "seven", "bytes", "gone"]
+    assert [number(name) for name in names] == [16, -7, 0x04030201, None]
+    assert number("listed", 0x18) == 9
+    with pytest.raises(DwarfGpuError, match="optimized out"):
+        number("listed", 0x28)
+    with pytest.raises(DwarfGpuError, match="there is none"):
+        number("listed")
+
+
+def test_memory_of_a_lane_is_that_of_the_lane():
+    """An address in the private space means another byte in each lane; the place keeps the lanes it was made for."""
+    place = around(lanes_of(2)).memory(Address(5, 8))
+    storage = place.storage.location.places[0].storage
+    assert isinstance(storage, Memory)
+    assert storage.lane.tolist() == [0, 1]

@@ -1,0 +1,215 @@
+"""A variable in all lanes of all waves: as each wave by itself has it, and asked for once a place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dwarfgpu
+from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_waves
+from tests.builders.divergence import FIXTURES, Example, Masks
+from tests.builders.spread import code_object
+
+PLACES = ("lex_1_else", "lex_1_1_else", "lex_1_else", "whole_wave_begin", "lex_1_else", "lex_start")
+
+
+@pytest.fixture(scope="module", params=["asm/lane-pc.gfx90a.w64.co", "asm/lane-pc.gfx1100.w32.co"])
+def attached(request):
+    """Waves at several places, with numbers of their own in all registers; the last one has no vector registers."""
+    example = Example(request.param, None)
+    machine = Machine(example.target)
+    machine.add_waves(len(PLACES), work_group=[[number, 0, 0] for number in range(len(PLACES))])
+    chance = np.random.default_rng(3)
+    count, lanes = len(PLACES), example.lane_count
+    for number in range(8):
+        machine.set_register(f"v{number}", chance.integers(0, 1 << 32, (count, lanes), dtype=np.uint32))
+    for number in range(48):
+        machine.set_register(f"s{number}", chance.integers(0, 1 << 32, count, dtype=np.uint32))
+    for wave, place in enumerate(PLACES):
+        region = place if place.startswith("lex") else "lex_start"
+        masks = Masks(0xFF0F & ((1 << lanes) - 1), 0x0F0F + wave, 0x5555)
+        example.put(machine, wave, region, masks, example.at(place))
+    space = machine.target.space_named("private_wave")
+    for wave in range(count - 1):
+        data = chance.integers(0, 256, 64 * lanes, dtype=np.uint8)
+        machine.memory.map(space, 0, data, instance=wave)
+    program = dwarfgpu.open(str(FIXTURES / request.param))
+    found = program.attach(machine)
+    found.stopped.loaded = example.loaded
+    found.state.loaded = example.loaded
+    return found
+
+
+def by_itself(attached, wave, text):
+    """The value and the state in each lane, asked of one wave alone."""
+    try:
+        values = attached[wave].frame().eval(text)
+    except DwarfGpuError as error:
+        return str(error), None
+    return list(values.array.tolist()), values.states
+
+
+TEXTS = (
+    *("lane", "result", "limit", "slots", "slots[1]", "lane * 2 + limit", "tile[3]"),
+    *("unused", "left", "value", "rest"),
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_all_waves_are_as_each_is_by_itself(attached, text):
+    seen = set()
+    for found in all_waves(attached, text):
+        for position, wave in enumerate(found.waves.tolist()):
+            values, states = by_itself(attached, wave, text)
+            seen.add(wave)
+            assert found.names[position] == attached[wave].id
+            if states is None:
+                assert str(next(found.reasons())[1].message) in values
+                continue
+            assert [STATES[code] for code in found.states[position].tolist()] == list(states)
+            assert found.array[position].tolist() == values or "active" not in states
+    assert seen == set(range(len(PLACES)))
+
+
+def test_waves_at_one_place_are_one_group(attached):
+    groups = [(found.waves.tolist(), found.frame.name) for found in all_waves(attached, "lane")]
+
+    assert groups == [([0, 2, 4], "X"), ([1], "X"), ([3], "whole_wave"), ([5], "X")]
+    found = next(all_waves(attached, "lane"))
+    assert found.array.shape == found.states.shape == (3, len(found.lanes))
+    assert found.array.dtype == np.int32
+    assert not found.has_failed
+
+
+def test_waves_and_lanes_can_be_chosen(attached):
+    whole = next(all_waves(attached, "lane")).array
+    some = list(all_waves(attached, "lane", waves=[4, 0], lanes=[3, 5]))
+    one = list(all_waves(attached, "lane", waves=[4], lanes=[5]))
+
+    assert some[0].waves.tolist() == [0, 4]
+    assert some[0].array.tolist() == whole[[0, 2]][:, [3, 5]].tolist()
+    assert one[0].array.tolist() == [[whole[2, 5]]]
+    assert list(all_waves(attached, "lane", waves=[])) == []
+    assert next(all_waves(attached, "lane", lanes=[])).array.shape == (3, 0)
+    with pytest.raises(UsageError, match="no lane 64"):
+        next(all_waves(attached, "lane", lanes=[64]))
+
+
+def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
+    found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
+
+    assert set(found.states[-1].tolist()) == {CODES["error"]}
+    reason = found.reason(len(found.waves) - 1, 0)
+    assert reason.kind == "memory_unavailable"
+    assert next(all_waves(attached, "slots[1]")).reason(0, 0) is None
+
+
+def test_chunks_change_nothing(attached, monkeypatch):
+    whole = [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")]
+    monkeypatch.setattr("dwarfgpu.program.variables.all_waves.CHUNK", attached.state.target.lane_count)
+    assert [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")] == whole
+
+
+def test_what_depends_on_callers_is_asked_of_each_wave(attached):
+    """A frame that is not there is an error of every wave, which says why."""
+    with pytest.raises(UsageError, match="no frame 7"):
+        list(all_waves(attached, "lane", frame=7))
+
+
+def test_a_name_that_is_not_there_is_an_error_of_its_place(attached):
+    found = list(all_waves(attached, "value"))
+    assert [each.has_failed for each in found] == [True, True, False, True]
+
+
+def test_waves_without_a_program_counter(attached):
+    machine = Machine(attached.state.target)
+    machine.add_waves(2)
+    other = attached.program.attach(machine)
+    found = list(all_waves(other, "lane"))
+
+    assert [each.waves.tolist() for each in found] == [[0, 1]]
+    assert found[0].pc is None
+    assert found[0].reason(1, 3).message == "where wave 0 stands is not known: it has no program counter"
+
+
+def test_columns_for_numpy(attached):
+    found = next(all_waves(attached, "lane"))
+    assert isinstance(found, WaveValues)
+    columns = found.columns()
+    assert columns["wave"] == ["0", "2", "4"]
+    assert columns["value"] is not None
+    assert columns["pc"] == found.pc
+
+
+def test_random_snapshots_agree(attached):
+    """All masks, known and unknown registers: any of it is the same for all and for each."""
+    chance = np.random.default_rng(11)
+    example_machine = attached.stopped.machine
+    machine = Machine(example_machine.target)
+    count = 12
+    machine.add_waves(count)
+    pcs = [
+        attached.stopped.machine.program_counter(int(each)) for each in chance.integers(0, len(PLACES), count)
+    ]
+    for wave, pc in enumerate(pcs):
+        for name in ("pc", "exec", "s4", "s5", "s6"):
+            register = machine.register_named(name)
+            if name == "pc" or chance.random() < 0.8:
+                value = pc if name == "pc" else int(chance.integers(0, 1 << 32))
+                machine.write_register(register, value.to_bytes(register.bit_size // 8, "little"), wave, None)
+    machine.set_register(
+        "v0", chance.integers(0, 1 << 32, (count, machine.target.lane_count), dtype=np.uint32)
+    )
+    other = attached.program.attach(machine)
+    other.stopped.loaded = other.state.loaded = attached.stopped.loaded
+    for text in ("lane", "limit", "out"):
+        for found in all_waves(other, text):
+            for position, wave in enumerate(found.waves.tolist()):
+                values, states = by_itself(other, wave, text)
+                if states is not None:
+                    assert [STATES[code] for code in found.states[position].tolist()] == list(states), (
+                        text,
+                        wave,
+                    )
+                    assert found.array[position].tolist() == values or set(states) <= {"error", "absent"}
+
+
+# --- Structures in several places -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spread():
+    """Ten waves of a kernel whose structures are half in vector registers, half in scratch memory."""
+    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.program import Program
+
+    program = Program(codeobject.opened(code_object(0x1000)))
+    machine = Machine(program.target)
+    chance = np.random.default_rng(5)
+    machine.add_waves(10)
+    machine.set_register("pc", 0x1010)
+    machine.set_register("exec", chance.integers(0, 1 << 63, 10, dtype=np.uint64))
+    for number in (5, 6, 7):
+        machine.set_register(f"v{number}", chance.integers(0, 1 << 32, (10, 64), dtype=np.uint32))
+    space = machine.target.space_named("private_wave")
+    for wave in range(9):
+        machine.memory.map(space, 0, chance.integers(0, 256, 64 * 64, dtype=np.uint8), instance=wave)
+    return program.attach(machine)
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "pair", "four", "spilled", "partly", "pair.second + four.c", "partly.first"]
+)
+def test_structures_in_several_places(spread, text):
+    (found,) = all_waves(spread, text)
+    for wave in range(10):
+        values, states = by_itself(spread, wave, text)
+        assert [STATES[code] for code in found.states[wave].tolist()] == list(states)
+        if set(states) != {"error"}:  # a type of its own has only what has a value
+            assert found.array[wave].tolist() == values
+    if "four" in text:
+        assert set(found.states[9].tolist()) == {CODES["error"]}
+        assert found.reason(9, 0).kind == "memory_unavailable"
+        assert CODES["error"] not in found.states[:9]

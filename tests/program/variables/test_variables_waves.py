@@ -1,0 +1,351 @@
+"""Variables and expressions in waves whose state is written by hand, with the truth beside it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.backends import snapshot
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.variables.answers import answer
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+LOAD = 0x7F00_0000_0000
+LANE_PC = {64: "asm/lane-pc.gfx90a.w64.co", 32: "asm/lane-pc.gfx1100.w32.co"}
+TARGETS = {64: "amdgcn-amd-amdhsa--gfx90a", 32: "amdgcn-amd-amdhsa--gfx1100"}
+X = 0x1500
+"""Where the function X is in both files."""
+EVEN, LEFT, ENTRY = X + 0x48, X + 0x5C, X
+LIMIT = 20
+
+
+def words(*values: int) -> str:
+    return struct.pack(f"<{len(values)}I", *(value & 0xFFFFFFFF for value in values)).hex()
+
+
+def stopped(
+    name: str, target: str, pc: int, exec_mask: int, registers: dict[str, Any], memory: list[Any]
+) -> Any:
+    """One wave of a file, attached."""
+    document = {
+        "schema": 1,
+        "target": target,
+        "apertures": {"shared": "0x1000000000000", "private": "0x2000000000000"},
+        "code_objects": [{"path": str(FIXTURES / name), "load_address": hex(LOAD)}],
+        "dispatches": [{"id": 1, "kernel": "X", "grid": [64, 1, 1], "work_group": [64, 1, 1]}],
+        "waves": [
+            {"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "pc": hex(LOAD + pc)}
+            | {"exec": hex(exec_mask), "registers": registers}
+        ],
+        "memory": memory,
+    }
+    machine = snapshot.of_document(document, "", "test")
+    return dg.open(str(FIXTURES / name)).attach(machine)
+
+
+def kernel(lanes: int, pc: int, mask: int | None = None) -> Any:
+    """The frame of X at a place, as its source makes the variables."""
+    every = range(lanes)
+    registers: dict[str, Any] = {
+        "s4": 0x10000,
+        "s5": 0,
+        "s6": LIMIT,
+        "s34": 0xFFFFFFFF,
+        "s35": 0xFFFFFFFF if lanes == 64 else 0,
+        "s36": (1 << LIMIT) - 1,
+        "s37": 0,
+        "v0": list(every),
+        "v1": [lane * 3 for lane in every],
+        "v2": [2 * lane + 10 for lane in every],
+        "v3": [2 * lane for lane in every],
+    }
+    memory = [
+        {"space": "global", "address": "0x10000", "bytes": words(*range(100, 164))},
+        *(
+            {"space": "private_lane", "wave": "w", "lane": lane, "address": "0x10"}
+            | {"bytes": words(*(100 * lane + each for each in range(4)))}
+            for lane in every
+        ),
+    ]
+    chosen = (1 << lanes) - 1 if mask is None else mask
+    return stopped(LANE_PC[lanes], TARGETS[lanes], pc, chosen, registers, memory)[0].frame(0)
+
+
+@pytest.fixture(params=[64, 32], ids=["wave64", "wave32"])
+def lanes(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+# --- Variables ----------------------------------------------------------------------------------------------------
+
+
+def test_every_lane_has_its_own_variables(lanes):
+    frame = kernel(lanes, EVEN)
+    every = range(lanes)
+    assert frame["lane"].values().array.tolist() == list(every)
+    assert frame["even"].values().array.tolist() == [2 * lane + 10 for lane in every]
+    assert frame["left"].values().array.tolist() == [2 * lane for lane in every]
+    assert frame["result"].values().array.tolist() == [3 * lane for lane in every]
+    assert frame["limit"].values().array.tolist() == [LIMIT] * lanes
+    assert frame["out"].values().array.tolist() == [0x10000] * lanes
+    assert frame["slots"].values().array.tolist() == [
+        [100 * lane + each for each in range(4)] for lane in every
+    ]
+    assert frame["__lex_1_save_exec"].value(0) == (1 << lanes) - 1
+    assert [str(frame[name].values().array.dtype) for name in ("lane", "out")] == ["int32", "uint64"]
+
+
+def test_a_lane_is_answered_as_all_lanes_are(lanes):
+    frame = kernel(lanes, EVEN)
+    for variable in frame.variables():
+        every = variable.values()
+        for lane in range(0, lanes, 7):
+            if lane in every.reasons:
+                assert variable.why(lane).kind == every.reasons[lane].kind
+            else:
+                found = variable.value(lane)
+                assert np.array_equal(every.array[lane], variable.values([lane]).array[0])
+                if isinstance(found, int):
+                    assert found == every[lane]
+
+
+def test_states_are_those_of_the_execution_mask(lanes):
+    frame = kernel(lanes, EVEN, 0b10110)
+    assert [lane.number for lane in frame.wave.lanes if lane.is_active] == [1, 2, 4]
+    values = frame["even"].values()
+    assert [lane for lane, state in zip(values, values.states, strict=True) if state == "active"] == [1, 2, 4]
+    assert frame["even"].values("active").lanes == (1, 2, 4)
+    found = answer(frame["even"], "even", [0, 1])
+    assert [each.state for each in found.lanes] == ["inactive", "active"]
+
+
+def test_blocks_that_do_not_hold_the_address_are_not_seen(lanes):
+    assert [each.name for each in kernel(lanes, EVEN).variables()][:2] == ["even", "left"]
+    assert "even" not in [each.name for each in kernel(lanes, ENTRY).variables()]
+    with pytest.raises(dg.UsageError, match="there is no even in X, at column 1") as caught:
+        kernel(lanes, ENTRY)["even"].value(0)
+    assert "there are out, limit, lane" in caught.value.hint
+
+
+def test_provenance_names_the_register_and_the_lane(lanes):
+    frame = kernel(lanes, EVEN)
+    (source,) = frame["even"].provenance(9)
+    assert (source.register, source.lane, source.bit, source.bit_size) == ("v2", 9, 0, 32)
+    low, high = frame["out"].provenance(9)
+    assert (low.register, high.register, high.bit_offset) == ("s4", "s5", 32)
+    (memory,) = frame["slots"].provenance(9)
+    assert (memory.space, memory.address, memory.lane) == ("private_lane", 0x10, 9)
+
+
+# --- Why not ------------------------------------------------------------------------------------------------------
+
+
+def test_a_place_without_a_location_names_the_nearest_ones(lanes):
+    reason = kernel(lanes, ENTRY)["limit"].why(3)
+    assert reason.kind == "no_location_here"
+    assert reason.state == "absent"
+    assert reason.before is None
+    assert reason.after == (LOAD + X + 0x18, LOAD + X + 0x80)
+    assert f"the nearest above is {LOAD + X + 0x18:#x}" in reason.message
+
+
+def test_what_has_no_location_is_optimized_out(lanes):
+    frame = kernel(lanes, EVEN)
+    assert frame["unused"].why(0).kind == "optimized_out"
+    with pytest.raises(dg.Unavailable, match="optimized out") as caught:
+        frame["unused"].value(0)
+    assert caught.value.reason.kind == "optimized_out"
+    values = frame["unused"].values()
+    assert set(values.states) == {"absent"}
+    assert safe_text(frame["unused"].type) == "int"
+
+
+def test_memory_and_registers_that_the_state_does_not_have():
+    frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 7, {"v0": [1, 2, 3]}, [])[0].frame(0)
+    assert frame["slots"].why(2).kind == "memory_unavailable"
+    assert frame["limit"].why(2).kind == "register_unavailable"
+    assert frame["lane"].value(2) == 3
+    mixed = frame.eval("lane > 1 ? slots[0] : lane")
+    assert mixed.states[:4] == ["active", "error", "error", "inactive"]
+    assert mixed.reasons[1].kind == "memory_unavailable"
+    assert mixed[0] == 1
+
+
+def test_a_value_that_needs_a_lane_says_so():
+    frame = kernel(64, EVEN)
+    assert frame["even"].why(None).kind == "missing_context"
+    assert frame["limit"].value() == LIMIT
+    with pytest.raises(dg.UsageError, match="64 lanes, no lane 64"):
+        frame["even"].value(64)
+
+
+# --- Expressions --------------------------------------------------------------------------------------------------
+
+EXPRESSIONS = {
+    "even + left": lambda lane: 4 * lane + 10,
+    "even - left * 2 + $lane": lambda lane: 10 - lane,
+    "(lane & 1) == 0 ? even : -left": lambda lane: 2 * lane + 10 if lane % 2 == 0 else -2 * lane,
+    "lane > 3 && slots[lane % 4] > 400": lambda lane: int(lane > 3 and 100 * lane + lane % 4 > 400),
+    "lane < 2 || lane / 0": lambda lane: 1 if lane < 2 else None,
+    "out[lane]": lambda lane: 100 + lane,
+    "*(out + lane % 8)": lambda lane: 100 + lane % 8,
+    "slots[3] - slots[lane % 3]": lambda lane: 3 - lane % 3,
+    "*&slots[2]": lambda lane: 100 * lane + 2,
+    "&slots[2] - &slots[0]": lambda _lane: 2,
+    "sizeof slots / sizeof slots[0]": lambda _lane: 4,
+    "*(int *)private_lane#0x18": lambda lane: 100 * lane + 2,
+    "*(int *)global#0x10008": lambda _lane: 102,
+    "*(int *)(generic#0x2000000000000 + 0x10)": lambda lane: 100 * lane,
+    "(char)even": lambda lane: (2 * lane + 10 + 128) % 256 - 128,
+    "(short)0x18000 + lane": lambda lane: -32768 + lane,
+    "$v2[3]": lambda _lane: 16,
+    "$s6": lambda _lane: LIMIT,
+    "(out@4)[0] == out": lambda _lane: 1,
+    "out[1]@3": None,
+    "X::even": lambda lane: 2 * lane + 10,
+}
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expressions_in_every_lane(lanes, text):
+    frame = kernel(lanes, EVEN)
+    values = frame.eval(text)
+    truth = EXPRESSIONS[text]
+    if truth is None:
+        assert values.array.tolist() == [[101, 102, 103]] * lanes
+        return
+    for lane in range(lanes):
+        expected = truth(lane)
+        if expected is None:
+            assert values.reasons[lane].error.kind == "division_by_zero"
+        else:
+            assert values[lane] == expected
+            assert frame.expression(text).value(lane) == expected
+
+
+@pytest.mark.parametrize(
+    "text, column, message",
+    [
+        ("even + nothing", 8, "there is no nothing in X"),
+        ("limit.x", 6, "there is no member named x"),
+        ("&(even + 1)", 1, "a computed value has no address"),
+        ("&even", 1, "what is in no memory has no address"),
+        ("$nothing", 1, "there is no register \\$nothing"),
+        ("gibberish#1", 1, "has no address space gibberish"),
+        ("X(1)", 2, "nothing is called"),
+        ("*limit", 1, "leads to no object"),
+        ("(struct nothing)0", 2, "there is no struct named nothing"),
+    ],
+)
+def test_errors_point_at_the_column(text, column, message):
+    frame = kernel(64, EVEN)
+    with pytest.raises(dg.UsageError, match=message) as caught:
+        frame.expression(text).value(0)
+    assert abs(caught.value.column - column) <= 1
+
+
+# --- Address spaces -----------------------------------------------------------------------------------------------
+
+SPACES = ("global", "generic", "region", "local", "private_lane", "private_wave")
+
+
+def test_all_address_spaces():
+    memory = [
+        {"space": "global", "address": "0x40", "bytes": words(1, 2)},
+        {"space": "region", "address": "0x40", "bytes": words(3, 4)},
+        {"space": "local", "work_group": [0, 0, 0], "address": "0x40", "bytes": words(5, 6)},
+        {
+            "space": "private_wave",
+            "wave": "w",
+            "address": "0x1000",
+            "bytes": words(*range(64), *range(1000, 1064)),
+        },
+    ]
+    frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 1, {"v0": list(range(64))}, memory)[0].frame(0)
+    truth = {
+        "global#0x44": [2] * 64,
+        "generic#0x44": [2] * 64,
+        "region#0x44": [4] * 64,
+        "local#0x44": [6] * 64,
+        "generic#0x1000000000044": [6] * 64,
+        "private_wave#0x1004": [1] * 64,
+        # of each lane one dword in every 64 of the wave's memory
+        "private_lane#0x40": list(range(64)),
+        "private_lane#0x44": list(range(1000, 1064)),
+        "generic#0x2000000000044": list(range(1000, 1064)),
+    }
+    for address, expected in truth.items():
+        assert frame.eval(f"*(int *){address}").array.tolist() == expected, address
+    assert {each.partition("#")[0] for each in truth} == set(SPACES)
+
+
+# --- Writing ------------------------------------------------------------------------------------------------------
+
+
+def test_writes_go_where_a_variable_is(lanes):
+    frame = kernel(lanes, EVEN)
+    frame["even"].write("left * 50", lanes=[1, 3])
+    assert frame["even"].values().array[:4].tolist() == [10, 100, 14, 300]
+    frame.expression("slots[1]").write(-5, lanes=2)
+    assert frame["slots"].values([2]).array[0].tolist() == [200, -5, 202, 203]
+    assert frame["slots"].values([1]).array[0].tolist() == [100, 101, 102, 103]
+    frame["limit"].write(7)
+    assert frame["limit"].value() == 7
+    with pytest.raises(dg.Unavailable, match="optimized out"):
+        frame["unused"].write(1)
+
+
+def test_assignments_are_made_when_every_lane_is_known(lanes):
+    frame = kernel(lanes, EVEN)
+    found = frame.eval("out[lane % 2] = out[(lane + 1) % 2]", lanes=[0, 1])
+    assert found.array.tolist() == [101, 100]
+    assert [frame.expression(f"out[{index}]").value(0) for index in range(2)] == [101, 100]
+    assert frame.eval("even += 5", lanes=[6]).array.tolist() == [27]
+    assert frame["even"].value(6) == 27
+
+
+# --- Without a machine --------------------------------------------------------------------------------------------
+
+
+def test_locations_and_constants_are_known_without_a_machine():
+    program = dg.open(str(FIXTURES / LANE_PC[64]))
+    (frame,) = program.at(EVEN)
+    assert frame["even"].locations()[0].range == (X + 0x44, X + 0x4C)
+    assert str(frame["limit"].provenance()[0]) == "4 bytes of s6"
+    assert frame["limit"].why().kind == "register_unavailable"
+    assert program.eval("sizeof(int [4])") == 16
+    assert frame["tile"].location().single.storage.space.name == "local"
+    types = dg.open(str(FIXTURES / "asm" / "types.gfx90a.w64.co"))
+    assert types.eval("half") == 1.5
+    assert types["quad_of_floats"].values().array.tolist() == [[1.0, -1.0, 0.5, 10.0]]
+
+
+@pytest.mark.slow
+def test_every_variable_of_every_fixture_has_an_answer():
+    count = 0
+    for path in sorted(FIXTURES.glob("*/*")):
+        try:
+            program = dg.open(str(path))
+            units = (
+                list(program.file.dwarf.compile_units()) if program.state and program.file.has_dwarf else []
+            )
+        except dg.DwarfGpuError:
+            continue
+        for unit in units:
+            for die in unit.dies():
+                if die.tag != 0x2E or not die.ranges():
+                    continue
+                low, high = die.ranges()[0]
+                for address in {low, (low + high) // 2, high - 1}:
+                    for frame in program.at(address):
+                        for variable in frame.variables():
+                            variable.locations()
+                            found = answer(variable, variable.name)
+                            assert all(each.value or each.reason for each in found.lanes)
+                            count += 1
+    assert count > 2000

@@ -1,0 +1,107 @@
+"""Results as one line of text."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.program.cases.run import answer_case, parse_case
+from dwarfgpu.render.json import entry_json, location_json, reading_json
+from dwarfgpu.render.text import TextRenderer
+
+AMD = {"rules": "amd", "dialect": "llvm-user"}
+GPU = {"target": "amdgcn-gfx90a"}
+S32 = {"encoding": "signed", "byte_size": 4}
+MEMORY = {"memory": [{"space": 0, "address": 0, "bytes": "000102030405060708090a0b0c0d0e0f"}]}
+
+
+def outcome(text, context=None, **case):
+    answer = answer_case(parse_case({"ops": text, "context": context or {}, **case}, 1))
+    return answer.case.target, answer.outcome
+
+
+def shown(text, context=None, **case):
+    target, found = outcome(text, context, **case)
+    return TextRenderer(target.byte_order).outcome(found)
+
+
+def typed(kind, number):
+    return {"initial_stack": [{"value": number, "type": kind}]}
+
+
+LINES = [
+    ("DW_OP_lit5", {}, {}, "value 5 (generic)"),
+    ("DW_OP_lit0; DW_OP_not", {}, {"address_size": 2}, "value 65535 (generic)"),
+    ("", typed(S32, -5), {}, "value -5 (signed32)"),
+    ("", typed({"encoding": "float", "byte_size": 8}, 1.5), {}, "value 1.5 (float64)"),
+    ("", typed({"encoding": "float", "byte_size": 4}, "nan"), {}, "value nan (float32)"),
+    ("", typed({**S32, "vector_size": 2}, [1, -2]), {}, "value [1, -2] (signed32 x 2)"),
+    ("", typed({**S32, "vector_size": 2}, [1, -2]), {"byte_order": "big"}, "value [1, -2] (signed32 x 2)"),
+    ("", typed({**S32, "vector_size": 80}, [7] * 80), {}, f"value [{'7, ' * 64}...] (signed32 x 80)"),
+    ("", typed({"encoding": "complex_float", "byte_size": 2}, 0x1234), {}, "value 0x1234 (complex_float16)"),
+    ("", typed({"encoding": "unsigned", "byte_size": 65}, 1), {}, "value of 520 bits (unsigned520)"),
+    ("DW_OP_addr 0x10", {}, {}, "default#0x10"),
+    ("DW_OP_addr 0x10", {}, GPU, "global#0x10"),
+    ("DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_lit3; DW_OP_LLVM_bit_offset",
+     {}, GPU, "local#0x10 bit 3"),
+    ("DW_OP_lit8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", {"lane": 5}, GPU, "private_lane#0x8 (lane 5)"),
+    ("DW_OP_lit8; DW_OP_const1u 0x25; DW_OP_LLVM_form_aspace_address", {}, GPU, "private_lane5#0x8"),
+    ("DW_OP_reg3", {}, {"target": "x86_64"}, "rbx"),
+    ("DW_OP_regx v4", {}, GPU, "v4"),
+    ("DW_OP_regx v4; DW_OP_const1u 160; DW_OP_LLVM_bit_offset", {}, GPU, "v4 bit 160 (v4[5])"),
+    ("DW_OP_regx v4; DW_OP_const1u 163; DW_OP_LLVM_bit_offset", {}, GPU, "v4 bit 163 (v4[5] bit 3)"),
+    ("DW_OP_reg3", {"registers": {"3": [1, 2]}, "lane": 1}, {}, "r3 (lane 1)"),
+    ("DW_OP_lit5; DW_OP_stack_value", {}, {"address_size": 4}, "implicit 05000000"),
+    ("DW_OP_implicit_value 0102; DW_OP_lit8; DW_OP_LLVM_bit_offset", {}, AMD, "implicit 0102 bit 8"),
+    ("DW_OP_implicit_value 0x", {}, {}, "implicit (no bytes)"),
+    (f"DW_OP_implicit_value {'ab' * 65}", {}, {}, f"implicit {'ab' * 64}... (65 bytes)"),
+    ("DW_OP_implicit_pointer 0x4c 4", {}, {}, "implicit pointer to info:0x4c+0x4 in default"),
+    ("DW_OP_implicit_pointer 0x4c -4; DW_OP_deref", {}, AMD, "implicit pointer to info:0x4c-0x4 in default (value)"),
+    ("", {}, {}, "undefined (optimized out)"),
+    ("DW_OP_regx v4; DW_OP_piece 4; DW_OP_piece 4", {}, GPU, "{v4: 32 bits, undefined: 32 bits}"),
+    ("DW_OP_addr 1; DW_OP_LLVM_extend 8 4", {}, AMD, "{default#0x1: 4 times 8 bits}"),
+    ("DW_OP_addr 0; DW_OP_addr 64; DW_OP_lit12; DW_OP_LLVM_select_bit_piece 8 4", {}, AMD,
+     "{default#0x0: 16 bits, default#0x42: 16 bits}"),
+    ("DW_OP_piece 2; DW_OP_LLVM_piece_end; DW_OP_lit9; DW_OP_LLVM_bit_offset", {}, AMD, "{undefined: 16 bits} bit 9"),
+    ("DW_OP_call4 1", {"dies": {"unit:1": {"location": ["50", "51"]}}}, AMD, "r0 and r1"),
+    ("; ".join(["DW_OP_reg0; DW_OP_piece 1"] * 70), {}, {}, f"{{{'r0: 8 bits, ' * 64}and 6 more parts}}"),
+    # --- what was read
+    ("DW_OP_addr 4", MEMORY, {"read": {"bytes": 4}}, "default#0x4: 04050607"),
+    ("DW_OP_addr 4", MEMORY, {"read": {"type": S32}}, "default#0x4: 04050607 = 117835012 (signed32)"),
+    ("DW_OP_addr 4; DW_OP_piece 1; DW_OP_piece 1", MEMORY, {"read": {"bytes": 2}},
+     "{default#0x4: 8 bits, undefined: 8 bits}: 0400 without a value: 00ff"),
+    # --- errors
+    ("DW_OP_lit8; DW_OP_lit0; DW_OP_div", {}, {},
+     "division by zero at DW_OP_div, offset 0x2: the divisor is 0 [DWARF 5, 2.5.1.4]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text, context, case, expected", LINES, ids=[f"{i}-{row[0][:40]}" for i, row in enumerate(LINES)]
+)
+def test_lines(text, context, case, expected):
+    assert shown(text, context, **case) == expected
+
+
+def test_an_incomplete_composite_says_so():
+    target, found = outcome("DW_OP_lit1; DW_OP_piece 1; DW_OP_lit2", stack=True, **AMD)
+    texts = [TextRenderer(target.byte_order).entry(entry) for entry in found.stack]
+    assert texts == ["incomplete {default#0x1: 8 bits}", "value 2 (generic)"]
+
+
+def test_composites_in_composites_stay_short():
+    location = {"kind": "undefined"}
+    for _ in range(3):
+        location = {"kind": "composite", "parts": [{"bit_size": 1, "location": location}] * 20}
+    text = shown("DW_OP_push_object_address", {"object": location})
+    assert text.count("undefined") == 20 * 16 * 4
+    assert text.count("and 16 more parts") == 20 * 16
+    assert text.count("and 4 more parts") == 20
+    deep = "DW_OP_addr 0; " + "; ".join(["DW_OP_LLVM_extend 8 30"] * 6)
+    assert shown(deep, **AMD) == "{" * 5 + "30 parts}" + ": 30 times 8 bits}" * 4
+
+
+def test_the_same_results_as_json():
+    target, found = outcome("DW_OP_addr 4", MEMORY, read={"bytes": 1})
+    location = {"kind": "memory", "space": 0, "space_name": "default", "address": 4, "bit": 0}
+    assert entry_json(found.result, target) == location_json(found.result, target) == location
+    assert reading_json(found.reading) == {"bytes": "04"}
