@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import dwarfgpu
 from dwarfgpu.cli.registry import Command
 
 if TYPE_CHECKING:
@@ -13,12 +14,15 @@ if TYPE_CHECKING:
 
 def entry_path() -> str:
     """The file of this installation that GDB sources."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return os.path.join(package, "gdbplugin", "entry.py")
+    package = os.path.abspath(dwarfgpu.__path__[0])  # noqa: PTH100 (`pathlib` costs start-up time)
+    return f"{package}/gdbplugin/entry.py"
 
 
 def _gdb_script(session: Session, _options: Any) -> int:
-    session.print(entry_path())
+    if session.wants_json:
+        session.print_json({"path": entry_path()})
+    else:
+        session.print(entry_path())
     return 0
 
 
@@ -27,8 +31,8 @@ COMMANDS = {
         "gdb-script",
         "print the path of the script that loads dwarfgpu into GDB",
         """\
-GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has, and
-makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
+GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
+and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
         (),
         _gdb_script,
         ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
