@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program import host as hosts
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.provenance import Source
     from dwarfgpu.program.variables.wave import Wave
 
-__all__ = ["attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
+__all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
 
 
 def use(

@@ -50,7 +50,7 @@ def test_what_scripts_see_is_what_gdb_shows(tmp_path, require_tool, language, co
         variables=variables,
     )
     assert "@@compared@@" in text, text[-3000:]
-    frames = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    frames = json.loads((tmp_path / "out").read_text())
     compared: Counter[str] = Counter()
     wrong = []
     for frame in frames:

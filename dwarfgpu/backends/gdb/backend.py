@@ -22,6 +22,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.targets.target import AddressSpace, Register, Target
 
@@ -33,8 +34,6 @@ GDB_NAMES = {
     "fsw": "fstat",
 }
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
-
-MOVED_ON = "the program has run since; ask for the frame again"
 
 
 class Refused(Exception):
@@ -155,7 +154,8 @@ class GdbBackend(Backend):
             self._known.clear()
         key = wave, register.number
         found = self._known.get(key)
-        if found is None or self.process.has_moved_on:
+        self._check_current()
+        if found is None:
             found = self._known[key] = self._read(register, wave)
         if isinstance(found, bytes):
             return found
@@ -183,10 +183,35 @@ class GdbBackend(Backend):
             raise _not_written(f"register {register.name}", refused) from None
 
     def _check_wave(self, register: Register, wave: int) -> None:
-        if self.process.has_moved_on:
-            raise register_unavailable(register, MOVED_ON)
+        self._check_current()
         if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no thread {wave}")
+
+    def _check_current(self) -> None:
+        if self.process.has_moved_on:
+            raise EvaluationError(
+                "moved_on", "the program has run since this was found", hint="ask for the frame again"
+            )
+
+    # --- Many slots at once ---------------------------------------------------------------------------------------
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        self._check_current()  # no slot has anything then, and each would say so
+        return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+
+    def gather_register(
+        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        self._check_current()
+        return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
@@ -216,10 +241,9 @@ class GdbBackend(Backend):
             position += length
 
     def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
+        self._check_current()
         why = ""
-        if self.process.has_moved_on:
-            why = MOVED_ON
-        elif address < 0 or address + size > 1 << space.address_bits:
+        if address < 0 or address + size > 1 << space.address_bits:
             why = "they reach past the end of the address space"
         elif not 0 <= wave < len(self.ids):
             why = f"there is no thread {wave}"

@@ -21,6 +21,9 @@ _WAVE = re.compile(r"AMDGPU Wave (\S+)")
 _VECTOR, _LANE_BYTES = "v0", 4
 """A register that every wave has, and how much of it each lane has."""
 
+_files: dict[int, tuple[int, list[LoadedFile]]] = {}
+"""The files of each inferior, with how many had been loaded until then."""
+
 
 class GdbProcess:
     """Some threads of an inferior, as they stand now."""
@@ -47,7 +50,7 @@ class GdbProcess:
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
         found: str | None = self.inferior.progspace.filename
-        return found
+        return next((each.name for each in self.files() if each.debug == found), found)
 
     def architecture(self, thread: int) -> str:
         """GDB's name for what a thread executes."""
@@ -102,8 +105,11 @@ class GdbProcess:
             raise EvaluationError("memory_unavailable", message) from None
 
     def files(self) -> list[LoadedFile]:
-        with self._selected(0):
-            return object_files()
+        known = _files.get(self.inferior.num)
+        if known is None or known[0] != self._watch.files:
+            with self._selected(0):
+                known = _files[self.inferior.num] = self._watch.files, object_files()
+        return known[1]
 
     @contextmanager
     def _selected(self, index: int, *, innermost: bool = False) -> Iterator[None]:

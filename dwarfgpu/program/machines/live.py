@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.expr.rules import PRESETS
@@ -16,7 +17,7 @@ from dwarfgpu.program.repairs.repaired import OFF
 from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.gdb.backend import GdbBackend, LoadedFile
     from dwarfgpu.expr.rules import Rules
@@ -105,17 +106,9 @@ class LiveLoaded(Loaded):
     def __init__(self, codes: Sequence[LiveCode]) -> None:
         Loaded.__init__(self, ())
         self._all = list(codes)
+        self.codes = _Opening(self)
         self.failures: list[DwarfGpuError] = []
         """Why files could not be opened."""
-
-    @property
-    def codes(self) -> tuple[LoadedCode, ...]:
-        """All files that can be opened, and are now."""
-        return tuple(code for code in list(self._all) if self._opens(code))
-
-    @codes.setter
-    def codes(self, _codes: tuple[LoadedCode, ...]) -> None:
-        pass  # there are none before it is known which
 
     @property
     def opened_codes(self) -> tuple[LoadedCode, ...]:
@@ -123,12 +116,18 @@ class LiveLoaded(Loaded):
         return tuple(code for code in self._all if code.is_open)
 
     def at(self, pc: int) -> LoadedCode | None:
-        for code in list(self._all):
-            if code.holds(pc) and self._opens(code):
+        for code in self.all_codes:
+            if code.holds(pc) and self.opens(code):
                 return code
         return None
 
-    def _opens(self, code: LiveCode) -> bool:
+    @property
+    def all_codes(self) -> tuple[LiveCode, ...]:
+        """All files, those that were never opened too."""
+        return tuple(self._all)
+
+    def opens(self, code: LiveCode) -> bool:
+        """Whether a file can be opened, and is now."""
         if code.is_open:
             return True
         try:
@@ -138,6 +137,32 @@ class LiveLoaded(Loaded):
             self._all.remove(code)
             return False
         return True
+
+
+class _Opening(Sequence[LoadedCode]):
+    """The files of a process that can be opened; each is when somebody comes to it."""
+
+    def __init__(self, loaded: LiveLoaded) -> None:
+        self._loaded = loaded
+
+    def __iter__(self) -> Iterator[LoadedCode]:
+        return iter(code for code in self._loaded.all_codes if self._loaded.opens(code))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> LoadedCode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LoadedCode]: ...
+
+    def __getitem__(self, index: int | slice) -> LoadedCode | Sequence[LoadedCode]:
+        if index == 0:
+            found = next(iter(self), None)
+            if found is not None:
+                return found
+        return tuple(self)[index]
 
 
 class LiveStopped(Stopped):

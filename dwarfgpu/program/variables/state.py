@@ -73,6 +73,8 @@ class State:
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
         """The loaded file that a unit belongs to; a split unit belongs to the file with its skeleton."""
+        if likely is not None and likely.file.has_dwarf and likely.file.dwarf is unit.dwarf:
+            return likely
         codes = self.loaded.codes
         for code in codes:
             if code.file.has_dwarf and code.file.dwarf is unit.dwarf:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import gdb
 
@@ -12,11 +13,27 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.lanes import LaneSet
 from tests.program.variables.test_variables_gdb import answer
 
-NAMES = json.loads(open(os.environ["NAMES"]).read())
-OUT = open(os.environ["OUT"], "w")
+NAMES = json.loads(Path(os.environ["NAMES"]).read_text())
+FOUND = []
 LIMIT, CORES = int(os.environ["LIMIT"]), int(os.environ["CORES"])
 SAVED = ("rip", "rsp", "rbx", "rbp", "r12", "r13", "r14", "r15")
-OTHERS = ("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r11", "xmm0", "xmm7", "eflags", "mxcsr", "fctrl", "cs", "fs_base", "st0")
+OTHERS = (
+    "rax",
+    "rcx",
+    "rdx",
+    "rsi",
+    "rdi",
+    "r8",
+    "r11",
+    "xmm0",
+    "xmm7",
+    "eflags",
+    "mxcsr",
+    "fctrl",
+    "cs",
+    "fs_base",
+    "st0",
+)
 
 
 def their_variables(frame):
@@ -67,19 +84,25 @@ def compare(where):
             ours = dg.selected()
             known = ours.variables() if ours.function is not None else ()
             names = SAVED + (OTHERS if ours.physical.level == 0 else ())
-            OUT.write(json.dumps({
+            FOUND.append({
                 "where": where,
                 "function": [frame.name(), ours.name],
                 "pc": [frame.pc(), ours.pc],
                 "theirs": their_variables(frame),
                 "ours": [[each.name, *answer(each, ours.number, NAMES)] for each in known],
                 "registers": {name: [their_register(frame, name), our_register(ours, name)] for name in names},
-            }) + "\n")  # fmt: skip
+            })  # fmt: skip
         frame = frame.older()
     gdb.newest_frame().select()
 
 
-for command in ("set backtrace past-main on", "set pagination off", "set print frame-arguments none", "set width 0", "set confirm off"):
+for command in (
+    "set backtrace past-main on",
+    "set pagination off",
+    "set print frame-arguments none",
+    "set width 0",
+    "set confirm off",
+):
     gdb.execute(command)
 gdb.Breakpoint("checkpoint")
 gdb.execute("run", to_string=True)
@@ -88,7 +111,7 @@ number = 0
 while gdb.selected_inferior().pid and number < LIMIT:
     compare("live")
     if len(cores) < CORES and number % 5 == 0:
-        cores.append(os.path.abspath(f"core.{number}"))
+        cores.append(str(Path(f"core.{number}").resolve()))
         gdb.execute(f"generate-core-file {cores[-1]}", to_string=True)
     number += 1
     if number % 3 == 0:
@@ -102,6 +125,6 @@ if gdb.selected_inferior().pid:
 for core in cores:
     gdb.execute(f"core-file {core}", to_string=True)
     compare("core")
-    os.unlink(core)
-OUT.close()
+    Path(core).unlink()
+Path(os.environ["OUT"]).write_text(json.dumps(FOUND))
 print("@@compared@@")

@@ -14,6 +14,8 @@ from tests.gdb.inside import spaces
 SOCKETS = os.environ["STUB_SOCKETS"]
 KEPT = 6
 """So many connections are left open for backends that were made for one test."""
+OPEN: list[int] = []
+"""The inferiors of these, oldest first."""
 
 spaces.teach()
 
@@ -30,20 +32,19 @@ def connected(name: str) -> GdbProcess:
 
 class TestGdb(BackendConformance):
     backend = GdbBackend
-    open: list[int] = []
 
     def make(self, state):
         found = GdbBackend(state.target, connected(state.target.name))
-        self.open.append(found.process.inferior.num)
-        if len(self.open) > KEPT:
-            close(self.open.pop(0))
+        OPEN.append(found.process.inferior.num)
+        if len(OPEN) > KEPT:
+            close(OPEN.pop(0))
         return found
 
     def made(self, state):
         found = super().made(state)
         number = found.process.inferior.num
-        if number in self.open:  # it is used to the end
-            self.open.remove(number)
+        if number in OPEN:  # it is used to the end
+            OPEN.remove(number)
         return found
 
 
