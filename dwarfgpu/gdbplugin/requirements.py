@@ -7,12 +7,16 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 
-OPTIONAL = (
+OPTIONAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # package, folders of its own that hold what was compiled, what is not possible without it
     ("numpy", ("_core", "core"), "variables are read one lane at a time, and values are lists"),
     ("msgpack", (), "the metadata of code objects is not read"),
     ("zstandard", ("",), "sections that are compressed with zstd are not read"),
 )
+
+
+if sys.version_info >= (3, 14):  # which has zstd itself
+    OPTIONAL = OPTIONAL[:-1]
 
 
 def missing() -> list[tuple[str, str, str]]:
@@ -30,7 +34,7 @@ def _why_not(name: str, folders: tuple[str, ...]) -> str:
     if spec is None:
         return "is not installed"
     places = [os.path.join(base, each) for base in spec.submodule_search_locations or () for each in folders]  # noqa: PTH118 (`pathlib` costs start-up time)
-    if not places or any(file.endswith(tuple(EXTENSION_SUFFIXES)) for file in _files(places)):
+    if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in _files(places)):
         return ""
     return "was built for another version of Python"
 

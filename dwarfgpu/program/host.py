@@ -5,12 +5,13 @@ A script that asks the host for the selected frame runs in GDB, in another debug
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.variables.frame import Frame
@@ -84,6 +85,17 @@ _current: list[Host] = []
 def use(host: Host | None) -> None:
     """Say which host scripts ask; None takes the last one away."""
     _current[:] = [] if host is None else [host]
+
+
+@contextmanager
+def using(host: Host) -> Iterator[None]:
+    """Let scripts ask a host for a while."""
+    before = list(_current)
+    use(host)
+    try:
+        yield
+    finally:
+        _current[:] = before
 
 
 def is_set() -> bool:
