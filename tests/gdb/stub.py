@@ -14,11 +14,12 @@ import select
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dwarfgpu.backends.snapshot import load
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.elf.image import open_image
 
@@ -206,9 +207,10 @@ def with_code(machine: Any) -> Any:
             if segment.type == PT_LOAD:
                 data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
                 address = segment.address + (entry.load_address or 0)
-                machine.memory.map(
-                    machine.target.default_space, address, data.ljust(segment.memory_size, b"\0")
-                )
+                with suppress(UsageError):  # a machine that was launched has it
+                    machine.memory.map(
+                        machine.target.default_space, address, data.ljust(segment.memory_size, b"\0")
+                    )
     return machine
 
 

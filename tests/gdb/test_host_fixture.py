@@ -1,4 +1,4 @@
-"""A host program whose variables GDB cannot read, because their locations use DW_OP_LLVM_user: dwarfgpu can, inside GDB."""
+"""A host program whose variables GDB cannot read: their locations use DW_OP_LLVM_user. dwarfgpu reads them there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ for wave in dg.waves():
                 ours = listed(variable.object())
             except dg.DwarfGpuError as error:
                 ours = getattr(variable.why(), "kind", None)
-            found[variable.name] = [ours, theirs, str(dg.locate(variable.name)[0]) if ours not in ("missing_context", "undefined_operation") else ""]
+            is_somewhere = ours not in ("missing_context", "undefined_operation")
+            found[variable.name] = [ours, theirs, str(dg.locate(variable.name)[0]) if is_somewhere else ""]
 gdb.execute("frame function inner", to_string=True)
 half = dg.selected()["half_gone"].object()
 found["half"] = half.member("low").number()

@@ -87,8 +87,9 @@ def test_as_a_user_does_it(require_tool, tmp_path):
 
 @pytest.mark.slow
 def test_nothing_heavy_is_loaded(require_tool):
-    names = '[each for each in ("numpy", "dwarfgpu.program", "dwarfgpu.objfile", "dwarfgpu.expr") if each in sys.modules]'
-    assert run_gdb(require_tool, *python(f"import sys; print({names})")) == "[]\n"
+    names = ("numpy", "dwarfgpu.program", "dwarfgpu.objfile", "dwarfgpu.expr")
+    show = python(f"import sys; print([each for each in {names} if each in sys.modules])")
+    assert run_gdb(require_tool, *show) == "[]\n"
 
 
 @pytest.mark.slow

@@ -329,6 +329,36 @@ say(names=names)
 
 
 @pytest.mark.slow
+def test_a_condition_sees_each_time_what_is_there(require_tool, tmp_path):
+    """A breakpoint whose condition asks dwarfgpu: GDB goes on between two of these questions without an event."""
+    source, program = tmp_path / "loop.c", tmp_path / "loop"
+    source.write_text(
+        "volatile long total;\n"
+        "void step(long index) { total += index; }\n"
+        "int main(void) { for (long i = 0; i < 50; i++) step(i); return 0; }\n"
+    )
+    subprocess.run([require_tool("gcc"), "-g", "-O0", source, "-o", program], check=True)
+    (found,) = said(
+        require_tool,
+        tmp_path,
+        program,
+        """
+seen = []
+class Large(gdb.Breakpoint):
+    def stop(self):
+        frame = dg.selected()
+        seen.append([frame["index"].value(), frame.eval("total").array[0].item(), dg.eval("$rdi").array[0].item()])
+        return seen[-1][0] == 30
+Large("step")
+gdb.execute("run", to_string=True)
+say(seen=seen, stopped=dg.selected()["index"].value(), theirs=int(gdb.parse_and_eval("index")))
+""",
+    )
+    assert found["seen"] == [[index, sum(range(index)), index] for index in range(31)]
+    assert found["stopped"] == found["theirs"] == 30
+
+
+@pytest.mark.slow
 def test_a_program_that_does_not_run(built, require_tool, tmp_path):
     (found,) = said(
         require_tool,

@@ -43,7 +43,13 @@ class GdbProcess:
 
     @property
     def stamp(self) -> Any:
-        """What is another one when anything has changed that may be known of the process."""
+        """What is another one when anything has changed that may be known of the process.
+
+        While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells
+        that they went on because it did not hold.
+        """
+        if any(thread.is_running() for thread in self.threads):
+            return object()
         return self._runs, self._watch.changes, self._watch.files, self.inferior.pid, tuple(self.threads)
 
     @property
