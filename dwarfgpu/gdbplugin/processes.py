@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, threads_of
+from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, stamp_of, threads_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.live import open_place
+from dwarfgpu.program.machines.live import open_place, stamp_of_file
 from dwarfgpu.program.program import Attached, Program
+from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -18,29 +18,45 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
+@record
+class _Stop:
+    """An inferior as it stands: its threads by whether they are waves, and what was attached of them."""
+
+    stamp: Any
+    threads: dict[Any, bool]
+    attached: dict[bool, Attached]
+
+
 class Processes:
     """What is attached: of each inferior its threads, or its waves."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Program] = {}
-        self._attached: dict[tuple[int, bool], tuple[Any, Attached]] = {}
+        self._stops: dict[int, _Stop] = {}
 
     def of(self, thread: Any) -> Attached:
         """The process of a thread, with all threads of its kind."""
-        inferior, kind = thread.inferior, is_wave(thread)
-        threads = [each for each in threads_of(inferior) if is_wave(each) == kind]
-        process = GdbProcess(inferior, threads)
-        known = self._attached.get((inferior.num, kind))
-        if known is not None and known[0] == process.stamp:
-            return known[1]
-        try:
-            program = self._program(process, threads.index(thread), is_wave=kind)
-            target = _target(process, threads.index(thread), program)
-        except Refused as refused:
-            raise UsageError(f"GDB does not say where thread {thread.num} stands: {refused.why}") from None
-        found = program.attach(GdbBackend(target, process))
-        self._attached[inferior.num, kind] = process.stamp, found
+        inferior, stamp = thread.inferior, stamp_of(thread)
+        stop = self._stops.get(inferior.num)
+        if stop is None or stop.stamp != stamp:
+            kinds = {each: is_wave(each) for each in threads_of(inferior)}
+            stop = self._stops[inferior.num] = _Stop(stamp, kinds, {})
+        kind = stop.threads[thread]
+        found = stop.attached.get(kind)
+        if found is None:
+            threads = [each for each, is_other in stop.threads.items() if is_other == kind]
+            found = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
         return found
+
+    def _attach(self, inferior: Any, threads: list[Any], thread: int, *, is_wave: bool) -> Attached:
+        process = GdbProcess(inferior, threads)
+        try:
+            program = self._program(process, thread, is_wave=is_wave)
+            target = _target(process, thread, program)
+        except Refused as refused:
+            number = threads[thread].num
+            raise UsageError(f"GDB does not say where thread {number} stands: {refused.why}") from None
+        return program.attach(GdbBackend(target, process))
 
     def _program(self, process: GdbProcess, thread: int, *, is_wave: bool) -> Program:
         """The program of a process: its own file, or the code object that a wave executes."""
@@ -59,11 +75,7 @@ class Processes:
 
     def _kept(self, process: GdbProcess, name: str, make: Any) -> Program:
         """A program, opened once as long as its file stays as it is."""
-        try:
-            status = os.stat(name)  # noqa: PTH116 (`pathlib` costs start-up time)
-            key = process.inferior.num, name, status.st_mtime_ns, status.st_size
-        except (OSError, ValueError):
-            key = process.inferior.num, name, process.file_changes, 0
+        key = process.inferior.num, name, stamp_of_file(name, process.file_changes)
         found = self._programs.get(key)
         if found is None:
             file: CodeObject = make()

@@ -42,17 +42,6 @@ class GdbProcess:
         return not self.threads[0].is_valid()
 
     @property
-    def stamp(self) -> Any:
-        """What is another one when anything has changed that may be known of the process.
-
-        While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells
-        that they went on because it did not hold.
-        """
-        if any(thread.is_running() for thread in self.threads):
-            return object()
-        return self._runs, self._watch.changes, self._watch.files, self.inferior.pid, tuple(self.threads)
-
-    @property
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
         found: str | None = self.inferior.progspace.filename
@@ -135,6 +124,18 @@ class GdbProcess:
                 before.switch()
                 if frame.is_valid():
                     frame.select()
+
+
+def stamp_of(thread: Any) -> Any:
+    """What is another one when anything has changed that may be known of the process of a thread.
+
+    While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
+    they went on because it did not hold.
+    """
+    if thread.is_running():
+        return object()
+    inferior, seen = thread.inferior, watch()
+    return seen.runs(inferior.num), seen.changes, seen.files, inferior.pid, inferior.threads()
 
 
 def threads_of(inferior: Any) -> list[Any]:

@@ -160,8 +160,9 @@ class _Opening(Sequence[LoadedCode]):
     def __getitem__(self, index: int | slice) -> LoadedCode | Sequence[LoadedCode]:
         if index == 0:
             found = next(iter(self), None)
-            if found is not None:
-                return found
+            if found is None:
+                raise MissingContext("code", "no file with code of the process can be opened")
+            return found
         return tuple(self)[index]
 
 
@@ -196,7 +197,7 @@ class Live:
     def _load(self, files: Sequence[LoadedFile], changes: int) -> None:
         kept: dict[Any, LiveCode] = {}
         for each in files:
-            key = each, _stamp(each.name, changes)
+            key = each, stamp_of_file(each.name, changes)
             kept[key] = self._codes.get(key) or LiveCode(each, self._opened, **self._options)
         if list(kept) != list(self._codes) or self._seen is None:
             self._loaded = LiveLoaded(list(kept.values()))
@@ -223,7 +224,7 @@ def open_place(place: LoadedFile, memory: Callable[[int, int], bytes]) -> CodeOb
     return file
 
 
-def _stamp(name: str, changes: int) -> Any:
+def stamp_of_file(name: str, changes: int) -> Any:
     """What changes when a file is written anew. Code in memory may be other code whenever a file was loaded."""
     try:
         status = os.stat(name.removeprefix("file://").partition("#")[0])  # noqa: PTH116 (`pathlib` costs start-up time)
