@@ -28,8 +28,6 @@ def _gdb_script(session: Session, _options: Any) -> int:
 
 COMMANDS = {
     "gdb-script": Command(
-        "gdb-script",
-        "print the path of the script that loads dwarfgpu into GDB",
         """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",

@@ -116,7 +116,11 @@ class GdbBackend(Backend):
         self.ids = process.ids
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """What has been read of registers, by thread and number."""
-        self._changes = process.changes
+        self._known_until = process.changes
+
+    @property
+    def changes(self) -> int:  # type: ignore[override]
+        return self.process.changes
 
     @property
     def wave_count(self) -> int:
@@ -149,8 +153,8 @@ class GdbBackend(Backend):
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
-        if self._changes != self.process.changes:
-            self._changes = self.process.changes
+        if self._known_until != self.process.changes:
+            self._known_until = self.process.changes
             self._known.clear()
         key = wave, register.number
         found = self._known.get(key)

@@ -127,7 +127,7 @@ class GdbProcess:
 
 
 def stamp_of(thread: Any) -> Any:
-    """What is another one when anything has changed that may be known of the process of a thread.
+    """What is another one when something else is stopped than before, of the process of a thread.
 
     While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
     they went on because it did not hold.
@@ -135,7 +135,7 @@ def stamp_of(thread: Any) -> Any:
     if thread.is_running():
         return object()
     inferior, seen = thread.inferior, watch()
-    return seen.runs(inferior.num), seen.changes, seen.files, inferior.pid, inferior.threads()
+    return seen.runs(inferior.num), seen.files, inferior.pid, inferior.threads()
 
 
 def threads_of(inferior: Any) -> list[Any]:
