@@ -15,7 +15,7 @@ from dwarfgpu.program.repairs.repaired import OFF, repaired
 from dwarfgpu.program.repairs.rules import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
@@ -168,7 +168,7 @@ class Loaded:
     """All code that is loaded. Of files that overlap the first one counts."""
 
     def __init__(self, codes: Iterable[LoadedCode]) -> None:
-        self.codes = tuple(codes)
+        self.codes: Sequence[LoadedCode] = tuple(codes)
         self._information: dict[int, Information | DwarfGpuError] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
 
