@@ -13,6 +13,8 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+import fuzz_variables
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.frames.entries import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
@@ -30,7 +32,6 @@ from dwarfgpu.render import files as render_files
 from dwarfgpu.render import frames as render_frames
 from dwarfgpu.render import kernels as render_kernels
 from dwarfgpu.render import parts as render_parts
-from tools import fuzz_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
