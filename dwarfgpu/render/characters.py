@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.encoding.cursor import ByteOrder
 
 _ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 27: "\\033", 92: "\\\\"}
+_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 def character(value: int, prefix: str = "", size: int = 1) -> str:
@@ -28,12 +29,12 @@ def _escaped(code: int, size: int, quote: str) -> str:
             return f"\\{text}"
         if text.isprintable():
             return text
-    return octal(code.to_bytes(size, "little") if code >= 0x80 and size > 1 else bytes([code]))
+    return escapes((code,))
 
 
-def octal(data: bytes) -> str:
-    """Bytes as escapes."""
-    return "".join(f"\\{byte:03o}" for byte in data)
+def escapes(codes: Iterable[int]) -> str:
+    """Bytes or wider units as escapes: octal as far as three digits go."""
+    return "".join(f"\\{code:03o}" if code <= 0o777 else f"\\x{code:x}" for code in codes)
 
 
 class _Unit:
@@ -65,8 +66,11 @@ def string(
     pieces: list[str] = []
     open_text = ""
     written = index = 0
+    after_hex = False
     while index < len(units) and written < limit:
         unit = units[index]
+        first = _behind_hex(unit.text) if after_hex else unit.text
+        after_hex = unit.text.startswith("\\x")
         end = index
         while end < len(units) and units[end] == unit:
             end += 1
@@ -77,18 +81,23 @@ def string(
                 open_text = ""
             quoted = f"<incomplete sequence {unit.text}>"
             if not unit.is_incomplete:
-                text = "\\'" if unit.text == "'" else '"' if unit.text == '\\"' else unit.text
+                text = "\\'" if first == "'" else '"' if first == '\\"' else first
                 quoted = f"{prefix}'{text}'"
             repeats = f" <repeats {count} times>" if count > threshold else ""
             pieces.append(quoted + repeats)
         else:
             count = min(count, limit - written)
-            open_text += unit.text * count
+            open_text += first + unit.text * (count - 1)
         index += count
         written += count
     if open_text or not pieces:
         pieces.append(f'{prefix}"{open_text}"')
     return ", ".join(pieces) + ("..." if is_cut or index < len(units) else "")
+
+
+def _behind_hex(text: str) -> str:
+    """A character behind a hexadecimal escape, of which a digit would become a part."""
+    return escapes((ord(text),)) if text in _DIGITS else text
 
 
 def _decoded(codes: Sequence[int], size: int, limit: int) -> list[_Unit]:
@@ -100,11 +109,12 @@ def _decoded(codes: Sequence[int], size: int, limit: int) -> list[_Unit]:
         code = codes[index]
         index += 1
         if size == 2 and 0xD800 <= code < 0xDC00 and index < len(codes) and 0xDC00 <= codes[index] < 0xE000:
-            code = 0x10000 + ((code - 0xD800) << 10) + codes[index] - 0xDC00
+            text = chr(0x10000 + ((code - 0xD800) << 10) + codes[index] - 0xDC00)
+            units.append(_Unit(text if text.isprintable() else escapes((code, codes[index]))))
             index += 1
-            units.append(_Unit(_escaped(code, 4, '"')))
             continue
-        units.append(_Unit(_escaped(code & ((1 << 8 * size) - 1), size, '"')))
+        is_incomplete = size == 2 and 0xD800 <= code < 0xDC00 and index == len(codes)
+        units.append(_Unit(_escaped(code & ((1 << 8 * size) - 1), size, '"'), is_incomplete=is_incomplete))
     return units
 
 
@@ -124,14 +134,14 @@ def _utf8(data: bytes) -> list[_Unit]:
         except UnicodeDecodeError:
             text = ""
         if text:
-            units.append(_Unit(text if text.isprintable() else octal(piece)))
+            units.append(_Unit(text if text.isprintable() else escapes(piece)))
             index += length
             continue
         rest = data[index:]
         if 0xC2 <= byte <= 0xFD and _may_go_on(rest):
-            units.append(_Unit(octal(rest), is_incomplete=True))
+            units.append(_Unit(escapes(rest), is_incomplete=True))
             break
-        units.append(_Unit(octal(data[index : index + 1])))
+        units.append(_Unit(escapes(data[index : index + 1])))
         index += 1
     return units
 

@@ -27,13 +27,14 @@ def text(writer: Writer, value: Object, type: MemberPointer, *, is_top: bool) ->
     if reading.undefined:
         return "<optimized out>"
     bits = int(reading.bits)
-    letter = writer.look.letter
+    is_method = isinstance(resolved(type.target), Function)
+    letter = None if is_method and not is_top else writer.look.letter  # inside another value it has one look
     if letter == "a":
         return writer.address(Address(None, bits & ((1 << 64) - 1)), symbol=False)
     if letter is not None and letter not in "sr":
         return formatted(bits, 8 * size, letter, is_signed=True, layout=None)
-    if isinstance(resolved(type.target), Function):
-        return _method(writer, value, type, is_top=is_top)
+    if is_method:
+        return _method(writer, value, type)
     offset = signed(bits, 8 * size)
     if offset == -1:
         return "NULL"
@@ -58,7 +59,7 @@ def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
     return None
 
 
-def _method(writer: Writer, value: Object, type: MemberPointer, *, is_top: bool) -> str:
+def _method(writer: Writer, value: Object, type: MemberPointer) -> str:
     """A pair of words: an address, or 1 plus the offset in the table of virtual functions; and what to add to this."""
     half = 4 * type.byte_size
     pointer = int(value.place.read(half).bits)
@@ -66,9 +67,8 @@ def _method(writer: Writer, value: Object, type: MemberPointer, *, is_top: bool)
     if not pointer & 1:
         if not pointer:
             return "NULL"
-        shown = writer.address(Address(None, pointer), symbol=True)
-        if is_top:
-            shown = f"({type_text(value.type, is_cplus=writer.is_cplus)}) {shown}"
+        kind = type_text(value.type, is_cplus=writer.is_cplus)
+        shown = f"({kind}) {writer.address(Address(None, pointer), symbol=True)}"
         return f"{shown}, this adjustment {adjustment}" if adjustment else shown
     offset = pointer - 1
     owner = stripped(type.owner.get())

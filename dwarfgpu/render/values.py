@@ -101,7 +101,7 @@ class Writer:
             if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
                 return text
             return f"({self._type(value.type)}) {text}"
-        if isinstance(inner, MemberPointer) and plain:
+        if isinstance(inner, MemberPointer):
             return member_pointers.text(self, value, inner, is_top=True)
         if letter is not None and letter in _WHOLE and value.parts() is not None:
             # a complex number by itself is one number to these letters, one in a structure is two

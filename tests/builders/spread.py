@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TARGET = "amdgcn-gfx90a"
 GFX90A = 0x3F
@@ -30,9 +35,9 @@ VARIABLES = (
 """Name, type and location."""
 
 
-def expression(text: str) -> bytes:
+def expression(text: str, target: str = TARGET) -> bytes:
     """The bytes of an expression."""
-    return asm.assemble(text, dialects.get("llvm-user"), Format(), target=resolve(TARGET))
+    return asm.assemble(text, dialects.get("llvm-user"), Format(), target=resolve(target))
 
 
 def _struct(name: str, *members: str) -> object:
@@ -49,16 +54,21 @@ def _struct(name: str, *members: str) -> object:
     return die("structure_type", ("name", "string", name), ("byte_size", "data1", size), *inner, label=name)
 
 
-def code_object(address: int) -> bytes:
-    """The file; the code is at an address."""
-    variables = [
+def code_object(
+    address: int,
+    variables: Iterable[tuple[str, str, str]] = VARIABLES,
+    target: str = TARGET,
+    flags: int = GFX90A,
+) -> bytes:
+    """The file; the code is at an address. ``flags`` are those of the ELF header for the target."""
+    entries = [
         die(
             "variable",
             ("name", "string", name),
             ("type", "ref4", kind),
-            ("location", "exprloc", expression(location)),
+            ("location", "exprloc", expression(location, target)),
         )
-        for name, kind, location in VARIABLES
+        for name, kind, location in variables
     ]
     tree = die(
         "compile_unit",
@@ -80,10 +90,10 @@ def code_object(address: int) -> bytes:
             ("name", "string", "kernel"),
             ("low_pc", "addr", address),
             ("high_pc", "data4", SIZE),
-            *variables,
+            *entries,
         ),
     )
-    elf = ElfBuilder(flags=GFX90A)
+    elf = ElfBuilder(flags=flags)
     text = elf.section(".text", bytes(SIZE), flags=0x6, address=address)
     for name, data in build(unit(tree)).sections.items():
         elf.section(name, data)

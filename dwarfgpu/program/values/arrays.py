@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
-from dwarfgpu.program.types.sizes import element_bits
+from dwarfgpu.program.types.sizes import element_bits, resolved
 from dwarfgpu.program.values.storage import Place
 from dwarfgpu.records import record, replace
 
@@ -63,30 +63,52 @@ def elements(owner: Object, array: Array) -> Elements:
     state = _state(owner, array)
     if state is not None:
         return Elements(owner, array.element, owner.place, 0, 0, is_vector=array.is_vector, state=state)
-    place = owner.place
-    if array.data_location is not None:
-        place = place.storage.place(array.data_location, owner.place)
-    dimensions = [_fixed(each, owner) for each in _dimensions(owner, array)]
+    place, dimensions = _as_it_is(owner, array)
     if not dimensions:
         return Elements(owner, array.element, place, 0, 0, is_open=True)
-    if array.column_major:
-        dimensions.reverse()
-    strides = _strides(owner, array, dimensions)
     first = dimensions[0]
     element = array.element
     if len(dimensions) > 1:
-        rest = [replace(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)]
-        element = Array(array.element_type, tuple(rest[1:]), is_vector=array.is_vector, die=array.die)
+        element = Array(array.element_type, dimensions[1:], is_vector=array.is_vector, die=array.die)
     length = first.length
     return Elements(
         owner,
         element,
         place,
         length or 0,
-        strides[0],
+        first.bit_stride if isinstance(first.bit_stride, int) else 0,
         first.lower if isinstance(first.lower, int) else 0,
         array.is_vector,
         length is None,
+    )
+
+
+def definite(owner: Object) -> Object:
+    """An object with the type that it has now: an array whose bounds are computed, with its bounds as numbers."""
+    array = resolved(owner.type)
+    if not isinstance(array, Array) or not array.is_dynamic:
+        return owner
+    state = _state(owner, array)
+    if state is not None:
+        raise EvaluationError("not_allocated", f"the array is {state}", spec="DWARF 5, 5.18.2")
+    from dwarfgpu.program.values.objects import Object
+
+    place, dimensions = _as_it_is(owner, array)
+    kind = Array(array.element_type, dimensions, is_vector=array.is_vector, die=array.die)
+    return Object(kind, place, container=owner.container)
+
+
+def _as_it_is(owner: Object, array: Array) -> tuple[Place, tuple[Dimension, ...]]:
+    """Where the elements are, and the dimensions from the outermost one, all in numbers and with their strides."""
+    place = owner.place
+    if array.data_location is not None:
+        place = place.storage.place(array.data_location, owner.place)
+    dimensions = [_fixed(each, owner) for each in _dimensions(owner, array)]
+    if array.column_major:
+        dimensions.reverse()
+    strides = _strides(owner, array, dimensions)
+    return place, tuple(
+        replace(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)
     )
 
 

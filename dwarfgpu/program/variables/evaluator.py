@@ -25,7 +25,8 @@ from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, StaticMember, Struct
 from dwarfgpu.program.types.naming import is_cplus
-from dwarfgpu.program.types.sizes import byte_size, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
@@ -329,7 +330,7 @@ class Evaluator:
         found = self.value(node.operand)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value has no address", kind="no_address")
-        found = found.target()
+        found = definite(found.target())
         address = found.address
         if address is None:
             what = "a bit-field" if found.bit_size is not None else "what is in no memory"
@@ -391,7 +392,10 @@ class Evaluator:
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
             return self.compute.size(self.built(node.operand))
-        return self.compute.size(self.type_of(node.operand))
+        kind = self.type_of(node.operand)
+        if known_size(kind) is None:  # an array has the bounds that it has now
+            kind = definite(self.object(node.operand).target()).type
+        return self.compute.size(kind)
 
     def type_of(self, node: Any) -> Type:
         """The type of a tree. Of a variable it is known without a location."""
@@ -411,7 +415,7 @@ class Evaluator:
             raise self.error(
                 node, "a computed value has nothing behind it", hint="write *p@8", kind="no_address"
             )
-        found = found.target()
+        found = definite(found.target())
         count = self.operand(node.count)
         number = replace(count, bits=uniform(count.bits)).number()
         return Object(self.compute.repeated(found.type, int(number)), found.place)

@@ -131,6 +131,7 @@ int Derived::*derived_member = &Derived::b;
 int Simple::*null_member = nullptr;
 int (Dog::*method)() const = &Dog::speak;
 int (Dog::*null_method)() const = nullptr;
+int (Dog::*methods[2])() const = {&Dog::speak, nullptr};
 int (Base::*virtual_method)() = &Base::which;
 struct Plainly {
   int run(int x) { return x; }

@@ -198,6 +198,35 @@ def test_auto_asks_for_the_producer_and_its_version(producer, applies):
     assert rewritten(TEXT, site(producer=producer), policy_of("vector-register"))[1] == []
 
 
+EACH = {
+    "private-variable": (TEXT, {}),
+    "vector-register": (f"DW_OP_bregx v3 0; {PRIVATE}", {}),
+    "half-vector-register": (f"DW_OP_bregx v3 0; DW_OP_constu 0xffff; DW_OP_and; {PRIVATE}", {}),
+    "computed-value": (f"DW_OP_consts -3; {PRIVATE}; DW_OP_stack_value", {}),
+    "no-local-address": ("DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"address": 0}),
+    "no-local-address-v4": ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {}),
+    "global-variable": ("DW_OP_addrx 2; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
+    "global-variable-v4": ("DW_OP_addr 0x40; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
+    "scaled-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base"}),
+    "narrow-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base", "target": "amdgcn-gfx942"}),
+}
+"""What each repair is for: an expression, and where it stands."""
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_each_repair_asks_who_is_meant(name):
+    """auto, off, by its name and by that of another one; by a producer of another name or version."""
+    text, where = EACH[name]
+    other = next(each for each in BY_NAME if each != name)
+    assert rewritten(text, site(**where))[1] == [name]
+    assert rewritten(text, site(**where), OFF) == rewritten(text, site(producer=None, **where))
+    assert rewritten(text, site(**where), OFF)[1] == []
+    assert rewritten(text, site(**where), policy_of(other))[1] == []
+    for producer in ("clang version 21.1.8", "clang version 24.0.0", "GNU C17 12.2.0", "triton", None):
+        assert rewritten(text, site(producer=producer, **where))[1] == []
+        assert rewritten(text, site(producer=producer, **where), policy_of(f"{other},{name}"))[1] == [name]
+
+
 def test_policies():
     assert policy_of("auto") is AUTO
     assert policy_of("off") is OFF

@@ -265,6 +265,11 @@ EXPRESSIONS = {
             "*text",
             "sized",
             "sized[1]",
+            "sizeof sized",
+            "sizeof sized[0]",
+            "&sized",
+            "*&sized",
+            "sized@2",
         ),
         *(
             "sizeof fixed",

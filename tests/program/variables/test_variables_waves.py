@@ -13,11 +13,14 @@ import dwarfgpu as dg
 from dwarfgpu.backends import snapshot
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.answers import answer
+from tests.builders.spread import code_object
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 LOAD = 0x7F00_0000_0000
 LANE_PC = {64: "asm/lane-pc.gfx90a.w64.co", 32: "asm/lane-pc.gfx1100.w32.co"}
 TARGETS = {64: "amdgcn-amd-amdhsa--gfx90a", 32: "amdgcn-amd-amdhsa--gfx1100"}
+FLAGS = {64: 0x3F, 32: 0x41}
+"""EF_AMDGPU_MACH of those processors."""
 X = 0x1500
 """Where the function X is in both files."""
 EVEN, LEFT, ENTRY = X + 0x48, X + 0x5C, X
@@ -257,34 +260,69 @@ def test_errors_point_at_the_column(text, column, message):
 SPACES = ("global", "generic", "region", "local", "private_lane", "private_wave")
 
 
-def test_all_address_spaces():
-    memory = [
+def in_all_spaces(lanes: int) -> list[Any]:
+    """Memory of each kind. In that of the wave, each lane has one dword in every ``lanes``."""
+    private = words(*range(lanes), *range(1000, 1000 + lanes))
+    return [
         {"space": "global", "address": "0x40", "bytes": words(1, 2)},
         {"space": "region", "address": "0x40", "bytes": words(3, 4)},
         {"space": "local", "work_group": [0, 0, 0], "address": "0x40", "bytes": words(5, 6)},
-        {
-            "space": "private_wave",
-            "wave": "w",
-            "address": "0x1000",
-            "bytes": words(*range(64), *range(1000, 1064)),
-        },
+        {"space": "private_wave", "wave": "w", "address": hex(0x40 * lanes), "bytes": private},
     ]
-    frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 1, {"v0": list(range(64))}, memory)[0].frame(0)
+
+
+def test_all_address_spaces(lanes):
+    registers = {"v0": list(range(lanes))}
+    frame = stopped(LANE_PC[lanes], TARGETS[lanes], EVEN, 1, registers, in_all_spaces(lanes))[0].frame(0)
     truth = {
-        "global#0x44": [2] * 64,
-        "generic#0x44": [2] * 64,
-        "region#0x44": [4] * 64,
-        "local#0x44": [6] * 64,
-        "generic#0x1000000000044": [6] * 64,
-        "private_wave#0x1004": [1] * 64,
-        # of each lane one dword in every 64 of the wave's memory
-        "private_lane#0x40": list(range(64)),
-        "private_lane#0x44": list(range(1000, 1064)),
-        "generic#0x2000000000044": list(range(1000, 1064)),
+        "global#0x44": [2] * lanes,
+        "generic#0x44": [2] * lanes,
+        "region#0x44": [4] * lanes,
+        "local#0x44": [6] * lanes,
+        "generic#0x1000000000044": [6] * lanes,
+        f"private_wave#{0x40 * lanes + 4:#x}": [1] * lanes,
+        "private_lane#0x40": list(range(lanes)),
+        "private_lane#0x44": list(range(1000, 1000 + lanes)),
+        "generic#0x2000000000044": list(range(1000, 1000 + lanes)),
     }
     for address, expected in truth.items():
         assert frame.eval(f"*(int *){address}").array.tolist() == expected, address
     assert {each.partition("#")[0] for each in truth} == set(SPACES)
+
+
+def test_variables_in_all_address_spaces(lanes, tmp_path):
+    """A kernel with a variable in each space, at an address that its location makes."""
+    shared = "DW_OP_const8u 0x1000000000044"
+    wave = f"DW_OP_constu {0x40 * lanes + 4}"
+    truth = {  # the name, where the location says it is, and what is there
+        "in_global": ("DW_OP_const1u 0x44; DW_OP_lit0", "global#0x44", [2] * lanes),
+        "in_generic": ("DW_OP_const1u 0x40; DW_OP_lit1", "generic#0x40", [1] * lanes),
+        "shared": (f"{shared}; DW_OP_lit1", "generic#0x1000000000044", [6] * lanes),
+        "in_region": ("DW_OP_const1u 0x40; DW_OP_lit2", "region#0x40", [3] * lanes),
+        "in_local": ("DW_OP_const1u 0x44; DW_OP_lit3", "local#0x44", [6] * lanes),
+        "in_lane": (
+            "DW_OP_const1u 0x44; DW_OP_lit5",
+            "private_lane#0x44",
+            list(range(1000, 1000 + lanes)),
+        ),
+        "in_wave": (f"{wave}; DW_OP_lit6", f"private_wave#{0x40 * lanes + 4:#x}", [1] * lanes),
+    }
+    variables = [
+        (name, "int", f"{place}; DW_OP_LLVM_form_aspace_address") for name, (place, _, _) in truth.items()
+    ]
+    path = tmp_path / "spaces.co"
+    path.write_bytes(code_object(0x1000, variables, TARGETS[lanes], FLAGS[lanes]))
+    frame = stopped(str(path), TARGETS[lanes], 0x1010, 1, {"v0": [0] * lanes}, in_all_spaces(lanes))[0].frame(
+        0
+    )
+
+    for name, (_, where, expected) in truth.items():
+        variable = frame[name]
+        assert variable.values().array.tolist() == expected, name
+        assert [variable.value(lane) for lane in range(lanes)] == expected, name
+        assert frame.eval(f"*&{name}").array.tolist() == expected
+        assert frame.eval(f"&{name} == (int *){where}").array.tolist() == [1] * lanes
+    assert {where.partition("#")[0] for _, where, _ in truth.values()} == set(SPACES)
 
 
 # --- Writing ------------------------------------------------------------------------------------------------------
