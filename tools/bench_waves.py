@@ -57,7 +57,7 @@ def waves() -> None:
     assert (pair["first"].view(np.uint32).reshape(-1) == first).all()
     assert (pair["second"].view(np.uint32).reshape(-1) == second).all()
     rows = (
-        ("x", "an int in a VGPR", gathered, "at most 4"),
+        ("x", "an int in a VGPR", gathered, "at most 4, or 30 million a second"),
         ("pair", "a struct, half of it in scratch", both_gathered, "at most 10"),
         ("four", "one of 16 bytes, half in scratch", four_gathered, "at most 10"),
     )

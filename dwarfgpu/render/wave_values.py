@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.program.variables.all_waves import CODES, STATES
-from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE, UNDEFINED
+from dwarfgpu.program.variables.all_waves import STATES
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, reason_json
+from dwarfgpu.render.wave_texts import HAS_VALUE, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.variables.all_waves import WaveValues
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 16
 """Different values that are shown of a wave."""
-HAS_VALUE = frozenset((CODES[ACTIVE], CODES[INACTIVE_STATE]))
 
 
 class WaveValuesRenderer:
@@ -81,20 +78,21 @@ class WaveValuesRenderer:
             note = f"{who}repaired ({names}); as written, in lane {found.lanes[0]} of wave {found.names[0]}: {told}"
             yield from (f"    {self.style('dim', line)}" for line in wrapped(note, WIDTH - 4))
 
-    def _rows(self, found: WaveValues) -> list[tuple[list[str], str, tuple[str, ...]]]:
+    def _rows(self, found: WaveValues) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
         """The waves, those with the same in every lane together: values, and where they are."""
         texts = Texts(found, self.letter, locations=self.locations)
-        rows: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        known: dict[tuple[bytes, bytes], str] = {}
-        array, states = found.array, found.states
-        for wave, name in enumerate(found.names):
-            key = array[wave].tobytes(), states[wave].tobytes()
-            line = known.get(key) if texts.are_plain else None
-            if line is None:
-                line = known[key] = self._lanes(found, wave, texts)
-            places = texts.places(wave, self._shown(found, wave))
-            rows.setdefault((line, places), []).append(name)
-        return [(names, line, places) for (line, places), names in rows.items()]
+        alike: dict[Any, list[int]] = {}
+        for wave in range(len(found.names)):
+            positions = self._shown(found, wave)
+            alike.setdefault((*positions, texts.key(wave, positions)), []).append(wave)
+        for waves in alike.values():
+            line = self._lanes(found, waves[0], texts)
+            rows: dict[tuple[str, ...], list[str]] = {}
+            for wave in waves:
+                places = texts.places(wave, self._shown(found, wave))
+                rows.setdefault(places, []).append(found.names[wave])
+            for places, names in rows.items():
+                yield names, line, places
 
     def _shown(self, found: WaveValues, wave: int) -> list[int]:
         """The positions of the lanes that are shown."""
@@ -102,23 +100,30 @@ class WaveValuesRenderer:
         return [position for position in range(len(found.lanes)) if self.inactive or active[position]]
 
     def _lanes(self, found: WaveValues, wave: int, texts: Texts) -> str:
-        """The lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone."""
-        groups: dict[str, int] = {}
+        """The lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
+
+        Values beyond the limit are counted and not written.
+        """
+        groups: dict[Any, list[int]] = {}
         for position in self._shown(found, wave):
-            text = texts.of(wave, position)
-            if not found.active[wave, position]:
-                text = f"({text})"
-            groups[text] = groups.get(text, 0) | 1 << found.lanes[position]
+            key = bool(found.active[wave, position]), texts.key(wave, [position])
+            groups.setdefault(key, []).append(position)
         if not groups:
             return "no lane is active"
-        if len(groups) == 1:
-            return next(iter(groups))
-        texts_of = [f"{lanes_text(mask)}: {text}" for text, mask in groups.items()]
-        if len(texts_of) > MAX_GROUPS:
-            if all(mask.bit_count() == 1 for mask in groups.values()):
-                texts_of = [f"[{mask.bit_length() - 1}]={text}" for text, mask in groups.items()]
-            if len(texts_of) > MAX_SHOWN:
-                texts_of[MAX_SHOWN:] = [f"... ({len(groups) - MAX_SHOWN} more values)"]
+        masks: dict[str, int] = {}
+        for (is_active, _), positions in itertools.islice(groups.items(), MAX_SHOWN):
+            text = texts.of(wave, positions[0])
+            text = text if is_active else f"({text})"
+            masks[text] = masks.get(text, 0) | sum(1 << found.lanes[each] for each in positions)
+        more = len(groups) - MAX_SHOWN
+        if len(masks) == 1 and more <= 0:
+            return next(iter(masks))
+        if len(masks) > MAX_GROUPS and all(mask.bit_count() == 1 for mask in masks.values()):
+            texts_of = [f"[{mask.bit_length() - 1}]={text}" for text, mask in masks.items()]
+        else:
+            texts_of = [f"{lanes_text(mask)}: {text}" for text, mask in masks.items()]
+        if more > 0:
+            texts_of.append(f"... ({more} more values)")
         return ", ".join(texts_of)
 
     # --- JSON and CSV ---------------------------------------------------------------------------------------------
@@ -183,53 +188,6 @@ class WaveValuesRenderer:
                 cell = texts.of(wave, position) if state in HAS_VALUE else ""
                 lane = found.lanes[position]
                 yield ",".join([_cell(name), str(number), _cell(text), str(lane), STATES[state], _cell(cell)])
-
-
-class Texts:
-    """The values of waves as texts. Where the bits of a value say all, each is written once."""
-
-    def __init__(self, found: WaveValues, letter: str | None = None, *, locations: bool = False) -> None:
-        self.found = found
-        self.locations = locations
-        self._renderer = None if found.frame is None else VariablesRenderer(found.frame, letter)
-        scalar = None if found.type is None else scalar_of(found.type)
-        self.are_plain = letter is None and scalar is not None and _is_plain(scalar, found.type)
-        """Whether the numbers of the array are the texts."""
-        self._has_parts = scalar is None
-        # what a pointer leads to may differ from lane to lane, and an array has no more than 64 bits of a number
-        self._are_known = scalar is not None and scalar.kind != "pointer" and scalar.storage_bits <= 64
-        self._known: dict[bytes, str] = {}
-
-    def of(self, wave: int, position: int) -> str:
-        """The value of one lane, or in a word that there is none."""
-        found = self.found
-        state = int(found.states[wave, position])
-        if state not in HAS_VALUE and not (self._has_parts and state == CODES[UNDEFINED]):
-            return NO_VALUE[STATES[state]]
-        number = found.array[wave, position]
-        if self.are_plain or self._renderer is None:
-            return str(number)
-        key = number.tobytes()
-        text = self._known.get(key) if self._are_known else None
-        if text is None:
-            answer = found.answer(wave, position)
-            text = NO_VALUE[answer.state] if answer.value is None else self._renderer.cell(answer)
-            self._known[key] = text
-        return text
-
-    def places(self, wave: int, positions: list[int]) -> tuple[str, ...]:
-        """Where the values of some lanes are."""
-        if not self.locations or self._renderer is None:
-            return ()
-        answers = tuple(self.found.answer(wave, position) for position in positions)
-        return tuple(self._renderer.places(answers, 0)) if answers else ()
-
-
-def _is_plain(scalar: Scalar, type: Type | None) -> bool:
-    """Whether a number is written in decimal digits and nothing else."""
-    return (
-        scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
-    )
 
 
 def _cell(text: str) -> str:

@@ -118,6 +118,27 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
+def without_padding(array: Any) -> Any:
+    """An array of records in which the bytes between the members are 0; any other is as it is."""
+    if array.dtype.fields is None:
+        return array
+    raw = array.reshape(-1).view("u1").reshape(array.size, array.dtype.itemsize)
+    return (raw * _meant(array.dtype)).reshape(-1).view(array.dtype).reshape(array.shape)
+
+
+def _meant(kind: Any) -> Any:
+    """1 for each byte of a record that belongs to a member, else 0."""
+    import numpy as np
+
+    if kind.subdtype is not None:
+        element, shape = kind.subdtype
+        return np.tile(_meant(element), int(np.prod(shape)))
+    found = np.full(kind.itemsize, kind.fields is None, dtype=np.uint8)
+    for part, offset, *_ in (kind.fields or {}).values():
+        found[offset : offset + part.itemsize] |= _meant(part)
+    return found
+
+
 def save(path: str, columns: dict[str, Any]) -> None:
     """Write arrays and lists of texts to a file of numpy."""
     import numpy as np

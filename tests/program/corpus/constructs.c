@@ -65,7 +65,7 @@ wchar_t wide_repeats[20] = {[0 ... 18] = 0x110000};
 char16_t escapes16[] = {'A', 0xd800, 'B', 'B', 0xdc00, 0x85, 0xd83d, 0xde00, 0xffff, 1, 0x378, 0xdbff, 0xdfff, 0};
 char16_t repeats16[16] = {[0 ... 14] = 0xd801}, incomplete16[3] = {'a', 0xd83d};
 char32_t escapes32[] = {'A', 0x110000, '4', 0xdfff, 0xffffffff, 0};
-wchar_t wc_surrogate = 0xd800, wc_negative = -1, wc_control = 0x85, wc_beyond = 0x110000;
+wchar_t wc_surrogate = 0xd800, wc_negative = -1, wc_control = 0x85, wc_beyond = 0x110000, wc_unseen = 0xad;
 char16_t c16_high = 0xd800, c16_low = 0xdc01, c16_control = 0x12;
 const char *pointer_text = "pointed at";
 const char *pointer_null = 0;

@@ -36,6 +36,7 @@ VALUES = [
         r'(\\003|a)", <incomplete',
         "gdb leaves out the character before an incomplete one",
     ),
+    Difference(r"print(/[sr])? wc_unseen", r"L'\\255'", "gdb writes characters that nobody sees as they are"),
     Difference(r"(print|ptype).*methods?", r" \* const[,)]", "gdb makes the parameter `this` constant"),
     Difference(r"ptype.*", r"virtual ~", "gdb does not say that a destructor is virtual"),
     Difference(

@@ -11,6 +11,7 @@ import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_waves
+from dwarfgpu.program.variables.numpy_types import without_padding
 from dwarfgpu.render.wave_values import WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
@@ -252,3 +253,42 @@ def test_structures_with_arrays_are_documents_and_texts():
 def test_assignments_are_refused(attached):
     with pytest.raises(UsageError, match="one wave at a time"):
         next(all_waves(attached, "lane = 3"))
+
+
+def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
+    """The first row of many waves is there before the others are known, and of each wave no more than is shown."""
+    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.program import Program
+
+    program = Program(codeobject.opened(code_object(0x1000)))
+    machine = Machine(program.target)
+    machine.add_waves(50)
+    machine.set_register("pc", 0x1010)
+    machine.set_register("exec", (1 << 64) - 1)
+    machine.set_register("v6", np.arange(50 * 64).reshape(50, 64))
+    machine.memory.map_rows(machine.target.space_named("private_wave"), np.zeros((50, 4096), dtype=np.uint8))
+    (found,) = all_waves(program.attach(machine), "pair")
+    asked = []
+    original = WaveValues.answer
+    monkeypatch.setattr(
+        WaveValues, "answer", lambda self, *place: asked.append(place) or original(self, *place)
+    )
+    rows = WaveValuesRenderer()._rows(found)
+
+    names, line, _ = next(rows)
+    assert names == ["0"]
+    assert line.startswith("[0]={first = 0, second = 0}, [1]={first = 1, second = 0}")
+    assert line.endswith("[15]={first = 15, second = 0}, ... (48 more values)")
+    assert len(asked) == 16
+    assert len(list(rows)) == 49
+
+
+def test_bytes_between_members_do_not_tell_waves_apart():
+    kind = np.dtype({"names": ["c", "n"], "formats": ["i1", ("<i2", (2,))], "offsets": [0, 4], "itemsize": 8})
+    raw = np.arange(16, dtype=np.uint8).view(kind).reshape(1, 2)
+
+    found = without_padding(raw)
+    assert found.view(np.uint8).tolist() == [[0, 0, 0, 0, 4, 5, 6, 7, 8, 0, 0, 0, 12, 13, 14, 15]]
+    assert found["n"].tolist() == raw["n"].tolist()
+    numbers = np.arange(3)
+    assert without_padding(numbers) is numbers
