@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.commands.log import Log
 from dwarfgpu.commands.registry import Registry
 from dwarfgpu.commands.settings import Settings
 from dwarfgpu.commands.words import read_arguments
@@ -38,6 +39,7 @@ class Debugger:
         self.output = output
         self.registry = Registry(COMMANDS)
         self.settings = Settings()
+        self.log = Log(self)
         self.program: Program | None = None
         self.attached: Attached | None = None
         self.wave_number: int | None = None
@@ -47,6 +49,10 @@ class Debugger:
         """The lane that is looked at in each wave, as far as somebody has chosen one."""
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
+        self.documents: dict[str, str] = {}
+        """What `document` says of them, without the summary."""
+        self.called_with: tuple[str, list[str]] | None = None
+        """The defined command that runs, and the words it was called with."""
         self.aliases: dict[str, str] = {}
         """What the names stand for that the user has given to commands."""
         self.typed: list[str] = []
@@ -55,6 +61,10 @@ class Debugger:
         """Gives a further line of whatever lines come from, for commands that go on over several."""
         self.watchers: list[Callable[[], None]] = []
         """Are called after a command that has changed what is looked at."""
+        self.ask: Callable[[str], bool] | None = None
+        """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
+        self.shell_status = 0
+        """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
         self._again: str | None = None
@@ -93,6 +103,10 @@ class Debugger:
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""
         self._again = None
+
+    def confirmed(self, question: str) -> bool:
+        """Whether the user wants it; yes where nobody is asked."""
+        return self.ask is None or not self.settings["confirm"] or self.ask(question)
 
     # --- What is looked at ----------------------------------------------------------------------------------------
 

@@ -144,6 +144,10 @@ class Settings:
         for watcher in self.watchers:
             watcher(name)
 
+    def reset(self, name: str) -> None:
+        """Change a setting back to what it is by default, and tell nobody."""
+        self._values[name] = self.declared[name].default
+
     def find(self, text: str) -> tuple[str, str] | None:
         """The setting that a text begins with, abbreviated or not, and the rest; None if it is none."""
         words = text.split()

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dwarfgpu.commands.control import run_script
+from dwarfgpu.commands.scripts import run_script
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.commands.files import attach_state, open_file
 from dwarfgpu.commands.output import Output
