@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.commands.output import Output
+    from dwarfgpu.program.files.known_names import KnownNames
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.wave import Wave
@@ -67,6 +68,7 @@ class Debugger:
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
         self._depth = 0
@@ -117,7 +119,22 @@ class Debugger:
         self.lanes.clear()
         self.wave_number = 0 if attached is not None and len(attached) else None
         self.frame_number = 0
+        self._known_names = None
         self._has_moved = True
+
+    @property
+    def known_names(self) -> KnownNames:
+        """The names of the program, for completion."""
+        if self._known_names is None:
+            from dwarfgpu.program.files.known_names import KnownNames
+
+            state = self.opened.state if self.attached is None else self.attached.state
+            self._known_names = KnownNames([code.file for code in state.loaded.codes])
+        return self._known_names
+
+    def convenience_names(self) -> list[str]:
+        """The names of convenience variables, for completion."""
+        return []
 
     @property
     def opened(self) -> Program:

@@ -1,47 +1,127 @@
-"""The prompt of the debugger."""
+"""The prompt of the debugger: an editor of lines with completion, history and colours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.output import ColorDepth
+
+from dwarfgpu.repl.completer import CommandCompleter
+from dwarfgpu.repl.early import PROMPT
+from dwarfgpu.repl.history import LinesOfFile
+from dwarfgpu.repl.keys import bindings
+from dwarfgpu.repl.styles import STYLE, CommandColors
+from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from dwarfgpu.commands.debugger import Debugger
-    from dwarfgpu.repl.start import Session
-
-PROMPT = "(dwarfgpu) "
+    from dwarfgpu.repl.early import FirstPrompt
+    from dwarfgpu.repl.runner import Runner
 
 
 class Prompt:
     """Asks for lines and runs them until the user leaves."""
 
-    def __init__(self, session: Session, debugger: Debugger, *, quiet: bool) -> None:
-        from prompt_toolkit import PromptSession
+    def __init__(self, runner: Runner, first: FirstPrompt | None = None, **streams: Any) -> None:
+        """``streams`` are the input and the output of the editor, where they are not those of the terminal."""
+        self.runner = runner
+        self.debugger = runner.debugger
+        self.history = LinesOfFile(self.debugger.settings)
+        self._first = first
+        self._toolbar = ""
+        self._busy = threading.Lock()
+        """Is held by whoever asks the program: a command, or completion, which works in a thread."""
+        self.session: PromptSession[str] = PromptSession(
+            history=self.history,
+            completer=CommandCompleter(self.debugger, self._busy),
+            complete_while_typing=False,
+            complete_in_thread=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            lexer=CommandColors(),
+            style=STYLE,
+            include_default_pygments_style=False,
+            bottom_toolbar=lambda: self._toolbar,
+            multiline=True,
+            prompt_continuation=lambda width, _line, _wraps: f"{'>':>{width - 1}} ",
+            key_bindings=bindings(),
+            enable_open_in_editor=True,
+            enable_suspend=True,
+            reserve_space_for_menu=6,
+            **streams,
+        )
+        self.session.app.ttimeoutlen = 0.05  # a single escape is known sooner
+        self.debugger.settings.watchers.append(self._changed)
+        for name in ("editing-mode", "style enabled"):
+            self._changed(name)
+        self.debugger.next_line = self._next_line
+        self.debugger.ask = self._is_confirmed
+        self.debugger.full_screen = self._show_full_screen
 
-        self.session = session
-        self.debugger = debugger
-        self.quiet = quiet
-        self.prompt: PromptSession[str] = PromptSession()
-        debugger.next_line = self._next_line
-
-    def _next_line(self, prompt: str) -> str | None:
-        try:
-            return self.prompt.prompt(prompt)
-        except EOFError:
-            return None
+    def _changed(self, name: str) -> None:
+        if name == "editing-mode":
+            is_vi = self.debugger.settings[name] == "vi"
+            self.session.editing_mode = EditingMode.VI if is_vi else EditingMode.EMACS
+        elif name == "style enabled":
+            depth = None if self.runner.terminal.has_colors else ColorDepth.DEPTH_1_BIT
+            self.session.color_depth = depth
 
     def run(self) -> int:
         """Run lines; return the exit status."""
+        self.debugger.typed += reversed(self.history.lines())
+        try:
+            while True:
+                text = self._ask()
+                if text is None:
+                    return 0
+                if text.strip():
+                    self.debugger.typed.append(text)
+                with self._busy:
+                    self.runner.interruptible(text)
+        finally:
+            self.history.trim()
+
+    def _ask(self) -> str | None:
+        """A line, or several that belong together; None when the user leaves."""
+        self._toolbar = toolbar(self.debugger, self.runner.terminal.size()[0])
         while True:
             try:
-                line = self._next_line(PROMPT)
-                if line is None:
-                    return 0
-                self.debugger.execute(line)
-            except KeyboardInterrupt:  # ends the command, never the prompt
+                return self._edited(PROMPT)
+            except KeyboardInterrupt:  # what was typed is not run
                 continue
-            except DwarfGpuError as error:
-                if self.debugger.settings["debug"]:
-                    raise
-                self.session.report(error)
+            except EOFError:
+                return None
+
+    def _edited(self, prompt: str) -> str:
+        self.runner.session.out.flush()
+        self.runner.session.err.flush()
+        if self._first is not None:
+            self._first.hand_over()
+        try:
+            return self.session.prompt(prompt)
+        finally:
+            if self._first is not None:
+                self._first.end()
+                self._first = None
+
+    def _next_line(self, prompt: str) -> str | None:
+        try:
+            return self._edited(prompt)
+        except EOFError:
+            return None
+
+    def _is_confirmed(self, question: str) -> bool:
+        with contextlib.suppress(EOFError):
+            self.runner.session.out.flush()
+            while answer := self.runner.terminal.ask(f"{question} (y or n) ").strip().lower():
+                if answer[0] in "yn":
+                    return answer[0] == "y"
+        return False
+
+    def _show_full_screen(self) -> None:
+        from dwarfgpu.repl.tui import FullScreen
+
+        FullScreen(self.runner, self.session).run()
