@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.repl.terminal import Session, Terminal
 
-OK, FAILED, INTERRUPTED = 0, 1, 130
+OK, INTERRUPTED = 0, 130
 
 
 class Runner:
@@ -26,10 +26,13 @@ class Runner:
         self.session = session
         self.debugger = debugger
         self.terminal = terminal
-        self._can_interrupt = False
 
     def run(self, text: str) -> int:
         """Run a line, or several that belong together; the first that fails ends them. Return the exit status."""
+        return self.guarded(lambda: self.execute(text))
+
+    def execute(self, text: str) -> None:
+        """The same, but what is wrong is raised."""
         debugger = self.debugger
         lines, further = joined(text.split("\n")), debugger.next_line
 
@@ -37,13 +40,10 @@ class Runner:
             found = next(lines, None)
             return further(prompt) if found is None and further is not None else found
 
-        def run_all() -> None:
-            for line in lines:
-                debugger.execute(line)
-
         debugger.next_line = next_line
         try:
-            return self.guarded(run_all)
+            for line in lines:
+                debugger.execute(line)
         finally:
             debugger.next_line = further
 
@@ -51,61 +51,65 @@ class Runner:
         """Do something; what goes wrong is shown. Return the exit status."""
         try:
             self.terminal.begin()
-            action()
+            with errors_are_ours():
+                action()
         except DwarfGpuError as error:
-            return self._report(error)
-        except (Quit, BrokenPipeError):
-            raise
-        except Exception as error:  # noqa: BLE001 (an error of ours must not take away what the user looks at)
-            return self._report_ours(error)
+            if self.debugger.settings["debug"]:
+                self._show_traceback(error)
+            return self.session.report(error)
         finally:
             self.terminal.end()
         return OK
 
-    def _report(self, error: DwarfGpuError) -> int:
-        if self.debugger.settings["debug"]:
-            self._show_traceback(error)
-        return self.session.report(error)
-
-    def _report_ours(self, error: Exception) -> int:
-        hint = "this is a defect of dwarfgpu; `set debug on` shows where, when the command is repeated"
-        if self.debugger.settings["debug"]:
-            self._show_traceback(error)
-            hint = "this is a defect of dwarfgpu; the traceback tells where"
-        message = f"internal error: {type(error).__name__}: {error}"
-        self.session.report(DwarfGpuError("internal", message, hint=hint))
-        return FAILED
-
-    def _show_traceback(self, error: Exception) -> None:
+    def _show_traceback(self, error: DwarfGpuError) -> None:
         from traceback import format_exception
 
         self.session.out.flush()
         self.session.err.write("".join(format_exception(error)))
 
-    # --- ^C -------------------------------------------------------------------------------------------------------
-
     def interruptible(self, text: str) -> int:
         """Run what was typed; ^C ends it."""
-        self._can_interrupt = True
         try:
-            return self.run(text)
+            with can_interrupt():
+                return self.run(text)
         except KeyboardInterrupt:
             self.session.out.flush()
             self.session.err.write("Quit\n")
             return INTERRUPTED
-        finally:
-            self._can_interrupt = False
 
-    @contextmanager
-    def interrupts(self) -> Iterator[None]:
-        """^C ends a command, and nothing else."""
 
-        def interrupted(_number: int, _frame: Any) -> None:
-            if self._can_interrupt:
-                raise KeyboardInterrupt
+@contextmanager
+def errors_are_ours() -> Iterator[None]:
+    """Make an error of Python one of dwarfgpu: a defect must not take away what somebody looks at."""
+    try:
+        yield
+    except (DwarfGpuError, Quit, BrokenPipeError):
+        raise
+    except Exception as error:  # noqa: BLE001 (a defect may raise anything)
+        message = f"internal error: {type(error).__name__}: {error}"
+        hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
+        raise DwarfGpuError("internal", message, hint=hint) from error
 
-        before = signal.signal(signal.SIGINT, interrupted)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+
+@contextmanager
+def no_interrupts() -> Iterator[None]:
+    """^C does nothing between commands."""
+
+    def ignored(_number: int, _frame: Any) -> None:
+        pass  # a handler, because what is ignored would be ignored by programs that are run, too
+
+    before = signal.signal(signal.SIGINT, ignored)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def can_interrupt() -> Iterator[None]:
+    """^C raises `KeyboardInterrupt`."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.commands.scripts import joined, run_script
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.repl.runner import Runner
+from dwarfgpu.repl.runner import Runner, no_interrupts
 from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _prompt(runner: Runner) -> int:
     from dwarfgpu.repl.early import FirstPrompt
 
     first = FirstPrompt(runner.session.out)
-    with runner.interrupts():
+    with no_interrupts():
         first.show()
         try:
             from dwarfgpu.repl.prompt import Prompt

@@ -34,10 +34,10 @@ def _parts(debugger: Debugger) -> list[str]:
             parts.append(f"lane {debugger.lane}")
         frame = debugger.frame
         parts.append(f"frame {debugger.frame_number}")
-        call = frame.call
+        source = frame.call.source
         where = shown(frame.name or "??")
-        if call.file is not None:
-            where += f" at {shown(call.file).rpartition('/')[2]}:{call.line}"
+        if source is not None and source.file is not None:
+            where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
         parts.append(where)
     except DwarfGpuError as error:
         parts.append(error.what)
