@@ -133,7 +133,9 @@ def _alias(debugger: Debugger, line: str, at: int) -> Found:
     equals = line.find("=", at)
     if equals < 0:
         return len(line), ()
-    return _command(debugger, line, equals + 1 + len(line[equals + 1 :]) - len(line[equals + 1 :].lstrip()), "")
+    return _command(
+        debugger, line, equals + 1 + len(line[equals + 1 :]) - len(line[equals + 1 :].lstrip()), ""
+    )
 
 
 def _macro(debugger: Debugger, line: str, at: int) -> Found:
@@ -185,7 +187,9 @@ def _section(_debugger: Debugger, line: str, at: int) -> Found:
 
 def _register(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
-    return start, registers(debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else "")
+    return start, registers(
+        debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else ""
+    )
 
 
 def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate]:

@@ -12,8 +12,6 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.render.layout import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.registry import Command
     from dwarfgpu.commands.settings import Setting
@@ -28,8 +26,8 @@ _ASSIGNMENT = re.compile(r"[^=]*[^=!<>]=(?!=)")
 
 
 def help_(debugger: Debugger, arguments: Arguments) -> None:
-    """`help print` says all about a command, `help info` lists the commands that begin with that word, `help data` those
-    of a group, `help set width` is about a setting, and `help user` lists what was defined.
+    """`help print` says all about a command, `help info` lists the commands that begin with that word, and `help data`
+    those of a group. `help set width` is about a setting, `help user` lists what was defined.
     """
     text = " ".join(arguments.text.split())
     if not text:
@@ -39,7 +37,9 @@ def help_(debugger: Debugger, arguments: Arguments) -> None:
         return
     command, rest = debugger.registry.find(text)
     if rest.strip():
-        raise UsageError(f"there is no command `{text[:60]}`", kind="no_command", hint=f"`help {command.name}`")
+        raise UsageError(
+            f"there is no command `{text[:60]}`", kind="no_command", hint=f"`help {command.name}`"
+        )
     if command.run:
         _help_of(debugger, command)
     if debugger.registry.is_prefix(command.name):
@@ -62,7 +62,9 @@ def _overview(debugger: Debugger) -> None:
         output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
     output.line()
     output.lines(
-        wrapped("`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width)
+        wrapped(
+            "`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width
+        )
     )
 
 

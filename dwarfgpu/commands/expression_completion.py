@@ -121,7 +121,12 @@ def _members(kind: Type, depth: int = 0) -> Iterator[str]:
         body = kind.body
         for member in (
             *body.members,
-            *(member for part in body.variant_parts for variant in part.variants for member in variant.members),
+            *(
+                member
+                for part in body.variant_parts
+                for variant in part.variants
+                for member in variant.members
+            ),
         ):
             if member.name:
                 yield member.name

@@ -65,7 +65,7 @@ def run_python(debugger: Debugger, path: str) -> None:
     except SystemExit as leaving:
         if leaving.code:
             raise UsageError(f"{path}: exit status {leaving.code}", kind="script_failed") from None
-    except Exception as error:  # noqa: BLE001 (the script is not ours, and may raise anything)
+    except Exception as error:
         raise _wrong(path, error) from error
     finally:
         host.use(before)

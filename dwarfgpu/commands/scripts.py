@@ -33,7 +33,7 @@ def word_of(line: str) -> str:
 
 
 def is_open(text: str) -> bool:
-    """Whether further lines belong to some that were typed: the last one ends with a backslash, or an `end` is missing."""
+    """Whether further lines belong to what was typed: it ends with a backslash, or an `end` is missing."""
     lines = text.split("\n")
     if _goes_on(lines[-1]):
         return True
@@ -191,7 +191,9 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = replace(command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None)
+    row = replace(
+        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
+    )
     debugger.registry.add(row)
 
 
@@ -247,9 +249,7 @@ def while_(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _is_true(debugger: Debugger, text: str) -> bool:
-    from dwarfgpu.commands.values import is_true
-
-    return is_true(debugger, text)
+    return debugger.frame.expression(f"!({text})").value(debugger.lane) == 0
 
 
 def loop_break(debugger: Debugger, arguments: Arguments) -> None:

@@ -62,7 +62,9 @@ class LaneTable:
     def line(self, row: LaneRow, width: int) -> str:
         """A row."""
         state = "" if row.is_active or row.lane is None else "-"
-        return self._joined(f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)])[:width]
+        return self._joined(
+            f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)]
+        )[:width]
 
     def _joined(self, first: str, cells: Sequence[str]) -> str:
         texts = [f"{first:{LANE_WIDTH}}"]
@@ -74,7 +76,7 @@ LANE_WIDTH = 4
 
 
 def lane_table(frame: Frame) -> LaneTable:
-    """The parameters and local variables of a frame in every lane; those that are equal in all lanes behind the others."""
+    """The parameters and local variables of a frame in every lane; those that differ from lane to lane first."""
     variables = [each for each in frame.variables() if not each.is_shadowed]
     columns = [_column(frame, each) for each in variables]
     order = sorted(range(len(columns)), key=lambda index: len(set(columns[index])) == 1)
@@ -82,10 +84,16 @@ def lane_table(frame: Frame) -> LaneTable:
     numbers = frame.lane_numbers(None)
     mask = frame.active_mask
     rows = tuple(
-        LaneRow(lane, mask is None or lane is None or bool(mask >> lane & 1), tuple(columns[index][place] for index in order))
+        LaneRow(
+            lane,
+            mask is None or lane is None or bool(mask >> lane & 1),
+            tuple(columns[index][place] for index in order),
+        )
         for place, lane in enumerate(numbers)
     )
-    widths = tuple(max(len(name), *map(len, columns[index])) for name, index in zip(names, order, strict=True))
+    widths = tuple(
+        max(len(name), *map(len, columns[index])) for name, index in zip(names, order, strict=True)
+    )
     return LaneTable(tuple(names), widths, rows)
 
 

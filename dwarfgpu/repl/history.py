@@ -24,7 +24,7 @@ class LinesOfFile(History):
     @property
     def path(self) -> str:
         """The file."""
-        chosen = self._settings["history filename"]
+        chosen: str = self._settings["history filename"]
         if chosen:
             return os.path.expanduser(chosen)  # noqa: PTH111 (`pathlib` costs start-up time)
         folder = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
@@ -69,6 +69,5 @@ class LinesOfFile(History):
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
             flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "a" else os.O_TRUNC)
             file = os.open(self.path, flags, 0o600)
-            with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:
-                for entry in entries:
-                    stream.write(entry.replace("\n", "\\\n") + "\n")
+            with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:  # noqa: PTH123
+                stream.writelines(entry.replace("\n", "\\\n") + "\n" for entry in entries)

@@ -37,8 +37,17 @@ class CommandLexer(RegexLexer):
             (r"(?<=\s)/\w+", Name.Attribute),
             (r"\$\w*", Name.Variable),
             (r"[A-Za-z_]\w*(?=#)", Name.Namespace),
-            (words(("sizeof", "struct", "union", "class", "enum", "unsigned", "signed", "const"), suffix=r"\b"), Keyword.Type),
-            (words(("char", "short", "int", "long", "float", "double", "void", "bool"), suffix=r"\b"), Keyword.Type),
+            (
+                words(
+                    ("sizeof", "struct", "union", "class", "enum", "unsigned", "signed", "const"),
+                    suffix=r"\b",
+                ),
+                Keyword.Type,
+            ),
+            (
+                words(("char", "short", "int", "long", "float", "double", "void", "bool"), suffix=r"\b"),
+                Keyword.Type,
+            ),
             *_NUMBERS,
             *_STRINGS,
             (r"[A-Za-z_]\w*", Name),
@@ -55,9 +64,9 @@ class GpuLexer(CppLexer):
     name = "C for GPUs"
     tokens: ClassVar = {
         "statements": [
-            (
-                r"__(?:global|device|host|shared|constant|managed|local|private|generic|kernel)(?:__)?\b"
-                r"|__(?:launch_bounds|forceinline|noinline)__\b|(?:kernel|global|local|constant|private|generic)\b(?=\s+\w)",
+            (  # noqa: ISC004
+                r"__(?:global|device|host|shared|constant|managed|local|private|generic|kernel|launch_bounds|forceinline)"
+                r"(?:__)?\b|(?:kernel|global|local|constant|private|generic)\b(?=\s+\w)",
                 Keyword.Reserved,
             ),
             (
@@ -137,6 +146,23 @@ def lexer_of_file(name: str) -> Lexer | None:
         return RustLexer(stripnl=False)
     if ending == "s":
         return InstructionLexer(stripnl=False)
-    if ending in ("c", "h", "i", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "hip", "cu", "cuh", "cl", "clh", "ii"):
+    if ending in (
+        "c",
+        "h",
+        "i",
+        "cc",
+        "cpp",
+        "cxx",
+        "hpp",
+        "hh",
+        "hxx",
+        "inl",
+        "hip",
+        "cu",
+        "cuh",
+        "cl",
+        "clh",
+        "ii",
+    ):
         return GpuLexer(stripnl=False)
     return None

@@ -88,11 +88,17 @@ class Panels:
         plain = [shown_line(text.lines[number - 1]).expandtabs(TAB)[:room] for number in numbers]
         lines: list[StyleAndTextTuples] = []
         for number, line in zip(numbers, self._terminal.highlight(SOURCE, plain, file.path), strict=True):
-            lanes = standing.get((debugger.frame.call.source.file, number), 0) if debugger.frame.call.source else 0
+            lanes = (
+                standing.get((debugger.frame.call.source.file, number), 0)
+                if debugger.frame.call.source
+                else 0
+            )
             mark = ">" if number == current else " "
             count = f"{lanes.bit_count():>3}*" if lanes else "    "
             style = "class:current" if number == current else ""
-            lines.append([(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(line), style=style)])
+            lines.append(
+                [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(line), style=style)]
+            )
         return lines
 
     # --- Lanes ----------------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def errors_are_ours() -> Iterator[None]:
         yield
     except (DwarfGpuError, Quit, BrokenPipeError):
         raise
-    except Exception as error:  # noqa: BLE001 (a defect may raise anything)
+    except Exception as error:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
         raise DwarfGpuError("internal", message, hint=hint) from error

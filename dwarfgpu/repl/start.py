@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.commands.scripts import joined, run_script
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import UsageError
 from dwarfgpu.repl.runner import Runner, no_interrupts
 from dwarfgpu.repl.terminal import Terminal
 

@@ -84,7 +84,9 @@ class FullScreen:
     def _windows(self) -> FloatContainer:
         panels = self._panels
         line = BufferControl(
-            self._buffer, input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()], lexer=CommandColors()
+            self._buffer,
+            input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()],
+            lexer=CommandColors(),
         )
         self._buffer_window = Window(line, height=1, wrap_lines=False)
         return FloatContainer(
@@ -205,7 +207,9 @@ class FullScreen:
         with self._debugger.output.collected(width) as texts:
             try:
                 if is_open(text):
-                    raise UsageError("lines that belong together are typed at the prompt", hint="^X a goes there")
+                    raise UsageError(
+                        "lines that belong together are typed at the prompt", hint="^X a goes there"
+                    )
                 with _keys_interrupt(), errors_are_ours():
                     self._runner.execute(text)
             except DwarfGpuError as error:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.files.codeobject import CodeObject
 
-_SYMBOLS = {"FUNC": "function", "GNU_IFUNC": "function", "AMDGPU_HSA_KERNEL": "function", "OBJECT": "variable"}
+_SYMBOLS = {
+    "FUNC": "function",
+    "GNU_IFUNC": "function",
+    "AMDGPU_HSA_KERNEL": "function",
+    "OBJECT": "variable",
+}
 
 
 class KnownNames:
