@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -76,8 +77,14 @@ def _command(debugger: Debugger, line: str, at: int, prefix: str) -> Found:
         return _operands(debugger, command, line, end)
     if start == after:
         own_start, own = _operands(debugger, command, line, end)
-        return start, (*inner, *own) if own_start == start else inner
+        return start, (*inner, *_found(own)) if own_start == start else inner
     return start, inner
+
+
+def _found(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Candidates as far as they can be told."""
+    with suppress(DwarfGpuError):
+        yield from candidates
 
 
 def _commands(debugger: Debugger, letters: str, prefix: str = "") -> Iterator[Candidate]:

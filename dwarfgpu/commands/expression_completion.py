@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$(\w*)$")
 _MEMBER = re.compile(r"(->|\.\*?)\s*(\w*)$")
 _NAME = re.compile(r"(?:\w|::)*$")
+_NUMBERED = re.compile(r"\d$")
 _BRACKETS = {")": "(", "]": "["}
 _KINDS = ("variable", "function", "type", "namespace")
 _OPERATORS = ("sizeof", "alignof")
@@ -35,9 +36,10 @@ def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
     match = _MEMBER.search(text)
     if match is not None and match.start():
         base = operand_before(text, match.start())
-        if base and not base.isdecimal():
-            letters = match.group(2)
-            return at + match.start(2), _members_of(debugger, base, letters)
+        if base.isdecimal():
+            return len(line), ()
+        if base:
+            return at + match.start(2), _members_of(debugger, base, match.group(2))
     match = _NAME.search(text)
     assert match is not None  # noqa: S101 (it matches the empty text)
     return at + match.start(), _names(debugger, match.group())
@@ -56,8 +58,9 @@ def _names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
     for variable in frame.variables():
         if variable.name.startswith(letters) and not variable.is_shadowed:
             yield Candidate(variable.name, variable.kind)
+    is_plain = not _NUMBERED.search(letters)  # of the spaces of single lanes only when somebody counts
     for space in frame.target.spaces():
-        if letters and space.name.startswith(letters):
+        if letters and space.name.startswith(letters) and not (_NUMBERED.search(space.name) and is_plain):
             yield Candidate(f"{space.name}#", "address space")
     scope, colons, last = letters.rpartition("::")
     most = debugger.settings["max-completions"]
