@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import Any
 
+from bench_debugger import debugger
 from bench_files import files
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
@@ -141,6 +142,7 @@ GROUPS = {
     "unwind": unwind,
     "waves": waves,
     "variables": variables,
+    "debugger": debugger,
 }
 
 
