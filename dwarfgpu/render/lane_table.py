@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
 
 GAP = 2
-WIDEST = 20
+WIDEST = 24
 """A longer value is cut."""
 LONGEST_NAME = 40
 

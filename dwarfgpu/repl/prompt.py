@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 class Prompt:
     """Asks for lines and runs them until the user leaves."""
 
-    def __init__(self, runner: Runner, first: FirstPrompt | None = None, **streams: Any) -> None:
+    def __init__(self, runner: Runner, **streams: Any) -> None:
         """``streams`` are the input and the output of the editor, where they are not those of the terminal."""
         self.runner = runner
         self.debugger = runner.debugger
         self.history = LinesOfFile(self.debugger.settings)
-        self._first = first
+        self._first: FirstPrompt | None = None
         self._toolbar = ""
         self._busy = threading.Lock()
         """Is held by whoever asks the program: a command, or completion, which works in a thread."""
@@ -57,9 +56,6 @@ class Prompt:
         self.debugger.settings.watchers.append(self._changed)
         for name in ("editing-mode", "style enabled"):
             self._changed(name)
-        self.debugger.next_line = self._next_line
-        self.debugger.ask = self._is_confirmed
-        self.debugger.full_screen = self._show_full_screen
 
     def _changed(self, name: str) -> None:
         if name == "editing-mode":
@@ -69,8 +65,9 @@ class Prompt:
             depth = None if self.runner.terminal.has_colors else ColorDepth.DEPTH_1_BIT
             self.session.color_depth = depth
 
-    def run(self) -> int:
-        """Run lines; return the exit status."""
+    def run(self, first: FirstPrompt | None = None) -> int:
+        """Run lines until the user leaves; return the exit status. The first prompt may be there already."""
+        self._first = first
         self.debugger.typed += reversed(self.history.lines())
         try:
             while True:
@@ -107,21 +104,15 @@ class Prompt:
                 self._first.end()
                 self._first = None
 
-    def _next_line(self, prompt: str) -> str | None:
+    def next_line(self, prompt: str) -> str | None:
+        """A further line of a command; None when the user leaves."""
         try:
             return self._edited(prompt)
         except EOFError:
             return None
 
-    def _is_confirmed(self, question: str) -> bool:
-        with contextlib.suppress(EOFError):
-            self.runner.session.out.flush()
-            while answer := self.runner.terminal.ask(f"{question} (y or n) ").strip().lower():
-                if answer[0] in "yn":
-                    return answer[0] == "y"
-        return False
-
-    def _show_full_screen(self) -> None:
+    def show_full_screen(self) -> None:
+        """Show the full screen until the user leaves it."""
         from dwarfgpu.repl.tui import FullScreen
 
         FullScreen(self.runner, self.session).run()

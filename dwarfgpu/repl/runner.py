@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.repl.prompt import Prompt
     from dwarfgpu.repl.terminal import Session, Terminal
 
 OK, INTERRUPTED = 0, 130
@@ -26,6 +27,26 @@ class Runner:
         self.session = session
         self.debugger = debugger
         self.terminal = terminal
+        self._prompt: Prompt | None = None
+
+    def prompt(self, **streams: Any) -> Prompt:
+        """The editor of lines. What it is made of is imported when it is first asked for."""
+        if self._prompt is None:
+            from dwarfgpu.repl.prompt import Prompt
+
+            self._prompt = Prompt(self, **streams)
+        return self._prompt
+
+    def is_confirmed(self, question: str) -> bool:
+        """Ask the user; the end of input is no."""
+        self.session.out.flush()
+        try:
+            while True:
+                answer = self.terminal.ask(f"{question} (y or n) ").strip().lower()
+                if answer[:1] in ("y", "n"):
+                    return answer[0] == "y"
+        except EOFError:
+            return False
 
     def run(self, text: str) -> int:
         """Run a line, or several that belong together; the first that fails ends them. Return the exit status."""

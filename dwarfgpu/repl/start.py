@@ -36,8 +36,12 @@ def debug(session: Session, options: Any) -> int:
 
 
 def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
-    if is_interactive and not options.quiet:
-        _greet(runner)
+    run = runner.run
+    if is_interactive:
+        sit_down(runner)
+        run = runner.interruptible
+        if not options.quiet:
+            _greet(runner)
     init = init_file()
     if not options.no_init and init is not None:  # what is wrong in it does not keep anybody from working
         runner.guarded(lambda: run_script(runner.debugger, init))
@@ -48,7 +52,7 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         if kind == "file":
             status = runner.guarded(lambda path=text: run_script(runner.debugger, path))  # type: ignore[misc]
         else:
-            status = runner.run(text)
+            status = run(text)
         if status and options.batch:
             return status
     if options.batch:
@@ -64,6 +68,17 @@ def _greet(runner: Runner) -> None:
     runner.debugger.output.line(f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves.")
 
 
+def sit_down(runner: Runner) -> None:
+    """Somebody is there who can be asked."""
+
+    def next_line(prompt: str) -> str | None:
+        return runner.prompt().next_line(prompt)
+
+    runner.debugger.next_line = next_line
+    runner.debugger.ask = runner.is_confirmed
+    runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
+
+
 def _prompt(runner: Runner) -> int:
     """Ask for lines. The first prompt is there before what edits lines is imported; keys wait meanwhile."""
     from dwarfgpu.repl.early import FirstPrompt
@@ -72,9 +87,7 @@ def _prompt(runner: Runner) -> int:
     with no_interrupts():
         first.show()
         try:
-            from dwarfgpu.repl.prompt import Prompt
-
-            return Prompt(runner, first).run()
+            return runner.prompt().run(first)
         finally:
             first.end()
 

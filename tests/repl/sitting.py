@@ -10,8 +10,8 @@ from prompt_toolkit.output import DummyOutput
 
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.repl.prompt import Prompt
 from dwarfgpu.repl.runner import Runner
+from dwarfgpu.repl.start import sit_down
 from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ class Sitting:
         before = len(self.session.text)
         waiting = [*keys, LEAVE]
         with create_pipe_input() as pipe:
-            self.prompt = Prompt(self.runner, input=pipe, output=DummyOutput())
+            self.runner = Runner(self.session, self.debugger, self.terminal)
+            self.prompt = self.runner.prompt(input=pipe, output=DummyOutput())
+            sit_down(self.runner)
             buffer = self.prompt.session.default_buffer
             typed: list[tuple[str, str]] = []
 

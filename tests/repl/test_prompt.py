@@ -123,7 +123,7 @@ class TestEditing:
 
     def test_the_full_screen_has_a_key(self, sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
         shown: list[str] = []
-        monkeypatch.setattr("dwarfgpu.repl.prompt.Prompt._show_full_screen", lambda _prompt: shown.append("x"))
+        monkeypatch.setattr("dwarfgpu.repl.prompt.Prompt.show_full_screen", lambda _prompt: shown.append("x"))
         sitting("\x18a")
         assert shown == ["x"]
 
