@@ -1,7 +1,7 @@
 """The sessions of the debugger that pages show: run again, and compared or written anew.
 
-A block begins with ``$ dwarfgpu debug ...``; each line ``(dwarfgpu) COMMAND`` below is typed, with the lines that begin
-with ``>`` directly behind it. All others are what is written.
+A block begins with ``$ dwarfgpu debug ...``, or goes on with the session of the block before. Each line
+``(dwarfgpu) COMMAND`` is typed, with the lines that begin with ``>`` directly behind it; all others are what is written.
 """
 
 from __future__ import annotations
@@ -22,49 +22,52 @@ MARK = "=-=-="
 class Step(NamedTuple):
     """What is typed, and what is written then. The first step of a session types nothing."""
 
+    block: int
     typed: str
     written: str
 
 
 class Session(NamedTuple):
-    """A block of a page: where its lines begin and end, its command, and its steps."""
+    """A command, what is typed then, and the lines of the page where its blocks begin and end."""
 
-    first: int
-    last: int
     command: str
-    steps: tuple[Step, ...]
+    steps: list[Step]
+    blocks: list[tuple[int, int]]
 
 
 def sessions_of(text: str) -> list[Session]:
-    """The sessions of a page."""
+    """The sessions of a page. A block that begins with the prompt goes on with the session before."""
     found: list[Session] = []
     lines = text.splitlines()
     start = None
     for number, line in enumerate(lines):
         if line.startswith("```"):
-            if start is not None and lines[start].startswith("$ dwarfgpu debug"):
-                block = lines[start + 1 : number]
-                if any(each.startswith(PROMPT) for each in block):
-                    found.append(Session(start + 1, number, lines[start][2:], tuple(_steps(block))))
+            if start is not None:
+                _read_block(found, lines, start, number)
             start = number + 1 if line == "```console" else None
-    return found
+    return [session for session in found if len(session.steps) > 1]
 
 
-def _steps(lines: list[str]) -> list[Step]:
-    steps = [Step("", "")]
-    for line in lines:
+def _read_block(found: list[Session], lines: list[str], start: int, end: int) -> None:
+    if lines[start].startswith("$ dwarfgpu debug"):
+        found.append(Session(lines[start][2:], [Step(0, "", "")], []))
+        start += 1
+    elif not lines[start].startswith(PROMPT):
+        return
+    steps, blocks = found[-1].steps, found[-1].blocks
+    blocks.append((start, end))
+    for line in lines[start:end]:
         last = steps[-1]
         if line.startswith(PROMPT):
-            steps.append(Step(line[len(PROMPT) :], ""))
+            steps.append(Step(len(blocks) - 1, line[len(PROMPT) :], ""))
         elif line.startswith(FURTHER) and not last.written and last.typed:
-            steps[-1] = Step(f"{last.typed}\n{line[len(FURTHER):].lstrip()}", "")
+            steps[-1] = last._replace(typed=f"{last.typed}\n{line[len(FURTHER) :]}")
         else:
-            steps[-1] = Step(last.typed, f"{last.written}{line}\n")
-    return steps
+            steps[-1] = last._replace(written=f"{last.written}{line}\n")
 
 
-def run(session: Session) -> tuple[Step, ...]:
-    """The same session with what is written now."""
+def run(session: Session) -> list[Step]:
+    """The steps with what is written now."""
     mark = ("-ex", f"echo {MARK}\\n")
     words = [*shlex.split(session.command)[1:], "-nx", *mark]
     for step in session.steps[1:]:
@@ -82,21 +85,22 @@ def run(session: Session) -> tuple[Step, ...]:
         check=False,
     )
     written = done.stdout.split(f"{MARK}\n")
-    if len(written) != len(session.steps) + 1:
+    leaves = session.steps[-1].typed == "quit"  # without a mark behind it
+    if len(written) != len(session.steps) + (not leaves):
         message = f"{session.command} ended early: {written[-1]}"
         raise RuntimeError(message)
-    return tuple(Step(step.typed, text) for step, text in zip(session.steps, written, strict=False))
+    return [step._replace(written=text) for step, text in zip(session.steps, written, strict=False)]
 
 
 def refreshed(text: str) -> str:
     """A page with what its sessions write now."""
     lines = text.splitlines()
     for session in reversed(sessions_of(text)):
-        block: list[str] = []
-        for number, step in enumerate(run(session)):
-            if number:
-                first, *further = step.typed.split("\n")
-                block += [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)]
-            block += step.written.splitlines()
-        lines[session.first : session.last] = block
+        shown: list[list[str]] = [[] for _ in session.blocks]
+        for step in run(session):
+            first, *further = step.typed.split("\n")
+            shown[step.block] += [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)] if step.typed else []
+            shown[step.block] += step.written.splitlines()
+        for (first_line, last_line), block in zip(reversed(session.blocks), reversed(shown), strict=True):
+            lines[first_line:last_line] = block
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.commands.debugger import Quit
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program import host
+from dwarfgpu.program.host import in_lane, using
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.wave import Wave
 
 
-class Focus:
-    """What the debugger looks at, as scripts ask for it."""
+class DebuggerHost:
+    """The debugger as the host of scripts: what it looks at is what is selected (`program.host.Host`)."""
 
     def __init__(self, debugger: Debugger) -> None:
         self._debugger = debugger
@@ -35,8 +35,7 @@ class Focus:
         return self._debugger.wave
 
     def frame(self) -> Frame:
-        frame = self._debugger.frame
-        return host.in_lane(frame, self._debugger.lane)
+        return in_lane(self._debugger.frame, self._debugger.lane)
 
 
 class _Written(io.TextIOBase):
@@ -55,10 +54,8 @@ def run_python(debugger: Debugger, path: str) -> None:
     """Run a Python script about what the debugger looks at. What is wrong with it is one error, with its line."""
     from runpy import run_path
 
-    before = host.current() if host.is_set() else None
-    host.use(Focus(debugger))
     try:
-        with redirect_stdout(_Written(debugger)):
+        with using(DebuggerHost(debugger)), redirect_stdout(_Written(debugger)):
             run_path(path, run_name="__main__")
     except (DwarfGpuError, Quit):
         raise
@@ -67,8 +64,6 @@ def run_python(debugger: Debugger, path: str) -> None:
             raise UsageError(f"{path}: exit status {leaving.code}", kind="script_failed") from None
     except Exception as error:
         raise _wrong(path, error) from error
-    finally:
-        host.use(before)
 
 
 def _wrong(path: str, error: Exception) -> UsageError:

@@ -119,7 +119,7 @@ class Panels:
         for row in table.rows[first : first + room]:
             style = "class:lane" if row.lane == lane else "" if row.is_active else "class:inactive"
             lines.append([(style, table.line(row, width).ljust(width))])
-        return lines
+        return lines[:height]
 
     def _lane_table(self) -> LaneTable | None:
         from dwarfgpu.render.lane_table import lane_table
