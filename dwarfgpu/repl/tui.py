@@ -93,11 +93,11 @@ class FullScreen:
             HSplit(
                 [
                     Window(Panel(self._title), height=1, style="class:bottom-toolbar"),
-                    Window(Panel(panels.source), height=Dimension(weight=4, min=3)),
+                    Window(Panel(panels.source), height=Dimension(weight=4, min=1)),
                     self._rule(),
-                    Window(Panel(panels.lanes), height=Dimension(weight=4, min=3)),
+                    Window(Panel(panels.lanes), height=Dimension(weight=4, min=1)),
                     self._rule(),
-                    Window(Panel(panels.output), height=Dimension(weight=3, min=2)),
+                    Window(Panel(panels.output), height=Dimension(weight=3, min=1)),
                     self._buffer_window,
                     Window(Panel(self._keys), height=1, style="class:border"),
                 ]

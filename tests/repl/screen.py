@@ -26,7 +26,7 @@ class Screen:
         self.columns, self.lines = columns, lines
         environment = {**os.environ, "TERM": term, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
         start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", os.getcwd()]
-        held = ["/bin/sh", "-c", '"$@"; echo "status $?"; exec sleep 1000', "sh", *command]
+        held = ["/bin/sh", "-c", 'trap : INT; "$@"; echo "status $?"; exec sleep 1000', "sh", *command]
         self._run("start-server", ";", "set-option", "-g", "default-terminal", term, ";", *start, *held,
                   environment=environment)  # fmt: skip
 

@@ -184,7 +184,7 @@ def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
     screen = start(80, 24, term="dumb")
     screen.shows(PROMPT)
     screen.runs("lane 5")
-    shown = screen.shows("(AMDGPU Lane 1:1:1:1/5 ")
+    shown = screen.until(lambda shown: shown.rstrip().endswith(PROMPT) and "1/5 " in shown, "the next prompt")
     assert TOOLBAR not in shown
     assert "\x1b" not in screen.colored()
     screen.presses("C-d")
