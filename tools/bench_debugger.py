@@ -46,7 +46,7 @@ def debugger() -> None:
 
 
 def prompt() -> None:
-    """Until the prompt is shown, which is when keys are taken; and until they are shown, because the editor is there."""
+    """Until the prompt is shown, which is when keys are taken; and until the editor shows the first of them."""
     command = (*DWARFGPU, "debug", FILE, "--state", STATE, "-nx", "-q")
     times: dict[str, list[float]] = {"prompt": [], "echo": []}
 
@@ -149,7 +149,12 @@ def completion() -> None:
         for line in ("print symbol_0499", "print variable_", "list ", "print ", "info li")
     ]
     slowest = max(in_turns(lines))
-    show(name, slowest * 1e3, "below 30", f"the slowest of {len(lines)}; the first, in a thread: {first * 1e3:.0f}")
+    show(
+        name,
+        slowest * 1e3,
+        "below 30",
+        f"the slowest of {len(lines)}; the first, in a thread: {first * 1e3:.0f}",
+    )
 
 
 def symbols() -> Path:

@@ -1,7 +1,8 @@
 """The sessions of the debugger that pages show: run again, and compared or written anew.
 
 A block begins with ``$ dwarfgpu debug ...``, or goes on with the session of the block before. Each line
-``(dwarfgpu) COMMAND`` is typed, with the lines that begin with ``>`` directly behind it; all others are what is written.
+``(dwarfgpu) COMMAND`` is typed, with the lines that begin with ``>`` directly behind it; all others are what is
+written.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def refreshed(text: str) -> str:
         shown: list[list[str]] = [[] for _ in session.blocks]
         for step in run(session):
             first, *further = step.typed.split("\n")
-            shown[step.block] += [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)] if step.typed else []
+            shown[step.block] += (
+                [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)] if step.typed else []
+            )
             shown[step.block] += step.written.splitlines()
         for (first_line, last_line), block in zip(reversed(session.blocks), reversed(shown), strict=True):
             lines[first_line:last_line] = block

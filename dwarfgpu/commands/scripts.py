@@ -249,7 +249,8 @@ def while_(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _is_true(debugger: Debugger, text: str) -> bool:
-    return debugger.frame.expression(f"!({text})").value(debugger.lane) == 0
+    is_false: object = debugger.frame.expression(f"!({text})").value(debugger.lane)
+    return is_false == 0
 
 
 def loop_break(debugger: Debugger, arguments: Arguments) -> None:

@@ -1,5 +1,7 @@
 """The languages that the debugger shows in colours: commands, source for GPUs, instructions, DWARF expressions."""
 
+# mypy: disallow-subclassing-any=False
+# (pygments has no types)
 from __future__ import annotations
 
 from typing import ClassVar
@@ -58,17 +60,19 @@ class CommandLexer(RegexLexer):
     }
 
 
+_WORDS_OF_GPUS = (
+    r"__(?:global|device|host|shared|constant|managed|local|private|generic|kernel|launch_bounds|forceinline)"
+    r"(?:__)?\b|(?:kernel|global|local|constant|private|generic)\b(?=\s+\w)"
+)
+
+
 class GpuLexer(CppLexer):
     """C and C++, HIP, CUDA and OpenCL."""
 
     name = "C for GPUs"
     tokens: ClassVar = {
         "statements": [
-            (  # noqa: ISC004
-                r"__(?:global|device|host|shared|constant|managed|local|private|generic|kernel|launch_bounds|forceinline)"
-                r"(?:__)?\b|(?:kernel|global|local|constant|private|generic)\b(?=\s+\w)",
-                Keyword.Reserved,
-            ),
+            (_WORDS_OF_GPUS, Keyword.Reserved),
             (
                 r"(?:u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)\b|(?:uchar|ushort|uint|ulong|half)\b",
                 Keyword.Type,

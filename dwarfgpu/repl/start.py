@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands.debugger import Debugger, Quit
@@ -49,10 +50,8 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
     if status and not is_interactive:
         return status
     for kind, text in options.commands or ():
-        if kind == "file":
-            status = runner.guarded(lambda path=text: run_script(runner.debugger, path))  # type: ignore[misc]
-        else:
-            status = run(text)
+        is_script = kind == "file"
+        status = runner.guarded(partial(run_script, runner.debugger, text)) if is_script else run(text)
         if status and options.batch:
             return status
     if options.batch:

@@ -103,6 +103,87 @@ class Terminal:
     @property
     def has_colors(self) -> bool:
         """Whether styles are shown."""
+        return self.style("name", "x") != "x"
+
+    def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
+
+        def report(self, error: DwarfGpuError, file: str = "") -> int: ...
+
+
+UNLIMITED = 10_000
+"""Columns of a screen whose width is unlimited."""
+NARROWEST = 20
+MORE = "--Type <RET> for more, q to quit, c to continue without paging--"
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Terminal:
+    """What output goes through: a terminal, or any other stream."""
+
+    def __init__(self, session: Session, *, is_terminal: bool) -> None:
+        self.session = session
+        self.is_terminal = is_terminal
+        self.output = Output(self.write, self.style, highlight=self.highlight)
+        self.ask: Callable[[str], str] = input
+        """Shows a text and reads a line behind it; `EOFError` if there is none."""
+        self._settings: Settings | None = None
+        self._rows = 0
+        self._pages = False
+
+    def follow(self, settings: Settings) -> None:
+        """Be as the settings say, now and whenever they change."""
+        self._settings = settings
+        settings.watchers.append(self._changed)
+        self._measure()
+
+    def _changed(self, name: str) -> None:
+        if name in ("width", "height"):
+            self._measure()
+        elif name == "pagination":
+            self._pages = self._wants_pages()
+
+    def begin(self) -> None:
+        """A command begins: the screen may have another size, and none of it is full."""
+        self._measure()
+        self._rows = 0
+        self._pages = self._wants_pages()
+
+    def end(self) -> None:
+        """A command has ended; what is written now is not its output."""
+        self._pages = False
+
+    def _wants_pages(self) -> bool:
+        return self.is_terminal and self._settings is not None and bool(self._settings["pagination"])
+
+    # --- Its size -------------------------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        if self._settings is None:
+            return
+        columns, lines = self.size()
+        width, height = self._settings["width"], self._settings["height"]
+        output = self.output
+        output.width = max(NARROWEST, min(columns if width == AUTOMATIC else width, UNLIMITED))
+        output.height = None
+        if self.is_terminal and height != MAX_NUMBER:
+            output.height = max(2, lines if height == AUTOMATIC else height)
+
+    def size(self) -> tuple[int, int]:
+        """Columns and lines of the terminal."""
+        if self.is_terminal:
+            try:
+                found = os.get_terminal_size(sys.stdout.fileno())
+            except (OSError, ValueError):
+                return WIDTH, 24
+            if found.columns > 0 and found.lines > 0:
+                return found.columns, found.lines
+        return WIDTH, 24
+
+    # --- Its colours ----------------------------------------------------------------------------------------------
+
+    @property
+    def has_colors(self) -> bool:
+        """Whether styles are shown."""
         enabled = self._settings is None or bool(self._settings["style enabled"])
         return enabled and self.session.style("name", "x") != "x"
 

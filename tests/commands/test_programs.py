@@ -46,7 +46,14 @@ def test_what_fails_in_a_pipe_is_an_error(run: Run) -> None:
 def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "log"
     run.debugger.output.style = lambda _style, text: f"\x1b[1m{text}\x1b[0m"
-    text = run(f"set logging file {path}", "set logging on", "echo a\\n", "show confirm", "set logging off", "echo b\\n")
+    text = run(
+        f"set logging file {path}",
+        "set logging on",
+        "echo a\\n",
+        "show confirm",
+        "set logging off",
+        "echo b\\n",
+    )
     assert text.startswith(f"Copying output to {path}.\na\n")
     assert text.endswith(f"Done logging to {path}.\nb\n")
     assert path.read_text().splitlines()[:2] == ["a", "confirm  on"]

@@ -5,35 +5,43 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
-
 PATIENCE = 60.0
 """Seconds until what is expected counts as missing."""
 STEP = 0.03
 
 
 class Screen:
-    """A program in a terminal of a size. It ends with the block it is used in."""
+    """A program in a terminal of a size. `close` ends it."""
 
     def __init__(
-        self, tmux: str, folder: Path, command: Sequence[str], columns: int, lines: int, term: str = "screen-256color"
+        self,
+        tmux: str,
+        folder: Path,
+        command: Sequence[str],
+        columns: int,
+        lines: int,
+        term: str = "screen-256color",
     ) -> None:
         self._tmux = [tmux, "-S", str(folder / "tmux"), "-f", os.devnull]
         self.columns, self.lines = columns, lines
-        environment = {**os.environ, "TERM": term, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-        start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", os.getcwd()]
+        environment = {
+            **os.environ,
+            "TERM": term,
+            "XDG_STATE_HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder),
+        }
+        start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(Path.cwd())]
         held = ["/bin/sh", "-c", 'trap : INT; "$@"; echo "status $?"; exec sleep 1000', "sh", *command]
         self._run("start-server", ";", "set-option", "-g", "default-terminal", term, ";", *start, *held,
                   environment=environment)  # fmt: skip
 
-    def __enter__(self) -> Screen:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End it, whatever it does."""
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
 
     def _run(self, *words: str, environment: dict[str, str] | None = None) -> str:
@@ -55,7 +63,7 @@ class Screen:
     def runs(self, command: str) -> None:
         """Type a command, and enter."""
         self.types(command)
-        self.shows(command.split()[-1])
+        self.shows(command.rsplit(maxsplit=1)[-1])
         self.presses("Enter")
 
     def resizes(self, columns: int, lines: int) -> None:

@@ -65,7 +65,7 @@ class Sitting:
         self.prompt: Any = None
 
     def __call__(self, *keys: str) -> str:
-        """Type some keys, and ^D behind them; what was written. The next keys are typed when the screen shows the last."""
+        """Type some keys, the next when the screen shows the last, and ^D behind them; what was written."""
         before = len(self.session.text)
         waiting = [*keys, LEAVE]
         with create_pipe_input() as pipe:

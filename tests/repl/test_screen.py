@@ -23,6 +23,7 @@ PROMPT = "(dwarfgpu)"
 TOOLBAR = "wave 1 of 1 (1:1:1:1) | lane"
 SIZES = [(80, 24), (200, 50)]
 
+
 @pytest.fixture
 def start(
     require_tool: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -37,7 +38,7 @@ def start(
 
     yield begin
     for screen in screens:
-        screen.__exit__()
+        screen.close()
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
@@ -202,14 +203,10 @@ def test_no_colours_where_nobody_wants_them(
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7])m", screen.colored())
 
 
-def test_the_terminal_is_as_it_was(
-    require_tool: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(ROOT)
-    terminal = tmp_path / "settings"
-    script = f"stty -a > {terminal}-before; {sys.executable} -m dwarfgpu debug -q; stty -a > {terminal}-after"
-    with Screen(require_tool("tmux"), tmp_path, ["/bin/sh", "-c", script], 80, 24) as screen:
-        screen.shows("no file")
-        screen.presses("C-d")
-        screen.shows("status 0")
-    assert Path(f"{terminal}-before").read_text() == Path(f"{terminal}-after").read_text()
+def test_the_terminal_is_as_it_was(start: Callable[..., Screen], tmp_path: Path) -> None:
+    screen = start(80, 24, "-ex", f"shell stty -a > {tmp_path}/before")
+    screen.shows(TOOLBAR)
+    screen.runs(f"shell stty -a > {tmp_path}/after")
+    screen.runs("echo done\\n")
+    screen.shows("\ndone\n")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
