@@ -1,0 +1,189 @@
+"""The source files of a program, and where the code of their lines is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.files.codelookup import line_table, tidy
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.lines.table import LineTable
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.machines.loaded import LoadedCode
+    from dwarfgpu.program.variables.state import State
+
+
+class SourceFile:
+    """A source file, as the line tables of some units know it."""
+
+    def __init__(self, path: str, directory: str | None) -> None:
+        self.path = path
+        """Its whole path, as far as the program tells it."""
+        self.directory = directory
+        """Where it was compiled."""
+        self.parts: list[tuple[LoadedCode, Unit, LineTable, set[int]]] = []
+        """The units that have code or declarations of it, with its numbers in the tables."""
+
+    def __repr__(self) -> str:
+        return f"SourceFile({self.path!r})"
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its path as the compiler was given it, below the directory it worked in."""
+        unit = self.unit
+        given = None if unit is None else unit.name
+        if self.directory and not (given is not None and given.startswith("/")):
+            return self.path.removeprefix(self.directory.rstrip("/") + "/")
+        return self.path
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit that it is the source of, or else one that includes it."""
+        for _, unit, _, _ in self.parts:
+            if unit.name is not None and os.path.basename(unit.name) == os.path.basename(self.path):  # noqa: PTH119
+                return unit
+        return self.parts[0][1] if self.parts else None
+
+    def embedded(self) -> str | None:
+        """Its text, where a line table has it (DW_LNCT_LLVM_source)."""
+        for _, _, table, numbers in self.parts:
+            for number in numbers:
+                entry = table.file(number)
+                if entry is not None and entry.source is not None:
+                    return entry.source
+        return None
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def starts(self, line: int) -> list[int]:
+        """The addresses in the running program at which code of a line begins that a statement does, in order."""
+        found = set()
+        for code, _, table, numbers in self.parts:
+            spans = table.spans(line, numbers)
+            chosen = [each for each in spans if each.row.is_stmt] or spans
+            for span in chosen:
+                stretch = table.stretch(span.start)
+                if stretch is not None and stretch.row.line == line:
+                    found.add(code.in_program(stretch.start))
+                elif stretch is None or span.start == span.end:
+                    found.add(code.in_program(span.start))
+        return sorted(found)
+
+    def next_line(self, line: int) -> int | None:
+        """The first line from one on that has code."""
+        found = (table.next_line(line, numbers) for _, _, table, numbers in self.parts)
+        return min((each for each in found if each), default=None)
+
+
+@record
+class LineAt:
+    """The line of an address: which addresses around it belong to it."""
+
+    file: SourceFile
+    line: int
+    start: int
+    end: int
+
+
+class SourceFiles:
+    """The source files of a program. What is asked for is found, and nothing else is read."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._files: dict[tuple[str, str | None], SourceFile] = {}
+        self._of_unit: dict[Unit, list[SourceFile]] = {}
+
+    def at(self, address: int) -> LineAt | None:
+        """The line of an address of the running program."""
+        code = self.state.loaded.at(address)
+        if code is None or not code.file.has_dwarf:
+            return None
+        place = code.in_file(address)
+        unit = code.file.dwarf.index.unit_at(place)
+        table = None if unit is None else self._table(code, unit)
+        if unit is None or table is None:
+            return None
+        found = table.stretch(place)
+        if found is None:
+            return None
+        file = self._numbered(code, unit, table, found.row.file)
+        if file is None:
+            return None
+        return LineAt(file, found.row.line, code.in_program(found.start), code.in_program(found.end))
+
+    def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
+        """The file with a whole path; the one that a unit knows, where it knows it."""
+        if unit is not None:
+            code = self.state.code_of(unit)
+            found = next((each for each in self.of_unit(code, unit) if each.path == path), None)
+            if found is not None:
+                return found
+        return next((each for each in self.all() if each.path == path), None)
+
+    def named(self, name: str) -> list[SourceFile]:
+        """The files with a path, or whose path ends in these components."""
+        wanted = tidy(name)
+        tail = "/" + wanted.lstrip("/")
+        return [
+            each
+            for each in self.all()
+            if each.path == wanted or (not wanted.startswith("/") and f"/{each.path}".endswith(tail))
+        ]
+
+    def all(self) -> Iterator[SourceFile]:
+        """All files. The tables of all units are read, without their rows."""
+        for code, unit in self.units():
+            self.of_unit(code, unit)
+        yield from list(self._files.values())
+
+    def units(self) -> Iterator[tuple[LoadedCode, Unit]]:
+        """All units of code."""
+        for code in self.state.loaded.codes:
+            if code.file.has_dwarf:
+                for unit in code.file.dwarf.index.units:
+                    yield code, unit
+
+    def of_unit(self, code: LoadedCode, unit: Unit) -> list[SourceFile]:
+        """The files of a unit, in the order of its line table."""
+        known = self._of_unit.get(unit)
+        if known is not None:
+            return known
+        found: list[SourceFile] = []
+        self._of_unit[unit] = found
+        table = self._table(code, unit)
+        if table is None:
+            return found
+        for number, entry in enumerate(table.header.files, table.header.first_file):
+            file = self._numbered(code, unit, table, number) if entry.name else None
+            if file is not None and file not in found:
+                found.append(file)
+        return found
+
+    def _numbered(self, code: LoadedCode, unit: Unit, table: LineTable, number: int) -> SourceFile | None:
+        """The file with a number in the table of a unit."""
+        directory = unit.directory
+        path = table.path(number, directory or "")
+        if path is None:
+            return None
+        key = tidy(path), directory
+        file = self._files.get(key)
+        if file is None:
+            file = self._files[key] = SourceFile(*key)
+        part = next((each for each in file.parts if each[2] is table), None)
+        if part is None:
+            part = (code, unit, table, set())
+            file.parts.append(part)
+        part[3].add(number)
+        return file
+
+    def _table(self, code: LoadedCode, unit: Unit) -> LineTable | None:
+        try:
+            return line_table(code.file, unit)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+            return None
