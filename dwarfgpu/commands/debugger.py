@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands.registry import Registry
 from dwarfgpu.commands.settings import Settings
@@ -55,6 +55,8 @@ class Debugger:
         """Gives a further line of whatever lines come from, for commands that go on over several."""
         self.watchers: list[Callable[[], None]] = []
         """Are called after a command that has changed what is looked at."""
+        self.kept: dict[str, Any] = {}
+        """What commands keep for the next time, by the name of their module."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
         self._again: str | None = None

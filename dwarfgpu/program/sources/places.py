@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.indexes.entries import Kind
     from dwarfgpu.program.machines.loaded import LoadedCode
-    from dwarfgpu.program.sources.files import SourceFile, SourceFiles
+    from dwarfgpu.program.sources.files import SourceFile
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.frame import Frame
 
+FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
@@ -53,9 +55,9 @@ class Span:
 class Places:
     """Reads what names places. ``here`` is the line that numbers count from, and the file that they are lines of."""
 
-    def __init__(self, files: SourceFiles, frame: Frame, here: tuple[SourceFile, int] | None = None) -> None:
-        self.files = files
+    def __init__(self, frame: Frame, here: tuple[SourceFile, int] | None = None) -> None:
         self.frame = frame
+        self.files = frame.state.sources
         self.here = here
 
     def read(self, text: str) -> list[Place]:
@@ -150,8 +152,13 @@ class Places:
     def _entries(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
         for code in self.files.state.loaded.codes:
             if code.file.has_dwarf:
-                for entry in code.file.dwarf.index.find(name, ("function",)):
+                for entry in code.file.dwarf.index.find(name, FUNCTIONS):
                     yield code, entry.die
+
+    def is_declared(self, address: int) -> bool:
+        """Whether debugging information knows a function at an address."""
+        code = self.files.state.loaded.at(address)
+        return code is not None and code.function_at(address) is not None
 
     def function_at(self, address: int) -> Span | None:
         """The function with code at an address, as the stretch of it that has the address."""

@@ -1,0 +1,168 @@
+"""Functions, variables and types of a program: where and how they are declared; and symbols of none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
+from dwarfgpu.objfile.entries.pc_ranges import Ranges
+from dwarfgpu.objfile.entries.scopes import qualified_name
+from dwarfgpu.objfile.indexes.entries import KIND_OF, kind_of
+from dwarfgpu.objfile.source import decode
+from dwarfgpu.program.files.codelookup import line_table, tidy
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.model import Base, Enumeration, Struct, Typedef
+from dwarfgpu.program.types.naming import is_cplus
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.indexes.entries import Kind
+    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.program.machines.loaded import LoadedCode
+    from dwarfgpu.program.variables.state import State
+
+_DECL_FILE, _DECL_LINE, _EXTERNAL = 0x3A, 0x3B, 0x3F
+_SHF_EXECINSTR = 4
+_CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B))
+
+
+@record
+class Declared:
+    """A function, a variable or a type."""
+
+    name: str
+    file: str | None
+    """The file that declares it; for what no file declares, such as ``int``, the source of the unit."""
+    line: int | None
+    text: str
+    """Its declaration: ``static int twice(int);``."""
+
+
+def declared(state: State, kind: Kind, matches: Callable[[str], object]) -> Iterator[Declared]:
+    """What a program defines, each once, of the names that match. Declarations are only made of those."""
+    seen: set[tuple[str | None, int | None, str]] = set()
+    for code in state.loaded.codes:
+        if not code.file.has_dwarf:
+            continue
+        for unit in code.file.dwarf.index.units:
+            try:
+                found = list(_of_unit(state, code, unit, kind, matches))
+            except DwarfGpuError as error:
+                code.file.dwarf.note(error)
+                continue
+            for each in found:
+                key = each.file, each.line, each.text
+                if key not in seen:
+                    seen.add(key)
+                    yield each
+
+
+def _of_unit(
+    state: State, code: LoadedCode, unit: Unit, kind: Kind, matches: Callable[[str], object]
+) -> Iterator[Declared]:
+    offsets = sorted({each for some in code.file.dwarf.index.names_of(unit).names.values() for each in some})
+    for offset in offsets:
+        try:
+            die = unit.die_known_at(offset)
+            if kind_of(die) != kind or not _is_defined(die, kind):
+                continue
+            name = qualified_name(die)
+            if name is not None and matches(name):
+                yield Declared(name, *_place(code, die), _text(state, die, kind, name))
+        except DwarfGpuError as error:  # what is broken hides nothing beside it
+            code.file.dwarf.note(error)
+
+
+def _is_defined(die: Die, kind: Kind) -> bool:
+    if kind == "function":
+        return bool(die.ranges())
+    if kind != "variable":
+        return True
+    return not any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
+
+
+def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
+    """The file and the line of a declaration."""
+    number, line = die.find_number(_DECL_FILE), die.find_number(_DECL_LINE)
+    if number is None or line is None:
+        return die.unit.name, None
+    unit = number.die.unit
+    table = line_table(code.file, unit, of_entries=True)
+    path = None if table is None else table.path(number.unsigned())
+    return (unit.name if path is None else tidy(path)), line.unsigned()
+
+
+def _text(state: State, die: Die, kind: Kind, name: str) -> str:
+    cplus = is_cplus(die.unit)
+    external = die.find_number(_EXTERNAL)
+    static = "" if external is not None and external.value else "static "
+    if kind == "function":
+        return f"{static}{type_text(state.types.of(die), name, is_cplus=cplus)};"
+    if kind == "variable":
+        return f"{static}{type_text(state.types.type_of(die), name, is_cplus=cplus)};"
+    found = state.types.of(die)
+    if isinstance(found, Typedef):
+        return f"typedef {type_text(found.target, name, is_cplus=cplus)};"
+    if isinstance(found, Base):
+        return found.name
+    text = type_text(found, is_cplus=cplus)
+    return f"{text};" if isinstance(found, (Struct, Enumeration)) else text
+
+
+# --- Symbols --------------------------------------------------------------------------------------------------------
+
+
+def undeclared(state: State, *, is_code: bool, matches: Callable[[str], object]) -> Iterator[tuple[int, str]]:
+    """The symbols of code, or of data, that no debugging information is about, by their addresses.
+
+    Code is known where a unit has it, data where a variable has the name of the symbol.
+    """
+    found: set[tuple[int, str]] = set()
+    for code in state.loaded.codes:
+        is_known = _known_code(code) if is_code else _known_variables(code)
+        for symbol in code.file.symbol_image.symbols():
+            if _is_symbol(symbol, is_code=is_code) and matches(symbol.name) and not is_known(symbol):
+                found.add((code.in_program(symbol.value), symbol.name))
+    yield from sorted(found)
+
+
+def _is_symbol(symbol: Symbol, *, is_code: bool) -> bool:
+    section = symbol.section
+    if section is None or not symbol.name or symbol.type_number in (STT_SECTION, STT_FILE, STT_TLS):
+        return False
+    return section.is_allocated and bool(section.flags & _SHF_EXECINSTR) is is_code
+
+
+def _known_code(code: LoadedCode) -> Callable[[Symbol], object]:
+    if not code.file.has_dwarf:
+        return lambda _symbol: False
+    index = code.file.dwarf.index
+    spans = Ranges((low, high, 0) for unit in index.units for low, high in index.spans_of(unit))
+    return lambda symbol: spans.at(symbol.value)
+
+
+def _known_variables(code: LoadedCode) -> Callable[[Symbol], bool]:
+    if not code.file.has_dwarf:
+        return lambda _symbol: False
+    places: dict[str, list[tuple[Unit, int]]] = {}
+    for unit in code.file.dwarf.index.units:
+        section = ".debug_str" + unit.suffix
+        try:
+            for key, offsets in code.file.dwarf.index.names_of(unit).names.items():
+                name = unit.source.text(section, key) if isinstance(key, int) else decode(key)
+                places.setdefault(name, []).extend((unit, offset) for offset in offsets)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+
+    def is_known(symbol: Symbol) -> bool:
+        return any(
+            KIND_OF.get(unit.die_known_at(offset).tag) == "variable"
+            for unit, offset in places.get(symbol.name, ())
+        )
+
+    return is_known
