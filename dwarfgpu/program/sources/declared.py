@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
@@ -11,9 +12,22 @@ from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.objfile.indexes.entries import KIND_OF, kind_of
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.files.codelookup import line_table, tidy
-from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.model import Base, Enumeration, Struct, Typedef
-from dwarfgpu.program.types.naming import is_cplus
+from dwarfgpu.program.sources.files import short_name
+from dwarfgpu.program.types.declaration import Declarer, type_text
+from dwarfgpu.program.types.model import (
+    Base,
+    Enumeration,
+    Function,
+    Pointer,
+    Qualified,
+    String,
+    Struct,
+    Subrange,
+    Typedef,
+    Unspecified,
+)
+from dwarfgpu.program.types.naming import canonical, is_cplus
+from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -24,9 +38,12 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.entries import Kind
     from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.machines.loaded import LoadedCode
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.state import State
 
-_DECL_FILE, _DECL_LINE, _EXTERNAL = 0x3A, 0x3B, 0x3F
+_DECL_FILE, _DECL_LINE, _EXTERNAL, _ARTIFICIAL = 0x3A, 0x3B, 0x3F, 0x34
+_PARAMETER = 0x05
+_BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 _SHF_EXECINSTR = 4
 _CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B))
 
@@ -71,9 +88,11 @@ def _of_unit(
             die = unit.die_known_at(offset)
             if kind_of(die) != kind or not _is_defined(die, kind):
                 continue
-            name = qualified_name(die)
-            if name is not None and matches(name):
-                yield Declared(name, *_place(code, die), _text(state, die, kind, name))
+            name = canonical(qualified_name(die) or "")
+            if name and matches(name):
+                text = _text(state, die, kind, name)
+                if text is not None:
+                    yield Declared(name, *_place(code, die), text)
         except DwarfGpuError as error:  # what is broken hides nothing beside it
             code.file.dwarf.note(error)
 
@@ -93,25 +112,57 @@ def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
         return die.unit.name, None
     unit = number.die.unit
     table = line_table(code.file, unit, of_entries=True)
-    path = None if table is None else table.path(number.unsigned())
-    return (unit.name if path is None else tidy(path)), line.unsigned()
+    path = None if table is None else table.path(number.unsigned(), unit.directory or "")
+    return (unit.name if path is None else short_name(tidy(path), unit)), line.unsigned()
 
 
-def _text(state: State, die: Die, kind: Kind, name: str) -> str:
+# --- Declarations ---------------------------------------------------------------------------------------------------
+
+
+def _text(state: State, die: Die, kind: Kind, name: str) -> str | None:
+    """The declaration on one line; None for a type that is only a part of others."""
     cplus = is_cplus(die.unit)
-    external = die.find_number(_EXTERNAL)
-    static = "" if external is not None and external.value else "static "
-    if kind == "function":
-        return f"{static}{type_text(state.types.of(die), name, is_cplus=cplus)};"
-    if kind == "variable":
-        return f"{static}{type_text(state.types.type_of(die), name, is_cplus=cplus)};"
+    if kind != "type":
+        external = die.find_number(_EXTERNAL)
+        static = "" if external is not None and external.value else "static "
+        found = state.types.of(die) if kind == "function" else state.types.type_of(die)
+        text = _method(state, die, found, name) if isinstance(found, Function) else None
+        return static + _short(text or type_text(found, name, is_cplus=cplus)) + ";"
     found = state.types.of(die)
     if isinstance(found, Typedef):
-        return f"typedef {type_text(found.target, name, is_cplus=cplus)};"
-    if isinstance(found, Base):
-        return found.name
-    text = type_text(found, is_cplus=cplus)
-    return f"{text};" if isinstance(found, (Struct, Enumeration)) else text
+        return f"typedef {_short(type_text(found.target, name, is_cplus=cplus))};"
+    if isinstance(found, (Struct, Enumeration)):
+        return f"{_short(type_text(found, is_cplus=cplus))};"
+    return name if isinstance(found, (Base, Subrange, Unspecified, String)) else None
+
+
+def _method(state: State, die: Die, type: Function, name: str) -> str | None:
+    """A member function without the parameter that is its object, whose qualifiers stand behind it; None for others."""
+    first = next((each for each in die.children() if each.tag == _PARAMETER), None)
+    artificial = None if first is None else first.find_number(_ARTIFICIAL)
+    if first is None or artificial is None or not artificial.value:
+        return None
+    pointer = resolved(state.types.type_of(first))
+    words = []
+    target: Type | None = pointer.target if isinstance(pointer, Pointer) else None
+    while isinstance(target, Qualified):
+        words.append(target.word)
+        target = target.target
+    parameters = Declarer(is_cplus=True).parameters(type, skip=1)
+    declarator = (
+        f"{name}({'' if parameters == 'void' else parameters}){''.join(f' {word}' for word in words)}"
+    )
+    return type_text(type.result, declarator, is_cplus=True)
+
+
+def _short(text: str) -> str:
+    """A declaration on one line: what types without a name consist of is left out."""
+    while "\n" in text:
+        shorter = _BODY.sub("{...}", text)
+        if shorter == text:
+            return " ".join(text.split())
+        text = shorter
+    return text
 
 
 # --- Symbols --------------------------------------------------------------------------------------------------------
@@ -159,8 +210,10 @@ def _known_variables(code: LoadedCode) -> Callable[[Symbol], bool]:
         except DwarfGpuError as error:
             code.file.dwarf.note(error)
 
+    starts = code.file.dwarf.index.variable_addresses()
+
     def is_known(symbol: Symbol) -> bool:
-        return any(
+        return symbol.value in starts or any(
             KIND_OF.get(unit.die_known_at(offset).tag) == "variable"
             for unit, offset in places.get(symbol.name, ())
         )

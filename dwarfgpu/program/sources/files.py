@@ -35,11 +35,7 @@ class SourceFile:
     @property
     def name(self) -> str:
         """What messages call it: its path as the compiler was given it, below the directory it worked in."""
-        unit = self.unit
-        given = None if unit is None else unit.name
-        if self.directory and not (given is not None and given.startswith("/")):
-            return self.path.removeprefix(self.directory.rstrip("/") + "/")
-        return self.path
+        return short_name(self.path, self.unit)
 
     @property
     def unit(self) -> Unit | None:
@@ -78,6 +74,13 @@ class SourceFile:
         """The first line from one on that has code."""
         found = (table.next_line(line, numbers) for _, _, table, numbers in self.parts)
         return min((each for each in found if each), default=None)
+
+
+def short_name(path: str, unit: Unit | None) -> str:
+    """A path as the compiler was given it: below the directory of the unit, unless that was given a whole path."""
+    if unit is None or not unit.directory or (unit.name or "").startswith("/"):
+        return path
+    return path.removeprefix(unit.directory.rstrip("/") + "/")
 
 
 @record
