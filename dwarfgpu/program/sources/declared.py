@@ -82,11 +82,15 @@ def declared(state: State, kind: Kind, matches: Callable[[str], object]) -> Iter
 def _of_unit(
     state: State, code: LoadedCode, unit: Unit, kind: Kind, matches: Callable[[str], object]
 ) -> Iterator[Declared]:
-    offsets = sorted({each for some in code.file.dwarf.index.names_of(unit).names.values() for each in some})
-    for offset in offsets:
+    index = code.file.dwarf.index
+    if kind == "function":  # those with code, without a look at the many that are only declared
+        offsets = index.addresses_of(unit).numbers()
+    else:
+        offsets = {each for some in index.names_of(unit).names.values() for each in some}
+    for offset in sorted(offsets):
         try:
             die = unit.die_known_at(offset)
-            if kind_of(die) != kind or not _is_defined(die, kind):
+            if KIND_OF.get(die.tag) != kind or (kind != "function" and not _is_defined(die, kind)):
                 continue
             name = canonical(qualified_name(die) or "")
             if name and matches(name):
@@ -98,11 +102,10 @@ def _of_unit(
 
 
 def _is_defined(die: Die, kind: Kind) -> bool:
-    if kind == "function":
-        return bool(die.ranges())
-    if kind != "variable":
-        return True
-    return not any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
+    """Whether an entry is one of the index, and a variable none of a function."""
+    return kind_of(die) == kind and not (
+        kind == "variable" and any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
+    )
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:

@@ -162,19 +162,21 @@ class Places:
 
     def function_at(self, address: int) -> Span | None:
         """The function with code at an address, as the stretch of it that has the address."""
+        return next((each for each in self.stretches_at(address) if each.low <= address < each.high), None)
+
+    def stretches_at(self, address: int) -> list[Span]:
+        """The function with code at an address, as all its stretches; the symbol where there is no such function."""
         code = self.files.state.loaded.at(address)
         if code is None:
-            return None
+            return []
         die = code.function_at(address)
         if die is not None:
-            for span in spans_of(code, die):
-                if span.low <= address < span.high:
-                    return span
+            return spans_of(code, die)
         symbol = code.file.symbol_image.symbol_at(code.in_file(address))
         if symbol is None or not symbol.size:
-            return None
+            return []
         low = code.in_program(symbol.value)
-        return Span(symbol.name, low, low + symbol.size, low)
+        return [Span(symbol.name, low, low + symbol.size, low)]
 
 
 def spans_of(code: LoadedCode, die: Die) -> list[Span]:
