@@ -26,19 +26,28 @@ if TYPE_CHECKING:
 MODIFIERS = "rs"
 
 
+class Code:
+    """What commands about instructions keep."""
+
+    def __init__(self) -> None:
+        self.disassembler = Disassembler()
+        self.told: set[str] = set()
+        """What was said about the disassembler."""
+
+
 def code_of(debugger: Debugger) -> ProgramCode:
     """The code of the program, read by the disassembler that the settings name."""
-    chosen = debugger.settings["disassembler"]
-    found: Disassembler | None = debugger.kept.get("code")
-    if found is None or found.chosen != chosen:
-        found = debugger.kept["code"] = Disassembler(chosen)
-    return ProgramCode(debugger.frame.state, found)
+    kept = debugger.state_of(Code)
+    if kept.disassembler.chosen != debugger.settings["disassembler"]:
+        kept.disassembler = Disassembler(debugger.settings["disassembler"])
+        kept.told.clear()
+    return ProgramCode(debugger.frame.state, kept.disassembler)
 
 
 def instructions(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
     """Instructions from an address on: address, size, bytes and text. That there is no disassembler is said once."""
     found = code_of(debugger).some(address, count)
-    told = debugger.kept.setdefault("code told", set())
+    told = debugger.state_of(Code).told
     if found.problem is not None and found.problem.message not in told:
         told.add(found.problem.message)
         _tell(debugger, found)

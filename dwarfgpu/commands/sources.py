@@ -41,9 +41,7 @@ class Sources:
 
 def sources_of(debugger: Debugger) -> Sources:
     """What is kept, brought up to date with the settings."""
-    found: Sources | None = debugger.kept.get("sources")
-    if found is None:
-        found = debugger.kept["sources"] = Sources()
+    found = debugger.state_of(Sources)
     directories = debugger.settings["directories"]
     if directories != found.directories:
         found.directories = directories

@@ -78,7 +78,7 @@ class Arguments:
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
     form = ""
-    if command.formats and text.lstrip().startswith("/"):  # with a blank before it or without
+    if command.formats:  # `p /x 1` as well as `p/x 1`
         text = text.lstrip()
     if text.startswith("/"):
         if not command.formats:
