@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.commands.output import SOURCE
 from dwarfgpu.commands.settings import SECTIONS
-from dwarfgpu.commands.sources import file_of, shown_line, sources_of, standing_lanes, text_of
+from dwarfgpu.commands.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.render.context import (
     GUTTER,
@@ -109,11 +109,9 @@ def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
 
 def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     frame = debugger.frame
-    found = file_of(frame)
-    if found is None:
-        raise UsageError(f"the source of {frame.name or 'this place'} is not known", kind="no_source")
-    file, line = found
-    head = f"source: {shown(file.name)}:{line}, {shown(frame.name or '??')}"
+    file, line = start_of(debugger)
+    function = "" if frame.name is None else f", {shown(frame.name)}"
+    head = f"source: {shown(file.name)}:{line}{function}"
     lanes = standing_lanes(debugger)
     masks = {number: mask for (path, number), mask in lanes.items() if path == file.path}
     text = text_of(debugger, file)
@@ -121,14 +119,15 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
         sources_of(debugger).told.add(file.path)
         lines = [clipped(f"{file.name}: {text.missing}", debugger.output.width)]
         return head, [*lines, *_elsewhere(debugger, lanes, file, range(0))]
-    outside = sum(1 for key in lanes if key[0] != file.path or abs(key[1] - line) > size // 2)
-    size = max(1, size - min(outside, MAX_ELSEWHERE)) if outside and size > 4 else size
+    elsewhere = 0
+    if size > 2 * MAX_ELSEWHERE:  # on a low screen the lines around the frame matter more
+        outside = sum(key[0] != file.path or abs(key[1] - line) > size // 2 for key in lanes)
+        elsewhere = min(outside, MAX_ELSEWHERE)
+    size -= elsewhere
     first = max(1, min(line - size // 2, len(text.lines) - size + 1))
     numbers = range(first, min(first + size, len(text.lines) + 1))
-    return head, [
-        *_numbered(debugger, file, numbers, line, masks),
-        *_elsewhere(debugger, lanes, file, numbers),
-    ]
+    lines = _numbered(debugger, file, numbers, line, masks)
+    return head, [*lines, *(_elsewhere(debugger, lanes, file, numbers) if elsewhere else ())]
 
 
 def _numbered(

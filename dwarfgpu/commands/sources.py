@@ -132,7 +132,7 @@ def list_lines(debugger: Debugger, arguments: Arguments) -> None:
     count = debugger.settings["listsize"]
     if text == "-":
         if not goes_on:
-            file, line = _start(debugger)
+            file, line = start_of(debugger)
             kept.file, kept.first, kept.last, kept.focus = file, *_around(line, count), focus
         assert kept.file is not None  # noqa: S101 (it was set)
         if kept.first <= 1:
@@ -142,7 +142,7 @@ def list_lines(debugger: Debugger, arguments: Arguments) -> None:
         if goes_on and kept.file is not None:
             _show(debugger, kept.file, kept.last + 1, kept.last + count)
         else:
-            file, line = _start(debugger)
+            file, line = start_of(debugger)
             _show(debugger, file, *_around(line, count))
     elif "," in _outside_brackets(text):
         _list_range(debugger, text, count)
@@ -197,13 +197,13 @@ def places_of(debugger: Debugger) -> Places:
         here = kept.file, kept.last
     else:
         try:
-            here = _start(debugger)
+            here = start_of(debugger)
         except DwarfGpuError:
             here = None
     return Places(debugger.frame, here)
 
 
-def _start(debugger: Debugger) -> tuple[SourceFile, int]:
+def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
     """The line that is listed first: that of the frame; without one that of `main`, or of the first kernel."""
     frame = debugger.frame
     if frame.place is not None:
@@ -275,7 +275,7 @@ def info_line(debugger: Debugger, arguments: Arguments) -> None:
             kept = sources_of(debugger)
             file, line = kept.file, kept.first
             if file is None or kept.focus != _focus(debugger):
-                file, line = _start(debugger)
+                file, line = start_of(debugger)
             _info_line(debugger, file, line)
             return
         text = f"*{frame.place:#x}"
@@ -316,8 +316,8 @@ def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
             debugger.output.line(f'Line {line} of "{name}" is at address {where} but contains no code.')
             continue
         found = sources.at(start)
-        if found is not None:
-            _write_range(debugger, file, line, start, found.end if found.line == line else start)
+        end = start if found is None or found.line != line else found.end
+        _write_range(debugger, file, line, start, end)
 
 
 def _write_range(debugger: Debugger, file: SourceFile, line: int, start: int, end: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.commands.sources import places_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.sources.declared import declared, undeclared
+from dwarfgpu.program.sources.places import symbol_at
 from dwarfgpu.program.sources.scope import frame_base_of, scope_at
 from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.render.layout import shown
@@ -24,18 +25,13 @@ def info_symbol(debugger: Debugger, arguments: Arguments) -> None:
     """EXPR is an address, a function, or a pointer. Symbols are those of the file that is loaded there."""
     text = arguments.needed()
     address = places_of(debugger).address(text.removeprefix("*"))
-    codes = debugger.frame.state.loaded.codes
-    for code in codes:
-        found = code.file.symbol_image.symbol_at(code.in_file(address))
-        if found is None or found.section is None:
-            continue
-        offset = code.in_file(address) - found.value
-        what = f"{shown(found.name)}{f' + {offset}' if offset else ''} in section {shown(found.section.name)}"
-        if debugger.attached is not None:
-            what += f" of {shown(code.file.name)}"
-        debugger.output.line(what)
+    found = symbol_at(debugger.frame.state, address)
+    if found is None:
+        debugger.output.line(f"No symbol matches {shown(text)}.")
         return
-    debugger.output.line(f"No symbol matches {text}.")
+    name = f"{shown(found.name)}{f' + {found.offset}' if found.offset else ''}"
+    file = "" if debugger.attached is None else f" of {shown(found.file)}"
+    debugger.output.line(f"{name} in section {shown(found.section)}{file}")
 
 
 def info_address(debugger: Debugger, arguments: Arguments) -> None:
@@ -68,13 +64,12 @@ def _named(debugger: Debugger, name: str) -> Any:
 
 
 def _function_words(debugger: Debugger, name: str) -> str | None:
-    places = places_of(debugger)
-    span = next(places.functions(name), None)
+    span = next(places_of(debugger).functions(name), None)
     if span is None:
         return None
-    if places.is_declared(span.entry):
-        return f"a function at address {span.entry:#x}"
-    return f"at {span.entry:#x} in a file compiled without debugging"
+    if span.is_symbol:
+        return f"at {span.entry:#x} in a file compiled without debugging"
+    return f"a function at address {span.entry:#x}"
 
 
 def _location_words(variable: Variable) -> str:

@@ -104,11 +104,15 @@ def declarations(found: Iterable[Declared]) -> Iterator[str]:
     """Declarations by file, each behind its line: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
     by_file: dict[str, list[Declared]] = {}
     for each in found:
-        by_file.setdefault(each.file or "(no file)", []).append(each)
-    for file, some in sorted(by_file.items()):
-        yield ""
-        yield f"File {shown(file)}:"
-        for each in sorted(some, key=lambda one: (one.name, one.line or 0)):
+        by_file.setdefault(each.file or "", []).append(each)
+    known = {each.text for file, some in by_file.items() if file for each in some}
+    for file, some in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
+        chosen = [each for each in some if file or each.text not in known]
+        if chosen:
+            yield ""
+            if file:  # what units of types alone have is of no file
+                yield f"File {shown(file)}:"
+        for each in sorted(chosen, key=lambda one: (one.name, one.line or 0)):
             yield f"{'' if each.line is None else f'{each.line}:'}\t{shown(each.text)}"
 
 

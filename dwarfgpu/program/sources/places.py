@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.sources.files import SourceFile
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.state import State
 
 FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
@@ -50,6 +51,8 @@ class Span:
     high: int
     entry: int
     """Where it is entered, which need not be its lowest address."""
+    is_symbol: bool = False
+    """Whether debugging information knows nothing of it."""
 
 
 class Places:
@@ -147,18 +150,13 @@ class Places:
                 address = code.in_program(symbol.value)
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
-                    yield Span(symbol.name, address, address + symbol.size, address)
+                    yield Span(symbol.name, address, address + symbol.size, address, is_symbol=True)
 
     def _entries(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
         for code in self.files.state.loaded.codes:
             if code.file.has_dwarf:
                 for entry in code.file.dwarf.index.find(name, FUNCTIONS):
                     yield code, entry.die
-
-    def is_declared(self, address: int) -> bool:
-        """Whether debugging information knows a function at an address."""
-        code = self.files.state.loaded.at(address)
-        return code is not None and code.function_at(address) is not None
 
     def function_at(self, address: int) -> Span | None:
         """The function with code at an address, as the stretch of it that has the address."""
@@ -176,7 +174,7 @@ class Places:
         if symbol is None or not symbol.size:
             return []
         low = code.in_program(symbol.value)
-        return [Span(symbol.name, low, low + symbol.size, low)]
+        return [Span(symbol.name, low, low + symbol.size, low, is_symbol=True)]
 
 
 def spans_of(code: LoadedCode, die: Die) -> list[Span]:
@@ -187,6 +185,36 @@ def spans_of(code: LoadedCode, die: Die) -> list[Span]:
     name = qualified_name(die) or die.linkage_name or "(no name)"
     entry = ranges[0][0]
     return [Span(name, start, start + high - low, entry) for start, low, high in ranges]
+
+
+@record
+class SymbolAt:
+    """The symbol that an address belongs to."""
+
+    name: str
+    """Its name; that of the declaration where there is one, which may be mangled in the symbol."""
+    offset: int
+    """How far behind it the address is."""
+    section: str
+    file: str
+    """The file that it is in."""
+
+
+def symbol_at(state: State, address: int) -> SymbolAt | None:
+    """The symbol at an address of the running program."""
+    for code in state.loaded.codes:
+        place = code.in_file(address)
+        found = code.file.symbol_image.symbol_at(place)
+        if found is None or found.section is None:
+            continue
+        name = found.name
+        if code.file.has_dwarf:
+            entries = code.file.dwarf.index.find(name)
+            names = {each.qualified_name for each in entries if each.die.linkage_name == name}
+            if len(names) == 1:
+                name = names.pop() or name
+        return SymbolAt(name, place - found.value, found.section.name, code.file.name)
+    return None
 
 
 def address_of(found: Object) -> int | None:
