@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.instructions.listing import Instruction, Listing
-    from dwarfgpu.program.sources.files import SourceFile
+    from dwarfgpu.program.sources.files import LineAt, SourceFile
     from dwarfgpu.program.sources.places import Span
 
 MODIFIERS = "rs"
@@ -156,25 +156,28 @@ def _write(debugger: Debugger, arguments: Arguments, listing: Listing, function:
 def _source_lines(debugger: Debugger, rows: Sequence[Instruction]) -> dict[int, list[str]]:
     """The lines of the source that stand before instructions, by the address of the instruction."""
     sources = debugger.frame.state.sources
-    found: list[tuple[int, SourceFile, int]] = []
+    found: list[tuple[int, LineAt]] = []
     for each in rows:
         at = sources.at(each.address)
-        if at is not None and (not found or (at.file, at.line) != found[-1][1:]):
-            found.append((each.address, at.file, at.line))
-    with_code = {(file.path, line) for _, file, line in found}
-    before: tuple[SourceFile | None, int] = None, 0
+        if at is not None and (not found or (at.file, at.line) != (found[-1][1].file, found[-1][1].line)):
+            found.append((each.address, at))
+    with_code = {(at.file.path, at.line) for _, at in found}
+    file: SourceFile | None = None
     shown_lines: dict[int, list[str]] = {}
-    for address, file, line in found:
-        lines = [] if before[0] is None else [""]
-        first = line
-        if before[0] is not file:
+    last = 0
+    for address, at in found:
+        lines = [""] if shown_lines else []
+        least = last + 1
+        if file is not at.file:
+            file = at.file
             lines.append(f"{shown(file.name)}:")
-        else:
-            while before[1] < first - 1 and (file.path, first - 1) not in with_code:
-                first -= 1  # lines without code belong to the code behind them
-        lines += _numbered(debugger, file, first, line)
+            least = at.line if shown_lines else at.first
+        first = at.line
+        while least < first and (file.path, first - 1) not in with_code:
+            first -= 1  # lines without code belong to the code behind them
+        lines += _numbered(debugger, file, first, at.line)
         shown_lines[address] = lines
-        before = file, line
+        last = at.line
     return shown_lines
 
 

@@ -267,16 +267,17 @@ def _show(debugger: Debugger, file: SourceFile, first: int, last: int) -> None:
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> None:
-    """Without operands: where the frame stands. An address shows the line that it belongs to."""
+    """Without operands: the first line that was listed, or where the frame stands. An address shows the line that it
+    belongs to.
+    """
     text = arguments.text
     if not text:
-        frame = debugger.frame
+        kept, frame = sources_of(debugger), debugger.frame
+        if kept.file is not None and kept.focus == _focus(debugger):
+            _info_line(debugger, kept.file, kept.first)
+            return
         if frame.place is None:
-            kept = sources_of(debugger)
-            file, line = kept.file, kept.first
-            if file is None or kept.focus != _focus(debugger):
-                file, line = start_of(debugger)
-            _info_line(debugger, file, line)
+            _info_line(debugger, *start_of(debugger))
             return
         text = f"*{frame.place:#x}"
     for place in places_of(debugger).read(text):
@@ -300,10 +301,8 @@ def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
     name = shown(file.name)
     next_line = file.next_line(max(1, line))
     if next_line is None:
-        text = text_of(debugger, file)
-        if text.missing is None and line <= len(text.lines) and file.next_line(1) is None:
-            raise UsageError(f'Line {line} of "{name}" contains no code.', kind="no_line")
-        raise UsageError(f'Line number {line} is out of range for "{name}".', kind="no_line")
+        debugger.output.line(f'Line number {line} is out of range for "{name}".')
+        return
     functions = set()
     for start in file.starts(next_line):
         function = Places(debugger.frame).function_at(start)
@@ -339,8 +338,9 @@ def named_address(debugger: Debugger, address: int) -> str:
 def function_offset(debugger: Debugger, address: int) -> str | None:
     """The function that an address is in, and how far: ``<add+24>``."""
     found = Places(debugger.frame).function_at(address)
-    if found is None:
-        return None
+    if found is None:  # data, or code without debugging information
+        name = debugger.frame.state.symbol_at(address)
+        return None if name is None else f"<{shown(name)}>"
     offset = address - found.entry
     return f"<{shown(found.name)}{f'{offset:+d}' if offset else ''}>"
 

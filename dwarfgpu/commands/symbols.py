@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.sources.places import Place
 
+OPTIMIZED_OUT = "optimized out"
+
 
 def info_symbol(debugger: Debugger, arguments: Arguments) -> None:
     """EXPR is an address, a function, or a pointer. Symbols are those of the file that is loaded there."""
@@ -75,8 +77,15 @@ def _function_words(debugger: Debugger, name: str) -> str | None:
 def _location_words(variable: Variable) -> str:
     found = variable.locations()
     if not found:
-        return "constant" if variable.is_constant() else "optimized out"
+        return "constant" if variable.is_constant() else OPTIMIZED_OUT
     return LocationWords(variable.frame.target, frame_base_of(variable), _address(variable)).text(found)
+
+
+def _constant_words(variable: Variable) -> str | None:
+    if variable.locations() or not variable.is_constant():
+        return None
+    value = variable.value(None)
+    return f"a constant with value {value} ({value:#x})" if isinstance(value, int) else "constant"
 
 
 def _address(variable: Variable) -> str | None:
@@ -105,11 +114,11 @@ def info_scope(debugger: Debugger, arguments: Arguments) -> None:
                 debugger.output.line(f"Scope for {shown(text)}:")
             count += 1
             try:
-                words = _location_words(variable)
+                words = _constant_words(variable) or _location_words(variable)
             except DwarfGpuError as error:
                 words = f"<error: {error.message}>"
             size = variable.byte_size()
-            length = "" if size is None else f", length {size}"
+            length = "" if size is None or words == OPTIMIZED_OUT else f", length {size}"
             _write(debugger, f"Symbol {shown(variable.name)} is {words}{length}.")
     if not count:
         debugger.output.line(f"Scope for {shown(text)} contains no locals or arguments.")

@@ -6,9 +6,8 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from dwarfgpu.program.waves.lanes import ACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.lanes import folded
-from dwarfgpu.render.layout import counted, shown
+from dwarfgpu.render.layout import counted, lanes_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

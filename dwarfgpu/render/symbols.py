@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.listing import lines, registers_of
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -67,9 +68,8 @@ class LocationWords:
         if len(rest) == 1 and behind[0] in _TLS:
             offset = first.operands[0] if first.operands else 0
             return f"a thread-local variable at offset {offset:#x} of the thread-local storage"
-        if len(rest) == 1 and behind[0] == "DW_OP_stack_value" and _literal(name):
-            value = first.operands[0] if first.operands else int(name.removeprefix("DW_OP_lit"))
-            return f"the constant {value}"
+        if behind == ["DW_OP_stack_value"] and name.startswith("DW_OP_lit"):
+            return f"the constant {name.removeprefix('DW_OP_lit')}"
         return None
 
     def _in_frame(self, offset: int) -> str | None:
@@ -87,13 +87,32 @@ class LocationWords:
 
     def _operations(self, expression: Expression) -> str:
         """The operations, each behind the offset of its first byte."""
-        found = []
+        return "a complex DWARF expression:\n" + "".join(
+            f"{line}\n" for line in self._lines(expression, 0, 0)
+        )
+
+    def _lines(self, expression: Expression, start: int, depth: int) -> Iterator[str]:
+        """The operations of an expression that begins so many bytes after the outermost one."""
+        inner = {each.offset: _inner(each) for each in expression.instructions}
         for line in lines(expression, self.target):
-            note = f" [{', '.join(f'${each}' for each in line.note.split(', '))}]" if line.note else ""
-            if line.note.startswith(("->", "no ")) or " " in line.note:
-                note = f" [{line.note}]"
-            found.append(f"  {line.offset:4d}: {shown(line.text)}{note}\n")
-        return f"a complex DWARF expression:\n{''.join(found)}"
+            block = inner.get(line.offset) if depth < MAX_DEPTH else None
+            text = line.name if block is not None else line.text
+            note = line.note
+            if note and " " not in note.replace(", ", ""):
+                note = ", ".join(f"${each}" for each in note.split(", "))
+            head = f"  {start + line.offset:{4 + 2 * depth}d}: {shown(text)}"
+            yield f"{head} [{note}]" if note else head
+            if block is not None:
+                behind = start + line.offset + len(line.bytes) - len(block)
+                yield from self._lines(decode(block, expression.dialect, expression.form), behind, depth + 1)
+
+
+def _inner(instruction: Instruction) -> bytes | None:
+    """The expression that is an operand."""
+    for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
+        if operand.kind == "expression":
+            return bytes(value)
+    return None
 
 
 def _literal(name: str) -> bool:
@@ -112,8 +131,13 @@ def declarations(found: Iterable[Declared]) -> Iterator[str]:
             yield ""
             if file:  # what units of types alone have is of no file
                 yield f"File {shown(file)}:"
-        for each in sorted(chosen, key=lambda one: (one.name, one.line or 0)):
+        for each in sorted(chosen, key=_order):
             yield f"{'' if each.line is None else f'{each.line}:'}\t{shown(each.text)}"
+
+
+def _order(one: Declared) -> tuple[bool, str, int]:
+    """What other files can use comes first, as in GDB."""
+    return one.text.startswith("static "), one.name, one.line or 0
 
 
 def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:

@@ -90,26 +90,6 @@ class LineTable:
         found.reverse()
         return found
 
-    def stretch(self, address: int) -> LineSpan | None:
-        """The addresses around one that belong to the same line: rows that only differ in other things are one."""
-        index = bisect_right(self._starts, address) - 1 if self._live() else -1
-        while index >= 0 and self._reaches[index] > address:
-            piece = self._live()[index]
-            index -= 1
-            row = self._row_at(piece, address) if address < piece.end else None
-            if row is None:
-                continue
-            rows, first, last = self.rows, row, row + 1
-            same = rows.lines[row], rows.places[row] >> 32
-            while (
-                first > piece.sequence.first and (rows.lines[first - 1], rows.places[first - 1] >> 32) == same
-            ):
-                first -= 1
-            while last < piece.sequence.stop - 1 and (rows.lines[last], rows.places[last] >> 32) == same:
-                last += 1
-            return LineSpan(rows.addresses[first], rows.addresses[last], rows[row])
-        return None
-
     def ranges(self) -> list[tuple[int, int]]:
         """The address ranges of the sequences whose code is there, by their start."""
         return [(piece.start, piece.end) for piece in self._live()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.files.codelookup import line_table, tidy
+from dwarfgpu.program.sources.lines import Lines
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class SourceFile:
     """A source file, as the line tables of some units know it."""
 
-    def __init__(self, path: str, directory: str | None) -> None:
+    def __init__(self, sources: SourceFiles, path: str, directory: str | None) -> None:
+        self.sources = sources
         self.path = path
         """Its whole path, as far as the program tells it."""
         self.directory = directory
@@ -57,23 +59,18 @@ class SourceFile:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def starts(self, line: int) -> list[int]:
-        """The addresses in the running program at which code of a line begins that a statement does, in order."""
+        """The addresses in the running program at which a statement of a line begins, the first of each unit."""
         found = set()
         for code, _, table, numbers in self.parts:
-            spans = table.spans(line, numbers)
-            chosen = [each for each in spans if each.row.is_stmt] or spans
-            for span in chosen:
-                stretch = table.stretch(span.start)
-                if stretch is not None and stretch.row.line == line:
-                    found.add(code.in_program(stretch.start))
-                elif stretch is None or span.start == span.end:
-                    found.add(code.in_program(span.start))
+            start = self.sources.lines(table).first(line, numbers)
+            if start is not None:
+                found.add(code.in_program(start.address))
         return sorted(found)
 
     def next_line(self, line: int) -> int | None:
         """The first line from one on that has code."""
-        found = (table.next_line(line, numbers) for _, _, table, numbers in self.parts)
-        return min((each for each in found if each), default=None)
+        found = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
+        return min((each for each in found if each is not None), default=None)
 
 
 def short_name(path: str, unit: Unit | None) -> str:
@@ -91,6 +88,8 @@ class LineAt:
     line: int
     start: int
     end: int
+    first: int
+    """The first line that begins at the same address."""
 
 
 class SourceFiles:
@@ -100,6 +99,7 @@ class SourceFiles:
         self.state = state
         self._files: dict[tuple[str, str | None], SourceFile] = {}
         self._of_unit: dict[Unit, list[SourceFile]] = {}
+        self._lines: dict[LineTable, Lines] = {}
 
     def at(self, address: int) -> LineAt | None:
         """The line of an address of the running program."""
@@ -111,13 +111,22 @@ class SourceFiles:
         table = None if unit is None else self._table(code, unit)
         if unit is None or table is None:
             return None
-        found = table.stretch(place)
-        if found is None:
+        found = self.lines(table).at(place)
+        if found is None or not found.line:
             return None
-        file = self._numbered(code, unit, table, found.row.file)
+        file = self._numbered(code, unit, table, found.file)
         if file is None:
             return None
-        return LineAt(file, found.row.line, code.in_program(found.start), code.in_program(found.end))
+        entered = self.lines(table).entered_at(found)
+        first = entered.line if entered.file == found.file else found.line
+        return LineAt(file, found.line, code.in_program(found.address), code.in_program(found.end), first)
+
+    def lines(self, table: LineTable) -> Lines:
+        """The lines of a table."""
+        found = self._lines.get(table)
+        if found is None:
+            found = self._lines[table] = Lines(table)
+        return found
 
     def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
         """The file with a whole path; the one that a unit knows, where it knows it."""
@@ -176,7 +185,7 @@ class SourceFiles:
         key = tidy(path), directory
         file = self._files.get(key)
         if file is None:
-            file = self._files[key] = SourceFile(*key)
+            file = self._files[key] = SourceFile(self, *key)
         part = next((each for each in file.parts if each[2] is table), None)
         if part is None:
             part = (code, unit, table, set())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.files.codeobject import NotFound
 from dwarfgpu.program.types.model import Array, Function
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.state import State
 
+_INLINED = 0x1D
 FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
@@ -136,15 +139,19 @@ class Places:
         return "::" in text and next(self.functions(text), None) is not None
 
     def functions(self, name: str) -> Iterator[Span]:
-        """The functions with a name that have code; without debugging information the symbols of code."""
+        """The functions with a name that have code; else the places where they were inlined; else symbols of code."""
         seen = set()
-        for code, die in self._entries(name):
-            for span in spans_of(code, die)[:1]:
+        found = list(self._entries(name))
+        for spans in (
+            (spans_of(code, die)[:1] for code, die in found),
+            (_inlined(code, die) for code, die in found),
+        ):
+            for span in chain.from_iterable(spans):
                 if span.entry not in seen:
                     seen.add(span.entry)
                     yield span
-        if seen:
-            return
+            if seen:
+                return
         for code in self.files.state.loaded.codes:
             for symbol in code.file.symbol_image.symbols_named(name):
                 address = code.in_program(symbol.value)
@@ -185,6 +192,16 @@ def spans_of(code: LoadedCode, die: Die) -> list[Span]:
     name = qualified_name(die) or die.linkage_name or "(no name)"
     entry = ranges[0][0]
     return [Span(name, start, start + high - low, entry) for start, low, high in ranges]
+
+
+def _inlined(code: LoadedCode, die: Die) -> Iterator[Span]:
+    """The code of the calls of a function that were inlined into others of its unit (DWARF 5, 3.3.8.2)."""
+    if die.number(at.INLINE) is None:
+        return
+    for each in die.unit.dies():
+        origin = each.origin() if each.tag == _INLINED else None
+        if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
+            yield from spans_of(code, each)[:1]
 
 
 @record
