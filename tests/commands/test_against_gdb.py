@@ -159,6 +159,7 @@ def plain(line: str, text: str) -> str:
         text = re.sub(r"ends at 0x.*", "ends", text)
     if line.startswith("info scope"):  # an inlined function is a symbol of its own scope there
         text = re.sub(r"Symbol \w+ is a function at address 0x\w+, length 1\.\n", "", text)
+        text = text.replace("Symbol y is optimized out.\n", "")  # once more, where it has a location
     text = re.sub(r"Base address 0x[0-9a-f]+  ", "", text)
     text = re.sub(r" of /\S+/prog$", "", text, flags=re.MULTILINE)
     text = re.sub(r"<(\w+)@plt>|<\*ABS\*\S*>", "", text)

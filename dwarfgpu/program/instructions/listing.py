@@ -117,7 +117,7 @@ def _instructions(written: str, machine: Machine, code: bytes, address: int) -> 
             continue
         if address <= found[0] < end and (not rows or rows[-1][0] < found[0]):
             rows.append(found)
-    stops = [start for start, _ in rows[1:]] + [end]
+    stops = [start for start, _ in rows][1:] + [end] * bool(rows)
     for (start, words), stop in zip(rows, stops, strict=True):
         text = words.replace("\t", " ").rstrip()
         where = _target(text, start, machine)

@@ -7,6 +7,7 @@ the code. One that does not know it says so, and the next one is asked.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ SECONDS = 20
 """How long a disassembler may take."""
 MAX_OUTPUT = 1 << 28
 
+_VERSION = re.compile(rb"version (\d+(?:\.\d+)*)")
 _UNKNOWN = ("not a recognized processor", "can't disassemble", "unable to get target", "not yet supported")
 """What disassemblers say of a machine or a processor that they do not know."""
 
@@ -87,22 +89,37 @@ class UnknownProcessor(Unsupported):
 
 
 def candidates(machine: Machine, chosen: str) -> Iterator[str]:
-    """The disassemblers that may know a machine, the likeliest first; or the one that the user has chosen."""
+    """The disassemblers that may know a machine, the likeliest first; or the one that the user has chosen.
+
+    Of those of LLVM the newest comes first: it knows most processors, and decodes best what it knows.
+    """
     if chosen:
         found = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
         if found is None:
-            raise UsageError(
-                f"there is no program {chosen}",
-                kind="no_program",
-                hint="`set disassembler` without a name looks for one",
-            )
+            hint = "`set disassembler` without a name looks for one"
+            raise UsageError(f"there is no program {chosen}", kind="no_program", hint=hint)
         yield found
         return
-    names = NAMES if machine.processor else (BINUTILS, *NAMES)
-    for name in (*names, *PLACES):
-        found = shutil.which(name)
+    if not machine.processor:
+        found = shutil.which(BINUTILS)
         if found is not None:
             yield found
+    paths = dict.fromkeys(filter(None, map(shutil.which, (*NAMES, *PLACES))))
+    yield from sorted(paths, key=_version, reverse=True)
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """The version of a tool of LLVM, as it says itself; nothing where it does not."""
+    import subprocess
+
+    try:
+        done = subprocess.run(  # noqa: S603 (one of the names above)
+            [path, "--version"], check=False, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    found = _VERSION.search(done.stdout)
+    return () if found is None else tuple(map(int, found[1].split(b".")))
 
 
 def run(path: str, machine: Machine, code: bytes, address: int) -> str:
