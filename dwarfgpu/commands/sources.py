@@ -70,15 +70,14 @@ def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
 
 
 def line_text(debugger: Debugger, frame: Frame) -> str | None:
-    """The line of the source where a frame stands, with its number, as `frame` shows it; None if that is not known."""
+    """The line of the source where a frame stands, with its number, as `frame` shows it; None if it is not there."""
     found = file_of(frame)
     if found is None or not found[1]:
         return None
     file, number = found
-    text = text_of(debugger, file)
-    line = text.line(number)
+    line = text_of(debugger, file).line(number)
     if line is None:
-        return _missing(debugger, file, number, text)
+        return None
     return numbered_line(number, debugger.output.code(SOURCE, [shown_line(line)], file.path)[0])
 
 

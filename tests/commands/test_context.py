@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,7 +61,8 @@ def test_lanes_are_a_map(run):
 
 
 def test_locals_are_those_of_the_lane(run):
-    lines = run("lane 2", "context locals").splitlines()[2:]
+    run("lane 2")
+    lines = run("context locals").splitlines()
     assert lines[0].startswith("-- locals in lane 2 --")
     assert "lane = 2" in lines
     assert "unused = <optimized out>" in lines
@@ -69,6 +72,15 @@ def test_registers_and_stack(run):
     lines = run("context registers stack").splitlines()
     assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]
     assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
+
+
+def test_expressions_are_what_display_shows(run, monkeypatch):
+    def display(debugger, arguments):
+        assert arguments.text == ""
+        debugger.output.line("1: lane = 0")
+
+    monkeypatch.setitem(sys.modules, "dwarfgpu.commands.displays", SimpleNamespace(display=display))
+    assert run("context expressions").splitlines() == ["-- expressions " + "-" * 65, "1: lane = 0"]
 
 
 def test_sections_are_chosen(run):

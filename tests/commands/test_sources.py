@@ -115,6 +115,12 @@ def test_wave32_and_source_in_the_line_table():
     assert "Its text is in the line table." in embedded("info source")
 
 
+def test_a_frame_is_shown_with_its_line(run):
+    assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
+    assert run("frame").splitlines()[1] == "15\t    } else {"
+    assert "15\t    } else {" in run("lane 5")
+
+
 # --- Where source is ------------------------------------------------------------------------------------------------
 
 
@@ -123,7 +129,7 @@ def test_source_that_is_missing_is_said_once(monkeypatch, tmp_path):
     run = Run(LANES, STATE)
     assert run("list") == "10\tsrc/asm/lane-pc.c: No such file or directory.\n"
     assert run("list 15") == "10\tin src/asm/lane-pc.c\n"
-    assert line_text(run.debugger, run.debugger.frame) == "15\tin src/asm/lane-pc.c"
+    assert line_text(run.debugger, run.debugger.frame) is None
     assert run("info source").splitlines()[2] == "Located in src/asm/lane-pc.c: No such file or directory."
 
 
