@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.commands.log import Log
 from dwarfgpu.commands.registry import Registry
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.wave import Wave
+
+T = TypeVar("T")
 
 DEEPEST = 100
 """How deep commands may call each other: scripts that source themselves end here."""
@@ -61,7 +63,7 @@ class Debugger:
         """The lines that were typed."""
         self.next_line: Callable[[str], str | None] | None = None
         """Gives a further line of whatever lines come from, for commands that go on over several."""
-        self.watchers: list[Callable[[], None]] = []
+        self.watchers: list[Callable[[], None]] = [self._show_context]
         """Are called after a command that has changed what is looked at."""
         self.ask: Callable[[str], bool] | None = None
         """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
@@ -69,6 +71,7 @@ class Debugger:
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self._states: dict[Any, Any] = {}
         self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
@@ -104,6 +107,19 @@ class Debugger:
             self._has_moved = False
             for watcher in self.watchers:
                 watcher()
+
+    def state_of(self, kind: Callable[[], T]) -> T:
+        """What commands of one kind remember from one call to the next; made when it is first asked for."""
+        if kind not in self._states:
+            self._states[kind] = kind()
+        found: T = self._states[kind]
+        return found
+
+    def _show_context(self) -> None:
+        if self.settings["context"]:
+            from dwarfgpu.commands.context import show_context
+
+            show_context(self)
 
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""

@@ -116,17 +116,14 @@ SETTINGS = (
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
     Setting("print static-members", True, "whether static members are shown"),
-    Setting(
-        "print frame-arguments",
-        "scalars",
-        "which arguments frames are shown with",
-        choices=("scalars", "all", "none"),
-    ),
+    Setting("print frame-arguments", "scalars", "which arguments frames are shown with",
+            choices=("scalars", "all", "none")),
     Setting("print symbol", True, "whether pointers show the symbol they lead to"),
     Setting("context", False, "whether a change of focus shows the context view"),
     Setting("context-sections", ("source", "locals", "lanes", "stack"), "what the context view shows, in order",
             choices=SECTIONS, many=True),
-    Setting("disassembler", "", "the llvm-objdump or llvm-mc to use; none looks for one"),
+    Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
+    Setting("disassembler", "", "the llvm-objdump or objdump to use; none looks for one"),
     Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
 )
 # fmt: on
