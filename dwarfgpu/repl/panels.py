@@ -80,7 +80,8 @@ class Panels:
         text = text_of(debugger, file)
         if text.missing is not None:
             return [[("class:inactive", f"{current} in {shown(file.name)}: {text.missing}"[:width])]]
-        standing = standing_lanes(debugger)
+        standing, call = standing_lanes(debugger), debugger.frame.call.source
+        source = "" if call is None or call.file is None else call.file
         first = max(1, min(current - height // 2, len(text.lines) - height + 1))
         numbers = range(first, min(first + height, len(text.lines) + 1))
         digits = len(str(numbers[-1])) if numbers else 1
@@ -88,11 +89,7 @@ class Panels:
         plain = [shown_line(text.lines[number - 1]).expandtabs(TAB)[:room] for number in numbers]
         lines: list[StyleAndTextTuples] = []
         for number, line in zip(numbers, self._terminal.highlight(SOURCE, plain, file.path), strict=True):
-            lanes = (
-                standing.get((debugger.frame.call.source.file, number), 0)
-                if debugger.frame.call.source
-                else 0
-            )
+            lanes = standing.get((source, number), 0)
             mark = ">" if number == current else " "
             count = f"{lanes.bit_count():>3}*" if lanes else "    "
             style = "class:current" if number == current else ""

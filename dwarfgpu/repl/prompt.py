@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -18,8 +19,13 @@ from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from dwarfgpu.repl.early import FirstPrompt
     from dwarfgpu.repl.runner import Runner
+
+
+T = TypeVar("T")
 
 
 class Prompt:
@@ -32,6 +38,7 @@ class Prompt:
         self.history = LinesOfFile(self.debugger.settings)
         self._first: FirstPrompt | None = None
         self._toolbar = ""
+        self._loop = asyncio.new_event_loop()
         self._busy = threading.Lock()
         """Is held by whoever asks the program: a command, or completion, which works in a thread."""
         self.session: PromptSession[str] = PromptSession(
@@ -69,17 +76,19 @@ class Prompt:
         """Run lines until the user leaves; return the exit status. The first prompt may be there already."""
         self._first = first
         self.debugger.typed += reversed(self.history.lines())
-        try:
-            while True:
-                text = self._ask()
-                if text is None:
-                    return 0
-                if text.strip():
-                    self.debugger.typed.append(text)
-                with self._busy:
-                    self.runner.interruptible(text)
-        finally:
-            self.history.trim()
+        while True:
+            text = self._ask()
+            if text is None:
+                return 0
+            if text.strip():
+                self.debugger.typed.append(text)
+            with self._busy:
+                self.runner.interruptible(text)
+
+    def close(self) -> None:
+        """Read no more keys."""
+        self.history.trim()
+        self._loop.close()
 
     def _ask(self) -> str | None:
         """A line, or several that belong together; None when the user leaves."""
@@ -98,11 +107,17 @@ class Prompt:
         if self._first is not None:
             self._first.hand_over()
         try:
-            return self.session.prompt(prompt)
+            return self.wait_for(self.session.prompt_async(prompt))
         finally:
             if self._first is not None:
                 self._first.end()
                 self._first = None
+
+    def wait_for(self, keys: Coroutine[Any, Any, T]) -> T:
+        """Let an editor read keys. One loop serves all of them: a new one for each would be left to the collector of
+        garbage, and a ^C that arrives while that works is lost.
+        """
+        return self._loop.run_until_complete(keys)
 
     def next_line(self, prompt: str) -> str | None:
         """A further line of a command; None when the user leaves."""
@@ -115,4 +130,4 @@ class Prompt:
         """Show the full screen until the user leaves it."""
         from dwarfgpu.repl.tui import FullScreen
 
-        FullScreen(self.runner, self.session).run()
+        FullScreen(self.runner, self.session).run(self.wait_for)

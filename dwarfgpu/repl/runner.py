@@ -37,6 +37,13 @@ class Runner:
             self._prompt = Prompt(self, **streams)
         return self._prompt
 
+    def close(self) -> None:
+        """Let go of the terminal, and of the log."""
+        self.debugger.log.close()
+        if self._prompt is not None:
+            self._prompt.close()
+            self._prompt = None
+
     def is_confirmed(self, question: str) -> bool:
         """Ask the user; the end of input is no."""
         self.session.out.flush()

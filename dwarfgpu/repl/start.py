@@ -33,7 +33,7 @@ def debug(session: Session, options: Any) -> int:
     except Quit as leaving:
         return leaving.status
     finally:
-        debugger.log.close()
+        runner.close()
 
 
 def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:

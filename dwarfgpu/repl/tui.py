@@ -26,7 +26,7 @@ from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
     from prompt_toolkit import PromptSession
@@ -67,13 +67,13 @@ class FullScreen:
         )
         self.app.ttimeoutlen = 0.05
 
-    def run(self) -> None:
-        """Show it until the user leaves it."""
+    def run(self, wait_for: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        """Show it until the user leaves it; ``wait_for`` lets it read keys."""
         debugger = self._debugger
         before = debugger.next_line, debugger.ask, debugger.full_screen
         debugger.next_line, debugger.ask, debugger.full_screen = None, None, self._leave
         try:
-            self.app.run()
+            wait_for(self.app.run_async())
         finally:
             debugger.next_line, debugger.ask, debugger.full_screen = before
         if self._leaving is not None:

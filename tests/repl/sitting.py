@@ -75,7 +75,10 @@ class Sitting:
             buffer = self.prompt.session.default_buffer
             typed: list[tuple[str, str]] = []
 
-            def type_next(_app: object) -> None:
+            def type_next(app: Any) -> None:
+                if buffer._load_history_task is None or not buffer._load_history_task.done():
+                    app.invalidate()
+                    return
                 if typed and typed[-1] == (TAB, buffer.text) and buffer.complete_state is None:
                     return  # completion works in a thread
                 if waiting:
@@ -87,4 +90,6 @@ class Sitting:
                 self.status = self.prompt.run()
             except Quit as leaving:
                 self.status = leaving.status
+            finally:
+                self.runner.close()
         return self.session.text[before:]

@@ -49,7 +49,7 @@ def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("dwarfgpu.commands.control.echo", lambda _debugger, _arguments: int("x"))
     text = sitting("echo", ENTER, "show confirm", ENTER)
     assert text.startswith(
-        "error: internal error: ValueError: invalid literal for int\nhint: this is a defect"
+        "error: internal error: ValueError: invalid literal for int"
     )
     assert "confirm  on\n" in text
     assert "Traceback" not in text

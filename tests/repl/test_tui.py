@@ -45,7 +45,10 @@ class Sat(Sitting):
 
             screen.app.input = pipe
             screen.app.after_render += type_next
-            screen.run()
+            try:
+                screen.run(prompt.wait_for)
+            finally:
+                self.runner.close()
         return "\n".join(self.panels.written)
 
 
