@@ -57,12 +57,13 @@ def _variable_words(debugger: Debugger, name: str) -> str | None:
     return None if found is None else _location_words(found)
 
 
-def _named(debugger: Debugger, name: str) -> Any:
+def _named(debugger: Debugger, name: str) -> Variable | None:
     """A variable that is named with scopes, which an expression looks up."""
     parts = tuple(name.split("::"))
     if not all(part.isidentifier() or not part for part in parts):
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name")
-    return debugger.frame.state.names.variable(debugger.frame, parts)
+    found = debugger.frame.state.names.outer(debugger.frame, parts)
+    return found if isinstance(found, Variable) else None
 
 
 def _function_words(debugger: Debugger, name: str) -> str | None:
