@@ -74,6 +74,8 @@ class Evaluator:
             model, lambda name, keyword: frame.state.names.type(frame, name, keyword), self._space_number
         )
         self.writes: list[Write] = []
+        self.notes: list[tuple[str, Object]] = []
+        """The convenience variables that are to be set."""
 
     def _space_number(self, name: str) -> int | None:
         found = self.frame.target.space_named(name)
@@ -215,7 +217,12 @@ class Evaluator:
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
 
     def _register_name(self, node: s.RegisterName) -> Any:
-        found = registers.named(self, node.name)
+        remembered = self.frame.state.remembered
+        found = None if remembered is None else remembered.of_history(self, node.name)
+        if found is None:
+            found = registers.named(self, node.name)
+        if found is None and remembered is not None:
+            found = remembered.variable(self, node.name)
         if found is None:
             hint = "registers are named as the target names them, such as $pc, $exec or $v4"
             raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
@@ -414,7 +421,9 @@ class Evaluator:
 
     # --- Assignment -----------------------------------------------------------------------------------------------
 
-    def _assignment(self, node: s.Assignment) -> Operand:
+    def _assignment(self, node: s.Assignment) -> Any:
+        if isinstance(node.target, s.RegisterName) and self._is_variable(node.target.name):
+            return self._note(node, node.target.name)
         found = self.value(node.target)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
@@ -422,6 +431,22 @@ class Evaluator:
         if node.operator:
             operand = self.compute.binary(node.operator.removesuffix("="), self._loaded(found), operand)
         return self.assign(found, operand)
+
+    def _is_variable(self, name: str) -> bool:
+        """Whether a name behind a dollar is that of a convenience variable, or may become one."""
+        remembered = self.frame.state.remembered
+        return remembered is not None and remembered.may_set(name) and not registers.knows(self, name)
+
+    def _note(self, node: s.Assignment, name: str) -> Object:
+        """Note that a convenience variable is to be set, to a value of any type."""
+        if node.operator:
+            right = self.operand(node.value)
+            left = self.operand(node.target)
+            found = self._placed(self.compute.binary(node.operator.removesuffix("="), left, right))
+        else:
+            found = self.object(node.value)
+        self.notes.append((name, found))
+        return found
 
     def assign(self, found: Object, operand: Operand) -> Operand:
         """Note an assignment, which is made when everything has been evaluated; its value is that of the target."""

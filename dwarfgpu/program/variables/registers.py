@@ -47,6 +47,11 @@ def named(evaluator: Evaluator, name: str) -> Any:
     return Object(kind, evaluator.around.located(location))
 
 
+def knows(evaluator: Evaluator, name: str) -> bool:
+    """Whether ``$name`` is a register of the target, or something of the state."""
+    return name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
+
+
 def _register(evaluator: Evaluator, name: str) -> Register | None:
     target = evaluator.frame.target
     machine: Any = evaluator.frame.backend
