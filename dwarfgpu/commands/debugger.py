@@ -123,7 +123,7 @@ class Debugger:
 
     def use(self, program: Program, attached: Attached | None) -> None:
         """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
-        from dwarfgpu.program.variables.remembered import Remembered
+        from dwarfgpu.commands.convenience import remembered
 
         self.program = program
         self.attached = attached
@@ -132,7 +132,7 @@ class Debugger:
         self.frame_number = 0
         self._has_moved = True
         self._writes = 0
-        (program if attached is None else attached).state.remembered = self.state_of(Remembered)
+        (program if attached is None else attached).state.remembered = remembered(self)
 
     @property
     def opened(self) -> Program:

@@ -45,14 +45,14 @@ def print_value(debugger: Debugger, arguments: Arguments) -> None:
         lanes, in_each = [each for each in last if each is not None], True
     found = asking.asked(debugger, text, lanes)
     writer = asking.renderer(debugger, letter)
-    if in_each:
-        if not found.lanes:
-            raise UsageError("no lane is active", kind="no_lane")
+    if not found.lanes:
+        raise UsageError("no lane is active", kind="no_lane")
+    if in_each and any(each.value is not None for each in found.lanes):
         number = values.add(kept(found, in_each_lane=True))
         debugger.output.lines(value_in_lanes(writer, found, f"${number} = ", debugger.output.width))
         return
-    (one,) = found.lanes
-    if one.value is None:
+    one = found.lanes[0]
+    if in_each or one.value is None:
         _show_nothing(debugger, found.text, one)
         return
     number = values.add(kept(found, in_each_lane=False))
@@ -222,15 +222,15 @@ def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
     """They are set by `set $x = EXPR`. Those that begin with $_ say what is looked at, and cannot be set."""
     arguments.none()
     values = debugger.state_of(Remembered)
-    if not values.variables and not values.computed:
+    computed = values.computed()
+    if not values.variables and not computed:
         debugger.output.line("No debugger convenience values now defined.")
         debugger.output.line('Convenience variables have prefix characters like "$foo" or "$v1".')
         return
     for name, value in values.variables.items():
         _show_kept(debugger, f"${name}", value.lanes)
-    if debugger.attached is not None:
-        for name in values.computed:
-            _show_kept(debugger, f"${name}", {None: None})
+    for name in computed:
+        _show_kept(debugger, f"${name}", {None: None})
 
 
 def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> None:

@@ -13,24 +13,31 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
 from dwarfgpu.lanes import uniform
+from dwarfgpu.program.source.operands import Operand
 from dwarfgpu.program.source.syntax import String
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy, Void
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved
-from dwarfgpu.program.values.located import Located
+from dwarfgpu.program.values.located import Located, Surroundings
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.records import record
+from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.source.operands import Operand
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.storage import Reading
     from dwarfgpu.program.variables.answers import Answer
     from dwarfgpu.program.variables.evaluator import Evaluator
 
+READ_ONLY = frozenset(
+    (
+        *("_thread", "_wave_id", "_lane_count"),
+        *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
+    )
+)
+"""What ROCgdb says of the wave and lane that are looked at; `_wave_id` and `_lane_count` stand beside them."""
 MAX_KEPT = 1 << 16
 """Of a value with more bytes no copy is kept."""
 
@@ -86,8 +93,8 @@ class Remembered:
     def __init__(self) -> None:
         self.history: list[Kept] = []
         self.variables: dict[str, Kept] = {}
-        self.computed: dict[str, Callable[[], str | int]] = {}
-        """Variables that are found out whenever somebody asks, and cannot be set."""
+        self.computed: Callable[[], Mapping[str, str | int]] = dict
+        """Gives the variables that say what is looked at, and cannot be set."""
 
     def add(self, value: Kept) -> int:
         """Put a value into the history; return its number."""
@@ -97,15 +104,15 @@ class Remembered:
     def last(self, back: int = 0) -> Kept:
         """A value of the history, counted from the last one back."""
         if not self.history and not back:
-            raise UsageError("The history is empty.", kind="no_value")
+            raise UsageError("The history is empty", kind="no_value")
         if back >= len(self.history):
-            raise UsageError(f"History does not go back to $${back}.", kind="no_value")
+            raise UsageError(f"History does not go back to $${back}", kind="no_value")
         return self.history[-1 - back]
 
     def numbered(self, number: int) -> Kept:
         """The value with a number, counted from 1."""
         if not 1 <= number <= len(self.history):
-            raise UsageError(f"History has not yet reached ${number}.", kind="no_value")
+            raise UsageError(f"History has not yet reached ${number}", kind="no_value")
         return self.history[number - 1]
 
     # --- What expressions ask -------------------------------------------------------------------------------------
@@ -121,20 +128,17 @@ class Remembered:
 
     def variable(self, evaluator: Evaluator, name: str) -> Object | Operand:
         """What ``$foo`` is, without the dollar; one that nobody has set is void."""
-        compute = self.computed.get(name)
-        if compute is not None:
-            found = compute()
-            if isinstance(found, str):
-                return evaluator.object(String(found, "", 0))
-            from dwarfgpu.program.source.operands import Operand
-
+        found = self.computed().get(name) if name in READ_ONLY else None
+        if isinstance(found, str):
+            return evaluator.object(String(found, "", 0))
+        if found is not None:
             return Operand(evaluator.compute.model.base("int"), found)
         kept = self.variables.get(name)
         return nothing(evaluator) if kept is None else kept.of(evaluator)
 
     def may_set(self, name: str) -> bool:
         """Whether a name can be that of a variable that is set."""
-        return name[:1].isalpha() or (name[:1] == "_" and name not in self.computed)
+        return name[:1].isalpha() or (name[:1] == "_" and name not in READ_ONLY)
 
     def set(self, name: str, pieces: Iterable[tuple[LaneSet, Object]]) -> None:
         """Set a variable to what it is in some lanes; what one lane alone sets is the same for all."""
@@ -151,14 +155,17 @@ class Remembered:
         self.variables[name] = Kept(found)
 
 
+def number(type: Type, value: int) -> Kept:
+    """A number of some type as a value to keep."""
+    size = 8 * byte_size(type)
+    return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
+
+
 def _slot(found: Object, position: int) -> Object:
     """The object of one slot; what it is read in does not matter, as it is only read."""
     storage = found.place.storage
     assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
     context = storage.around.context
-    from dwarfgpu.program.values.located import Surroundings
-    from dwarfgpu.records import replace
-
     around = Surroundings(replace(context, lanes=context.lanes.select(position)), storage.around.code)
     location = storage.moved(found.place.bit_offset).select(position)
     return Object(found.type, around.located(location), found.bit_size)
