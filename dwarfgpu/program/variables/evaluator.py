@@ -406,8 +406,9 @@ class Evaluator:
     def _in_space(self, node: s.InSpace) -> Operand:
         number = self._space_number(node.space)
         if number is None:
-            known = ", ".join(each.name for each in self.frame.target.address_spaces)
-            message = f"{self.frame.target.name} has no address space {node.space[:80]}"
+            spaces = [each.name for each in self.frame.target.address_spaces if each.name[-1:].isalpha()]
+            known = ", ".join(spaces)
+            message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
         size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
