@@ -122,6 +122,11 @@ def address_of(debugger: Debugger, text: str) -> Address:
     return Address(space, int(value) & mask)
 
 
+def show(debugger: Debugger, form: Format, where: Address) -> None:
+    """Show memory from an address on; what ``x`` goes on with stays as it is."""
+    _Shower(debugger, form, Examined()).show(where)
+
+
 class _Shower:
     """Shows memory in one format, in the lane that is looked at."""
 

@@ -110,7 +110,7 @@ COMMANDS = (
             aliases="variable", operands="EXPR = EXPR", options=(LANE, EVERY_LANE), completes="expression",
             repeats="nothing"),
     command("display", "show an expression after each change of what is looked at", "displays.display",
-            group=DATA, operands="[EXPR]", formats=DATA_FORMAT, completes="expression", repeats="nothing"),
+            group=DATA, operands="[EXPR]", formats="NFU", completes="expression", repeats="nothing"),
     command("undisplay", "end a display", "displays.undisplay", group=DATA, operands="[N...]",
             aliases="delete_display", repeats="nothing"),
     command("info display", "what is displayed", "displays.info_display", group=DATA),
