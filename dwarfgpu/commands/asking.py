@@ -31,7 +31,11 @@ def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = Non
     """The lanes that a command is about: those that are said, else ``default``, else the one that is looked at."""
     if names_lanes(arguments):
         if debugger.lane is None:
-            what = "there is no machine" if debugger.attached is None else "threads of this machine have no lanes"
+            what = (
+                "there is no machine"
+                if debugger.attached is None
+                else "threads of this machine have no lanes"
+            )
             raise UsageError(what, kind="no_lane")
         said = arguments.get("lane")
         if said is None or said in ("all", "active"):

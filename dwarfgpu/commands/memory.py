@@ -70,7 +70,9 @@ def read_format(text: str, last: Format, *, is_onwards: bool = False) -> Format:
     """``4xw``: what is left out is as it was the last time."""
     match = _FORMAT.fullmatch(text)
     if match is None or match[1] == "-":
-        raise UsageError(f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw")
+        raise UsageError(
+            f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw"
+        )
     letter = size = ""
     for each in match[2]:
         if each in SIZES:
@@ -289,7 +291,9 @@ class _Shower:
         from importlib import import_module
 
         if self.form.count < 0:
-            raise UsageError("instructions are shown onwards alone", hint="`disassemble` shows a whole function")
+            raise UsageError(
+                "instructions are shown onwards alone", hint="`disassemble` shows a whole function"
+            )
         code: Any = import_module("dwarfgpu.commands.code")
         lines: Iterator[str] = code.instructions(self.debugger, where.value, self.form.count)
         self.debugger.output.lines(lines)

@@ -72,5 +72,3 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
         error.hint = error.hint or "the type of an expression that leads through memory needs a value"
         raise
     return value.type, False
-
-

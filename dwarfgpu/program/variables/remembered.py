@@ -248,5 +248,3 @@ def _copied(reading: Reading, size: int, byte_order: str) -> Location:
 
 def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
     return bool(mask >> (position if byte_order == "little" else size - 1 - position) & 1)
-
-
