@@ -71,7 +71,7 @@ def _show_evaluation(
         frame.follow(None)
     if is_traced:
         debugger.output.lines(f"  {line}" for line in tracer.lines(debugger.output.width - 2))
-    debugger.output.lines(asking.renderer(debugger, frame=frame, locations=True).text(found))
+    debugger.output.lines(asking.renderer(debugger, frame=frame, locations=is_traced).text(found))
 
 
 def _explainer(debugger: Debugger) -> Explainer:
@@ -140,8 +140,8 @@ def print_die(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit
     from dwarfgpu.render import entries as render
 
-    text = arguments.needed()
-    depth = arguments.get("depth")
+    text, _, behind = arguments.needed().partition(" -depth ")
+    depth = behind.strip() or arguments.get("depth")
     if depth is not None and not (depth.isdecimal() and depth.isascii()):
         raise UsageError(f"-depth is a number of levels, not {depth[:40]!r}")
     is_offset = text[0].isdecimal() or text[0] == "."

@@ -10,7 +10,6 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.program.source.operands import loaded
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.remembered import Remembered, number
@@ -294,7 +293,10 @@ class _Shower:
             raise UsageError(
                 "instructions are shown onwards alone", hint="`disassemble` shows a whole function"
             )
-        code: Any = import_module("dwarfgpu.commands.code")
+        try:
+            code: Any = import_module("dwarfgpu.commands.code")
+        except ModuleNotFoundError:
+            raise UsageError("instructions cannot be shown", kind="no_disassembler") from None
         lines: Iterator[str] = code.instructions(self.debugger, where.value, self.form.count)
         self.debugger.output.lines(lines)
 

@@ -104,7 +104,7 @@ class _Rows:
         if register.lane_bits:
             return group == "vector"
         is_scalar = _SCALAR.fullmatch(name) is not None
-        return group == "general" or group == ("scalar" if is_scalar else "system")
+        return group in ("general", "scalar" if is_scalar else "system")
 
     def named(self, lower: str, word: str) -> Iterator[tuple[Register, str]]:
         """The registers that a word means: one, or a range."""

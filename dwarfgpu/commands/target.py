@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.variables.frame_registers import registers_of
-from dwarfgpu.render.layout import shown, table
+from dwarfgpu.render.layout import shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,13 @@ def address_aliases(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{target.name} has one address space", kind="no_address_space")
     wave = debugger.wave.index if machine is not None and needs_wave(space, address) else None
     views = views_of(target, space, address, debugger.lane, machine, wave)
-    debugger.output.lines(views_text(views, debugger.output.style))
+    width = debugger.output.width
+    for line in views_text(views, debugger.output.style):
+        place, _, how = line.rpartition("  ")
+        if len(line) <= width or not place.strip():
+            debugger.output.lines(wrapped(line, width))
+        else:
+            debugger.output.lines((place.rstrip(), f"      {how}"))
 
 
 # --- Registers ------------------------------------------------------------------------------------------------------
@@ -115,7 +121,8 @@ def print_registers(debugger: Debugger, arguments: Arguments) -> None:
     for (_prefix, bits, lane_bits, rule), first, last_one in runs:
         names, numbers = first.name, _number(first.number)
         if last_one is not first:
-            names, numbers = f"{names}-{last_one.name}", f"{numbers}-{_number(last_one.number)}"
+            names = f"{names}-{last_one.name}"
+            numbers = f"{numbers}-{last_one.number}" if first.number >= 0 else numbers
         lanes = f"{bits // lane_bits} of {lane_bits}" if lane_bits else ""
         rows.append((names, numbers, str(bits), lanes, rule))
     if not runs:
@@ -140,9 +147,8 @@ def info_sections(debugger: Debugger, arguments: Arguments) -> None:
     image = file.image
     wanted = arguments.words
     kind = f"elf{8 * image.address_size}-{file.target.target.name}"
-    debugger.output.line(
-        f"Exec file: `{shown(os.path.abspath(image.path) if image.path else file.name)}', file type {kind}."
-    )  # noqa: PTH100
+    name = os.path.realpath(image.path) if image.path else file.name
+    debugger.output.line(f"Exec file: `{shown(name)}', file type {kind}.")
     number = -1
     for each in image.sections:
         if not each.name or each.type_name in ("NULL", "SYMTAB", "STRTAB"):
@@ -154,7 +160,9 @@ def info_sections(debugger: Debugger, arguments: Arguments) -> None:
         size = 8 if image.address_size == 4 or each.address < 1 << 32 else 16
         where = f"0x{each.address:0{size}x}->0x{each.address + each.size:0{size}x} at 0x{each.offset:08x}"
         index = f"[{number}]"
-        debugger.output.line(f" {index:8} {where}: {shown(each.name)} {' '.join(flags)}".rstrip())
+        first, *rest = wrapped(f"{where}: {shown(each.name)} {' '.join(flags)}", debugger.output.width - 10)
+        debugger.output.line(f" {index:8} {first}")
+        debugger.output.lines(" " * 14 + line for line in rest)
 
 
 def _flags(section: Any) -> Iterator[str]:

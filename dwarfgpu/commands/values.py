@@ -182,10 +182,8 @@ def variable_lines(debugger: Debugger, writer: VariablesRenderer, found: Answer)
     if one.value is not None:
         return [f"{head}{writer.cell(one)}{_note(debugger, one)}"]
     assert one.reason is not None  # noqa: S101 (it has no value)
-    if one.state == "error":
-        text = f"<error: {one.reason.message}>"
-    else:
-        text = f"{OPTIMIZED_OUT} ({one.reason.message})"
+    reason = one.reason.message
+    text = f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
     before = "x" * (len(shown(found.text)) + 2)
     first, *rest = wrapped(f"{before} {text}", debugger.output.width)
     first = first.removeprefix(before).strip()

@@ -1,4 +1,4 @@
-"""Where members of structures are, beside their declarations: offsets, sizes and holes, as GDB's ``ptype/o`` has them."""
+"""Where members of structures are, beside their declarations: offsets, sizes and holes, as GDB's ``ptype/o``."""
 
 from __future__ import annotations
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.scopes import qualified_name, split_name
-from dwarfgpu.program.expressions import of_frame
 from dwarfgpu.program.expressions import findings as found_in
+from dwarfgpu.program.expressions import of_frame
 from dwarfgpu.program.source.syntax import Name
 from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.variable import STATIC, Variable, kind_of
@@ -45,10 +46,8 @@ def variables_named(frame: Frame, name: str) -> list[Variable]:
         return [known]
     parts = tuple(split_name(name))
     static = None
-    try:
+    with suppress(DwarfGpuError):  # of a function that no frame is of
         static = frame.state.names.variable(frame, parts)
-    except DwarfGpuError:  # of a function that no frame is of
-        pass
     return [static] if static is not None else list(_everywhere(frame, parts))
 
 
@@ -86,7 +85,7 @@ def _is_in(die: Die, owners: list[str]) -> bool:
     for owner in die.ancestors():
         if owner.tag in (scopes.SUBPROGRAM, scopes.INLINED):
             name = qualified_name(owner) or ""
-            if name == wanted or split_name(name)[-1:] == [wanted]:
+            if name == wanted or split_name(name)[-1] == wanted:
                 return True
     return False
 

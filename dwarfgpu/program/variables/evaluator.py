@@ -218,7 +218,7 @@ class Evaluator:
 
     def _register_name(self, node: s.RegisterName) -> Any:
         remembered = self.frame.state.remembered
-        found = None if remembered is None else remembered.of_history(self, node.name)
+        found: Any = None if remembered is None else remembered.of_history(self, node.name)
         if found is None:
             found = registers.named(self, node.name)
         if found is None and remembered is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.evaluator import Write
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.remembered import Remembered
 
 
 class SourceExpression(Quantity):
@@ -76,7 +77,7 @@ class SourceExpression(Quantity):
                 error = group.outcome(0)
                 assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
                 first = lanes.select(positions_in(group, lanes.count)[0]).lane
-                raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))  # type: ignore[call-overload]
+                raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))
         finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
@@ -88,6 +89,7 @@ class SourceExpression(Quantity):
 def finish(evaluators: Iterable[Evaluator]) -> None:
     """Do the assignments of an expression, each evaluator those of its lanes."""
     notes: dict[str, list[tuple[LaneSet, Object]]] = {}
+    remembered: Remembered | None = None
     for evaluator in evaluators:
         for write in evaluator.writes:
             make(write, evaluator.frame, evaluator.lanes)

@@ -6,7 +6,7 @@ several lanes is kept for each of them, and means that of the lane in which it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
