@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import UsageError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.variables.frame_registers import Contents
-    from dwarfgpu.targets.target import Register
 
 NAME_WIDTH, RAW_WIDTH = 15, 20
 GROUPS = ("general", "scalar", "vector", "system", "float", "all")
@@ -84,7 +83,7 @@ class _Rows:
 
     # --- Which ----------------------------------------------------------------------------------------------------
 
-    def group(self, name: str) -> Iterable[Register]:
+    def group(self, name: str) -> Iterable[Any]:
         """The registers of a group."""
         every = [each for each in registers_of(self.frame) if self._is_in(each, name)]
         if not self.is_host:
@@ -92,7 +91,7 @@ class _Rows:
         order = {each: number for number, each in enumerate(HOST_ORDER)}
         return sorted(every, key=lambda each: order.get(self._name(each), len(order)))
 
-    def _is_in(self, register: Register, group: str) -> bool:
+    def _is_in(self, register: Any, group: str) -> bool:
         if group == "all":
             return True
         name = self._name(register)
@@ -106,7 +105,7 @@ class _Rows:
         is_scalar = _SCALAR.fullmatch(name) is not None
         return group in ("general", "scalar" if is_scalar else "system")
 
-    def named(self, lower: str, word: str) -> Iterator[tuple[Register, str]]:
+    def named(self, lower: str, word: str) -> Iterator[tuple[Any, str]]:
         """The registers that a word means: one, or a range."""
         match = _RANGE.fullmatch(lower)
         if match is None:
@@ -127,7 +126,7 @@ class _Rows:
                 raise UsageError(f"Invalid register `{prefix}{number}'", kind="no_register")
             yield register, register.name
 
-    def _register(self, name: str) -> Register | None:
+    def _register(self, name: str) -> Any:
         target = self.frame.target
         numbers = {"pc": target.program_counter, "sp": target.stack_pointer}
         if self.is_host:
@@ -138,8 +137,9 @@ class _Rows:
             return target.register(number)
         return target.register_named(name) or target.unnumbered_register(name)
 
-    def _name(self, register: Register) -> str:
-        return HOST_NAMES.get(register.name, register.name) if self.is_host else register.name
+    def _name(self, register: Any) -> str:
+        name: str = register.name
+        return HOST_NAMES.get(name, name) if self.is_host else name
 
     # --- How they look --------------------------------------------------------------------------------------------
 

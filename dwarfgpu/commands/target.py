@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
-    from dwarfgpu.targets.target import AddressSpace, Target
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHT_NOBITS = 8
@@ -23,7 +22,7 @@ ACCESS = {"constant": "program-constant"}
 """Who may change what is in an address space while a program runs, as ROCgdb says it; by default all."""
 
 
-def _target(debugger: Debugger) -> Target:
+def _target(debugger: Debugger) -> Any:
     return debugger.frame.target
 
 
@@ -50,7 +49,7 @@ def print_address_spaces(debugger: Debugger, arguments: Arguments) -> None:
     debugger.output.lines(rest)
 
 
-def _row(space: AddressSpace, name: str, number: str) -> tuple[str, str, str, str, str, str]:
+def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, str]:
     null = "none" if space.null is None else f"{space.null:#x}"
     access = ACCESS.get(space.name, "all")
     return name, number, str(space.address_bits), null, access, space.scope

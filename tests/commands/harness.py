@@ -1,6 +1,10 @@
-"""A debugger whose output is collected: what tests of commands drive."""
+"""Commands run as lines of a debugger, and what they write."""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
 
 from dwarfgpu.commands.debugger import Debugger
 from dwarfgpu.commands.files import attach_state, open_file
@@ -9,9 +13,9 @@ from dwarfgpu.errors import DwarfGpuError
 
 
 class Run:
-    """Runs lines in a debugger that has opened a file, and attached a state if one is given."""
+    """A debugger that looks at a file, and at a state of it; calling it runs lines and returns what they write."""
 
-    def __init__(self, file: object = None, state: object = None, width: int = 80) -> None:
+    def __init__(self, file: Path | str | None, state: Path | str | None = None, width: int = 80) -> None:
         self.written: list[str] = []
         self.debugger = Debugger(Output(self.written.append, width=width))
         if file is not None:
@@ -20,16 +24,17 @@ class Run:
             attach_state(self.debugger, str(state))
 
     def __call__(self, *lines: str) -> str:
-        """The text that some lines write."""
+        """Run lines; all that they write."""
         self.written.clear()
         for line in lines:
             self.debugger.execute(line)
         return "".join(self.written)
 
     def fails(self, line: str) -> DwarfGpuError:
-        """The error of a line that has one."""
-        try:
-            self.debugger.execute(line)
-        except DwarfGpuError as error:
-            return error
-        raise AssertionError(f"{line} works: {''.join(self.written)}")
+        """The error of a line that fails; the focus must stay."""
+        debugger = self.debugger
+        before = debugger.wave_number, debugger.frame_number, dict(debugger.lanes)
+        with pytest.raises(DwarfGpuError) as raised:
+            self(line)
+        assert (debugger.wave_number, debugger.frame_number, debugger.lanes) == before
+        return raised.value

@@ -55,9 +55,9 @@ def contents(frame: Frame, register: Register) -> Contents:
     order = frame.target.byte_order
     try:
         if register.number < 0:  # no call frame information can name it
+            data = thread.backend.read_register(register, physical.stack.wave, None)
             if physical.level:
                 return Contents(register, missing=NOT_SAVED)
-            data = thread.backend.read_register(register, physical.stack.wave, None)
             return Contents(register, int.from_bytes(data, order))
         location = physical.register(register.number, thread.lanes)
         if is_undefined(location):
