@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.types.declaration import speaks_cplus
 from dwarfgpu.records import replace
+from dwarfgpu.render.values import Writer, problem
 from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.answers import Answer
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.reasons import Reason
 
 LETTERS = "xduotacfszr"
 OTHERS = "bhwgi"
@@ -25,6 +29,11 @@ OTHERS = "bhwgi"
 def names_lanes(arguments: Arguments) -> bool:
     """Whether the lanes are said."""
     return any(arguments.has(name) for name in ("lane", "all", "active"))
+
+
+def focus(debugger: Debugger) -> list[int] | None:
+    """The lane that is looked at."""
+    return None if debugger.lane is None else [debugger.lane]
 
 
 def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
@@ -43,10 +52,8 @@ def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = Non
         from dwarfgpu.commands.focus import numbers_of
 
         return numbers_of(said, 0, debugger.frame.target.lane_count - 1, "lane")
-    number = debugger.lane
-    if number is None:
-        return None
-    return [number] if default is None else default
+    chosen = focus(debugger)
+    return chosen if default is None or chosen is None else default
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------
@@ -89,6 +96,23 @@ def renderer(
         symbol=found.look.symbol if settings["print symbol"] else None,
     )
     return found
+
+
+def part_text(writer: VariablesRenderer, value: Object) -> str:
+    """A value behind a name: a pointer does not say its type, which `print` says."""
+    found = Writer(writer.look, is_cplus=speaks_cplus(value.type))
+    try:
+        return found.text(value, 0, is_top=True)
+    except DwarfGpuError as error:
+        return problem(error)
+
+
+def why(reason: Reason | None) -> str:
+    """Why there is no value, in GDB's words where it has some."""
+    if reason is None:
+        return ""
+    is_memory = reason.error is not None and reason.error.kind == "memory_unavailable"
+    return reason.error.message if reason.error is not None and is_memory else reason.message
 
 
 def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Answer:

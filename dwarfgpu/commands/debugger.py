@@ -108,6 +108,11 @@ class Debugger:
         except DwarfGpuError:  # there are not so many any more
             self.frame_number = 0
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether those who watch are going to be told of a change when the command has ended."""
+        return self._has_moved
+
     def state_of(self, kind: Callable[[], T]) -> T:
         """What commands of one kind remember from one call to the next; made when it is first asked for."""
         if kind not in self._states:

@@ -70,7 +70,10 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
     letter = None if of_memory is not None else asking.print_format(arguments)
     found = Display(known.last + 1, arguments.text, letter, of_memory)
     debugger.frame.expression(found.text)  # what cannot be read is no display
-    _show(debugger, found)
+    if debugger.has_moved:  # then it is shown with the others
+        asking.asked(debugger, found.text, asking.focus(debugger))
+    else:
+        _show(debugger, found)
     known.last += 1
     known.every[found.number] = found
     if not known.is_watching:
@@ -126,11 +129,10 @@ def _show(debugger: Debugger, found: Display) -> None:
         debugger.output.line(found.head)
         memory.show(debugger, found.memory, where)
         return
-    lane = debugger.lane
-    one = asking.asked(debugger, found.text, None if lane is None else [lane]).lanes[0]
+    one = asking.asked(debugger, found.text, asking.focus(debugger)).lanes[0]
     if one.value is not None:
         debugger.output.line(f"{found.head}{asking.renderer(debugger, found.letter).cell(one)}")
         return
-    reason = "" if one.reason is None else one.reason.message
+    reason = asking.why(one.reason)
     text = f"<error: {reason}>" if one.state == "error" else f"<optimized out> ({reason})"
     debugger.output.line(f"{found.head}{debugger.output.style('error', text)}")

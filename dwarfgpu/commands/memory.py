@@ -165,35 +165,29 @@ class _Shower:
     # --- Numbers --------------------------------------------------------------------------------------------------
 
     def _units(self, where: Address, count: int) -> None:
-        per_line = self._per_line(where, count)
-        shown: list[str] = []
-        line = where
-        try:
-            for index in range(count):
-                if index and index % per_line == 0:
+        """As many on a line as GDB has, or fewer where they do not fit; what could be read is shown before an error."""
+        per_line = PER_LINE[self.form.size or "b"]
+        for first in range(0, count, per_line):
+            line = _moved(where, first * self.bytes)
+            shown: list[str] = []
+            try:
+                for index in range(min(per_line, count - first)):
+                    shown.append(self._unit(_moved(line, index * self.bytes)))
+            finally:
+                if shown:
                     self._line(line, shown)
-                    shown, line = [], _moved(line, per_line * self.bytes)
-                at = _moved(where, index * self.bytes)
-                shown.append(self._unit(at))
-                self.known.next = _moved(at, self.bytes)
-        finally:  # what could be read is shown, then the error of what could not
-            if shown:
-                self._line(line, shown)
-                self._remember(_moved(line, (len(shown) - 1) * self.bytes))
-
-    def _per_line(self, where: Address, count: int) -> int:
-        """As many as GDB has on a line, or fewer where they would not fit."""
-        found = PER_LINE[self.form.size or "b"]
-        label = len(self._label(_moved(where, count * self.bytes))) + 1
-        digits = {"t": 8 * self.bytes, "x": 2 + 2 * self.bytes, "z": 2 + 2 * self.bytes}
-        cell = digits.get(self.form.letter, 3 * self.bytes) // 8 * 8 + 8
-        while found > 1 and label // 8 * 8 + 8 + found * cell > self.debugger.output.width + 8:
-            found //= 2
-        return found
+                    self.known.next = _moved(line, len(shown) * self.bytes)
+                    self._remember(_moved(line, (len(shown) - 1) * self.bytes))
 
     def _line(self, where: Address, shown: list[str]) -> None:
-        tabbed = "\t".join(shown)
-        self.debugger.output.line(f"{self.debugger.output.style('name', self._label(where))}\t{tabbed}")
+        label = self._label(where)
+        width = len("\t".join([label, *shown]).expandtabs())
+        if len(shown) > 1 and width > self.debugger.output.width:
+            half = (len(shown) + 1) // 2
+            self._line(where, shown[:half])
+            self._line(_moved(where, half * self.bytes), shown[half:])
+            return
+        self.debugger.output.line("\t".join([self.debugger.output.style("name", label), *shown]))
 
     def _label(self, where: Address) -> str:
         return f"{self.writer.address(where, symbol=True)}:"

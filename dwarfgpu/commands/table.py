@@ -28,6 +28,7 @@ COMMANDS = (
             aliases="maintenance mt"),
     command("maint print", "show debugging information as it is", "", group=DEBUG, aliases="p"),
     command("maint info", "show what a file is made of", "", group=DEBUG, aliases="i"),
+    command("delete", "end what was begun", "", group=DATA),
     command("save", "write what is there to a file", "", group=FILES),
     command("target", "attach a machine", "", group=FILES),
     # --- Files and machines -------------------------------------------------------------------------------------

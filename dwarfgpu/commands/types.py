@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.types.declaration import declaration, declaration_with_offsets, type_text
+from dwarfgpu.program.types.finding import find_type
 from dwarfgpu.program.types.layout_text import HEAD
 from dwarfgpu.program.types.model import Struct, Typedef
 from dwarfgpu.program.variables.evaluator import Evaluator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.frame import Frame
 
 _TAGGED = re.compile(r"\s*(struct|union|class|enum)\s+(\w+)\s*$")
 
@@ -48,6 +50,15 @@ def _show(debugger: Debugger, text: str, head: str = "") -> None:
     debugger.output.lines(f"{head}type = {text}".splitlines())
 
 
+def _template(frame: Frame, text: str) -> Type | None:
+    """The type that a template makes of its arguments, which is no type that a text can be read as."""
+    for code in frame.state.loaded.codes:
+        found = find_type(code.file.dwarf, frame.state.types, text) if code.file.has_dwarf else None
+        if found is not None:
+            return found
+    return None
+
+
 def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
     """The type that is meant, and whether it was named itself."""
     text = arguments.text or "$"
@@ -55,6 +66,9 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
     try:
         return type_named(frame, text), True
     except UsageError:
+        whole = _template(frame, text) if "<" in text else None
+        if whole is not None:
+            return whole, True
         tagged = _TAGGED.match(text)
         if tagged is not None:
             message = f"No {tagged[1]} type named {tagged[2]}."

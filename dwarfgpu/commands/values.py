@@ -63,7 +63,9 @@ def _show_nothing(debugger: Debugger, text: str, one: LaneAnswer) -> None:
     """Why there is no value, if that is no error but what the program is like."""
     assert one.reason is not None  # noqa: S101 (it has no value)
     if one.state == "error":
-        raise Unavailable(one.reason).with_traceback(None)
+        is_memory = one.reason.kind == "memory_unavailable"
+        error = one.reason.error if is_memory and one.reason.error is not None else Unavailable(one.reason)
+        raise error.with_traceback(None)
     style = debugger.output.style
     reason = style("error", f"{OPTIMIZED_OUT} ({one.reason.message})")
     debugger.output.line(f"{style('name', shown(text))} = {reason}{_note(debugger, one)}")
@@ -180,9 +182,8 @@ def variable_lines(debugger: Debugger, writer: VariablesRenderer, found: Answer)
     style = debugger.output.style
     head = f"{style('name', shown(found.text))} = "
     if one.value is not None:
-        return [f"{head}{writer.cell(one)}{_note(debugger, one)}"]
-    assert one.reason is not None  # noqa: S101 (it has no value)
-    reason = one.reason.message
+        return [f"{head}{asking.part_text(writer, one.value)}{_note(debugger, one)}"]
+    reason = asking.why(one.reason)
     text = f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
     before = "x" * (len(shown(found.text)) + 2)
     first, *rest = wrapped(f"{before} {text}", debugger.output.width)

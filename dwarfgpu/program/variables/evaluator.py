@@ -24,7 +24,7 @@ from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, Struct
 from dwarfgpu.program.types.naming import is_cplus
-from dwarfgpu.program.types.sizes import byte_size, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
@@ -356,7 +356,11 @@ class Evaluator:
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
             return self.compute.size(self.builder.build(node.operand))
-        return self.compute.size(self.type_of(node.operand))
+        kind = self.type_of(node.operand)
+        if known_size(kind) is None and isinstance(resolved(kind), Array):  # as long as it is now
+            found = self.object(node.operand).target().array()
+            return Operand(self.compute.model.size_type, found.length * found.stride // 8)
+        return self.compute.size(kind)
 
     def type_of(self, node: Any) -> Type:
         """The type of a tree. Of a variable it is known without a location."""
