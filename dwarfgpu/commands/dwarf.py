@@ -54,13 +54,13 @@ def explain(debugger: Debugger, arguments: Arguments) -> None:
     if variables[:1] != [quantity]:
         if variables:
             debugger.output.line()
-        _show_evaluation(debugger, frame, quantity, text, lanes, is_traced=not variables)
+        _show_evaluation(debugger, frame, quantity, text, lanes, is_whole=True)
 
 
 def _show_evaluation(
-    debugger: Debugger, frame: Frame, quantity: Any, text: str, lanes: Any, *, is_traced: bool = True
+    debugger: Debugger, frame: Frame, quantity: Any, text: str, lanes: Any, *, is_whole: bool = False
 ) -> None:
-    """What is done to find a value, where it is, and what it is."""
+    """What is done to find a value, where it is, and what it is; of a ``whole`` expression only the last."""
     from dwarfgpu.render.trace import Tracer
 
     tracer = Tracer(frame.target, sections=True)
@@ -69,9 +69,9 @@ def _show_evaluation(
         found = answer(quantity, text, lanes)
     finally:
         frame.follow(None)
-    if is_traced:
+    if not is_whole:
         debugger.output.lines(f"  {line}" for line in tracer.lines(debugger.output.width - 2))
-    debugger.output.lines(asking.renderer(debugger, frame=frame, locations=is_traced).text(found))
+    debugger.output.lines(asking.renderer(debugger, frame=frame, locations=not is_whole).text(found))
 
 
 def _explainer(debugger: Debugger) -> Explainer:

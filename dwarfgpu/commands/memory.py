@@ -172,7 +172,7 @@ class _Shower:
             shown: list[str] = []
             try:
                 for index in range(min(per_line, count - first)):
-                    shown.append(self._unit(_moved(line, index * self.bytes)))
+                    shown.append(self._unit(_moved(line, index * self.bytes)))  # noqa: PERF401 (an error keeps them)
             finally:
                 if shown:
                     self._line(line, shown)

@@ -55,7 +55,7 @@ def _info(debugger: Debugger, arguments: Arguments, group: str) -> None:
     if debugger.attached is None:
         raise UsageError("The program has no registers now.", kind="no_machine")
     writer = _Rows(debugger, asking.print_format(arguments))
-    words = [word.lstrip("$") for word in arguments.text.replace(",", " ").split()]
+    words = arguments.text.replace("$", "").replace(",", " ").split()
     if not words:
         words = [group]
     for word in words:
