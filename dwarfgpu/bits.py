@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 MASK64 = (1 << 64) - 1
 
 
-def is_uniform(bits: Bits) -> bool:
-    """Whether the pattern is known to be the same in every slot."""
-    return type(bits) is int
-
-
 def select(bits: Bits, positions: Positions) -> Bits:
     """The patterns of some slots; of one slot an int."""
     if isinstance(bits, int):
@@ -139,11 +134,17 @@ def _capped(count: Any, width: int) -> Any:
 # --- Signed views -------------------------------------------------------------------------------------------------
 
 
+_SIGNED = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
+"""The types of numpy with a sign, by their width."""
+
+
 def signed(bits: Bits, width: int) -> Any:
     """The patterns read as two's complement: an int, an ``int64`` array, or an array of Python ints."""
     half = 1 << (width - 1)
     if type(bits) is int:
         return (bits ^ half) - half
+    if width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
+        return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
     result = (bits ^ half) - half
     return result.view("i8") if bits.dtype != object else result  # type: ignore[union-attr]
 

@@ -197,3 +197,8 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise NotACase("", f"the key {key[:80]!r} is given twice in one object")
         found[key] = value
     return found
+
+
+def unsigned_or_none(node: Node | None, bits: int) -> int | None:
+    """The number of a field that may be left out, or null."""
+    return None if node is None or node.value is None else node.unsigned(bits)

@@ -76,7 +76,14 @@ def record(cls: type[T]) -> type[T]:
     fields = tuple(cls.__dict__.get("__annotations__", ()))  # noqa: RUF063 (`inspect` would triple the start-up time)
     namespace = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     defaults = {name: namespace.pop(name) for name in fields if name in namespace}
-    namespace.update(__slots__=fields, __fields__=fields, __init__=_make_init(cls.__name__, fields, defaults))
+
+    def __init__(self: Any, /, *values: Any, **named: Any) -> None:  # noqa: N807
+        """Compile the constructor for the first instance: a short command uses few of the classes it imports."""
+        init = _make_init(cls.__name__, fields, defaults)
+        made.__init__ = init  # type: ignore[method-assign]
+        init(self, *values, **named)
+
+    namespace.update(__slots__=fields, __fields__=fields, __init__=__init__)
     namespace.setdefault("__eq__", _eq)
     namespace.setdefault("__hash__", _hash)
     if namespace["__hash__"] is None:  # Python sets this for a class that defines only __eq__

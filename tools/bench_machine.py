@@ -101,7 +101,7 @@ def machine() -> None:
     count = 64 * WAVES
     wave, lane = np.repeat(waves, 64), np.tile(np.arange(64, dtype=np.uint64), WAVES)
     addresses = np.random.default_rng(2).integers(0, 16, count).astype(np.uint64) * np.uint64(4)
-    dwords = loaded.memory.stores[6].blocks[0].view(np.uint32)
+    dwords = loaded.memory.stores[6].blocks[0].array.view(np.uint32)
     four, row, stride = np.uint64(4), np.uint64(64), np.uint64(16 * 64)
     for name, at in (("an address of its own for each lane", addresses), ("one address for all lanes", 20)):
 

@@ -38,7 +38,7 @@ def waves() -> None:
     count = 64 * WAVES
     wave, lane = np.repeat(np.arange(WAVES), 64), np.tile(np.arange(64), WAVES)
     registers = machine.vgpr
-    dwords = machine.memory.stores[6].blocks[0].view(np.uint32).reshape(WAVES, -1)
+    dwords = machine.memory.stores[6].blocks[0].array.view(np.uint32).reshape(WAVES, -1)
 
     def gathered() -> Any:
         return registers[wave, 5, lane]

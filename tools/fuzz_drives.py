@@ -201,7 +201,6 @@ def sections(code: CodeObject) -> None:
     _ = image.notes(), image.build_id
     for segment in image.segments:
         given(image.read, segment.address, min(segment.memory_size, 4096))
-        given(image.address_to_offset, segment.address)
 
 
 # --- DWARF --------------------------------------------------------------------------------------------------------
@@ -310,7 +309,7 @@ def _expression(unit: Unit, data: bytes) -> None:
         "generic", "llvm-user", "amd", address_size=form.address_size, byte_order=form.byte_order,
         offset_size=form.offset_size, dwarf_version=form.version,
     )  # fmt: skip
-    expression = expressions.read_bytes(data, where)
+    expression = where.decoded(data)
     expressions.lines(expression, where)
     expressions.findings(expression, where, in_cfi=False, depth=0, want=None)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.cells import Cells
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -30,22 +32,26 @@ def unit_count(register: Register) -> int:
 class RegisterFile:
     """Registers of one size, of every wave."""
 
-    __slots__ = ("_known", "data", "positions", "registers")
+    __slots__ = ("_cells", "_known", "byte_size", "positions", "registers")
 
-    def __init__(self, registers: Sequence[Register], data: Array, known: Array | None = None) -> None:
+    def __init__(self, registers: Sequence[Register], cells: Cells, known: Cells | None = None) -> None:
         self.registers = tuple(registers)
         self.positions = {register.number: i for i, register in enumerate(registers)}
-        self.data = data
+        self.byte_size = unit_count(registers[0]) * unit_bits(registers[0]) // 8
+        """Bytes of one register."""
+        self._cells = cells
         self._known = known
 
     @classmethod
     def empty(cls, registers: Sequence[Register], wave_count: int, byte_order: str) -> RegisterFile:
         """Registers of which nothing is known."""
-        import numpy as np
+        shape = wave_count, len(registers), unit_count(registers[0])
+        return cls(registers, Cells(unit_type(registers[0], byte_order), shape), Cells("|b1", shape[:2]))
 
-        shape = (wave_count, len(registers), unit_count(registers[0]))
-        data = np.zeros(shape, dtype=unit_type(registers[0], byte_order))
-        return cls(registers, data, np.zeros(shape[:2], dtype=bool))
+    @property
+    def data(self) -> Array:
+        """The registers of all waves: ``data[wave, register, unit]``."""
+        return self._cells.array
 
     @property
     def known(self) -> Array:
@@ -53,55 +59,53 @@ class RegisterFile:
         import numpy as np
 
         if self._known is None:
-            return np.broadcast_to(np.True_, self.data.shape[:2])
-        return self._known
+            return np.broadcast_to(np.True_, self._cells.shape[:2])
+        return self._known.array
 
     @property
     def all_known(self) -> bool:
         """Whether every register of every wave is known."""
-        return self._known is None or bool(self._known.all())
-
-    @property
-    def byte_size(self) -> int:
-        """Bytes of one register."""
-        return int(self.data.shape[2]) * self.data.itemsize
+        return self._known is None or 0 not in bytes(self._known.buffer)
 
     def more_waves(self, count: int) -> None:
         """Add waves, of which nothing is known."""
-        import numpy as np
-
-        known = self.known
-        nothing = np.zeros((count, *self.data.shape[1:]), self.data.dtype)
-        self.data = np.concatenate([self.data, nothing], dtype=self.data.dtype)
-        self._known = np.concatenate([known, np.zeros((count, known.shape[1]), dtype=bool)])
+        wave_count, width = self._cells.shape[:2]
+        self._cells = self._cells.with_rows(count)
+        known = self._known or Cells("|b1", (0, width)).with_rows(wave_count, b"\1" * (wave_count * width))
+        self._known = known.with_rows(count)
 
     # --- One register ---------------------------------------------------------------------------------------------
 
+    def knows(self, wave: int, number: int) -> bool:
+        """Whether a register of a wave is known."""
+        return self._known is None or bool(
+            self._known.buffer[wave * len(self.registers) + self.positions[number]]
+        )
+
     def read(self, wave: int, number: int) -> bytes | None:
         """The bytes of a register, in memory order; None if it is not known."""
-        position = self.positions[number]
-        if self._known is not None and not self._known[wave, position]:
+        index = wave * len(self.registers) + self.positions[number]
+        if self._known is not None and not self._known.buffer[index]:
             return None
-        data: bytes = self.data[wave, position].tobytes()
-        return data
+        size = self.byte_size
+        return bytes(self._cells.buffer[index * size : index * size + size])
 
     def write(self, wave: int, number: int, data: bytes) -> None:
         """Replace a register."""
-        import numpy as np
-
-        position = self.positions[number]
-        self.data[wave, position] = np.frombuffer(data, dtype=self.data.dtype)
+        index = wave * len(self.registers) + self.positions[number]
+        size = self.byte_size
+        self._cells.buffer[index * size : index * size + size] = data
         if self._known is not None:
-            self._known[wave, position] = True
+            self._known.buffer[index] = 1
+
+    # --- One register of many waves -------------------------------------------------------------------------------
 
     def put(self, waves: Any, number: int, values: Array) -> None:
         """Set a register of some waves, an index of any kind, to units."""
         position = self.positions[number]
         self.data[waves, position] = values
         if self._known is not None:
-            self._known[waves, position] = True
-
-    # --- One register of many waves -------------------------------------------------------------------------------
+            self._known.array[waves, position] = True
 
     def flags(self, waves: Any, number: int, count: int) -> Array:
         """Flags of the slots, each in one wave or all in the same, in which a register is known."""
@@ -110,10 +114,11 @@ class RegisterFile:
         if self._known is None:
             return np.ones(count, dtype=bool)
         if isinstance(waves, int):
-            return np.full(count, bool(self._known[waves, self.positions[number]]))
-        if len(self._known) <= count and self._known[:, self.positions[number]].all():
+            return np.full(count, self.knows(waves, number))
+        column = self._known.array[:, self.positions[number]]
+        if len(column) <= count and column.all():
             return np.ones(count, dtype=bool)
-        return self._known[waves, self.positions[number]]  # type: ignore[no-any-return]
+        return column[waves]  # type: ignore[no-any-return]
 
     def gather(self, waves: Any, number: int, offsets: Any, size: int, count: int) -> Array:
         """``size`` bytes of a register from a byte offset on: ``[slot, byte]``."""
@@ -153,7 +158,7 @@ class RegisterFile:
         index = starts[:, None] + np.arange(size)
         _bytes(column)[np.repeat(owners, size), index.reshape(-1)] = rows.reshape(-1)
         if self._known is not None and size == self.byte_size:
-            self._known[owners, position] = True
+            self._known.array[owners, position] = True
 
 
 def _taken(column: Array, waves: Any, index: Array) -> Array:

@@ -98,6 +98,7 @@ class CoreMachine(Backend):
     ) -> None:
         self.read_memory(space, address, len(data), wave, lane)  # what is not there cannot be written
         self._written.update(enumerate(data, address))
+        self.changes += 1
 
     def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
         self._check_wave(register, wave)
@@ -112,6 +113,7 @@ class CoreMachine(Backend):
         if len(data) != size:
             raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
         self._registers[wave][register.number] = bytes(data)
+        self.changes += 1
 
     def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
         if address < 0 or address + size > 1 << space.address_bits:

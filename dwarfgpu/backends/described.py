@@ -232,6 +232,7 @@ class DescribedMachine(Backend):
         for number, start, length in pieces:
             self._memory[number].replace(start, data[position : position + length])
             position += length
+        self.changes += 1
 
     def _unavailable(self, space: AddressSpace, address: int, size: int, lane: int | None) -> DwarfGpuError:
         """The error of a read, which names the first byte that is not described."""
@@ -325,9 +326,10 @@ class DescribedMachine(Backend):
     def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
         if register.number not in self._registers:  # from now on it is described
             self._registers[register.number] = [data]
-            return
-        copy = self._copy(register, lane)
-        self._registers[register.number][copy] = data
+        else:
+            copy = self._copy(register, lane)
+            self._registers[register.number][copy] = data
+        self.changes += 1
 
     def gather_register(
         self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int

@@ -2,13 +2,19 @@
 
 A key is an address, or, for memory of which there are several instances, the number of the instance above a 32-bit
 address. One structure then holds the memory of ten thousand waves, and finding the bytes of six hundred thousand slots
-is a few array operations: either a search among the extents, or, where all extents are alike, arithmetic.
+is a few array operations: either a search among the extents, or, where all extents are alike, arithmetic. One access
+is a binary search, and needs no numpy.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
+from itertools import accumulate, compress, repeat
+from operator import add, le
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.cells import Cells
 from dwarfgpu.bits import groups
 from dwarfgpu.records import record
 
@@ -41,107 +47,129 @@ class Even:
     """How far the extents are apart in the array."""
 
 
+@record
+class _Columns:
+    """The extents as arrays."""
+
+    starts: Array
+    lasts: Array
+    owners: Array
+    offsets: Array
+    even: Even | None
+
+
 class Extents:
     """Known bytes under their keys."""
 
-    __slots__ = ("_even", "blocks", "lasts", "offsets", "owners", "starts")
+    __slots__ = ("_columns", "blocks", "lasts", "offsets", "owners", "starts")
 
     def __init__(self) -> None:
-        import numpy as np
-
-        self.blocks: list[Array] = []
-        """Arrays of bytes."""
-        self.starts: Array = np.zeros(0, dtype=np.uint64)
+        self.blocks: list[Cells] = []
+        """Bytes, which the extents are stretches of."""
+        self.starts = array("Q")
         """The first key of each extent, ascending."""
-        self.lasts: Array = np.zeros(0, dtype=np.uint64)
+        self.lasts = array("Q")
         """The last key of each extent."""
-        self.owners: Array = np.zeros(0, dtype=np.int64)
-        """The array of bytes that each extent is in."""
-        self.offsets: Array = np.zeros(0, dtype=np.int64)
+        self.owners = array("q")
+        """The number of the block that each extent is in."""
+        self.offsets = array("q")
         """Where it begins there."""
-        self._even: Even | None = None
+        self._columns: _Columns | None = None
 
     # --- Adding ---------------------------------------------------------------------------------------------------
 
-    def add(self, starts: Array, sizes: Array, data: Array) -> None:
-        """Add extents that stand one behind the other in an array of bytes, which is kept and not copied.
+    def add(self, starts: Any, sizes: Any, data: Any) -> None:
+        """Add extents that stand one behind the other in some bytes, which are kept and not copied.
 
         Raises `Overlap`, and adds nothing, where there are bytes already.
         """
-        import numpy as np
+        starts, sizes = numbers(starts), numbers(sizes)
+        offsets = list(accumulate(sizes, initial=0))[:-1]
+        if 0 in sizes:
+            starts, offsets = list(compress(starts, sizes)), list(compress(offsets, sizes))
+            sizes = list(filter(None, sizes))
+        lasts = list(map(add, starts, map((-1).__add__, sizes)))
+        if len(starts) == 1:
+            self._insert(starts[0], lasts[0])
+        elif starts:
+            self._merge(starts, lasts, offsets)
+        self.blocks.append(data if isinstance(data, Cells) else Cells.of_bytes(data))
+        self._columns = None
 
-        ends = np.cumsum(sizes, dtype=np.int64)
-        some = sizes > 0
-        firsts = starts[some].astype(np.uint64)
-        lasts = firsts + (sizes[some].astype(np.uint64) - np.uint64(1))
-        offsets = (ends - sizes.astype(np.int64))[some]
-        owners = np.full(len(firsts), len(self.blocks), dtype=np.int64)
+    def _insert(self, start: int, last: int) -> None:
+        """Add one extent, at the beginning of the next block."""
+        index = bisect_right(self.starts, start)
+        if index and self.lasts[index - 1] >= start:
+            raise Overlap(start)
+        if index < len(self.starts) and self.starts[index] <= last:
+            raise Overlap(self.starts[index])
+        columns = self.starts, self.lasts, self.owners, self.offsets
+        for column, value in zip(columns, (start, last, len(self.blocks), 0), strict=True):
+            column.insert(index, value)
+
+    def _merge(self, starts: list[int], lasts: list[int], offsets: list[int]) -> None:
+        """Add extents of the next block."""
+        owners = repeat(len(self.blocks), len(starts))
         merged = [
-            np.concatenate(pair)
-            for pair in (
-                (self.starts, firsts),
+            [*old, *new]
+            for old, new in (
+                (self.starts, starts),
                 (self.lasts, lasts),
                 (self.owners, owners),
                 (self.offsets, offsets),
             )
         ]
-        if len(merged[0]) > 1 and not (merged[0][1:] > merged[0][:-1]).all():
-            order = np.argsort(merged[0], kind="stable")
-            merged = [column[order] for column in merged]
-        clash = (merged[0][1:] <= merged[1][:-1]).nonzero()[0]
-        if len(clash):
-            raise Overlap(int(merged[0][clash[0] + 1]))
-        self.starts, self.lasts, self.owners, self.offsets = merged
-        self.blocks.append(data)
-        self._even = self._find_even()
+        keys = merged[0]
+        if any(map(le, keys[1:], keys)):
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            merged = [list(map(column.__getitem__, order)) for column in merged]
+        keys, ends = merged[:2]
+        if any(map(le, keys[1:], ends)):
+            raise Overlap(next(key for key, end in zip(keys[1:], ends, strict=False) if key <= end))
+        self.starts, self.lasts = array("Q", merged[0]), array("Q", merged[1])
+        self.owners, self.offsets = array("q", merged[2]), array("q", merged[3])
 
-    def _find_even(self) -> Even | None:
-        """The extents as `Even`, if they are."""
-        count = len(self.starts)
-        if count == 0 or (self.owners != self.owners[0]).any():
-            return None
-        first, length = int(self.starts[0]), int(self.lasts[0] - self.starts[0]) + 1
-        block, offset, stride = int(self.owners[0]), int(self.offsets[0]), 0
-        if count > 1:
-            stride = int(self.offsets[1] - self.offsets[0])
-            apart = self.starts[1:] - self.starts[:-1]
-            even = (
-                (apart == 1 << INSTANCE_SHIFT).all()
-                and (self.lasts - self.starts == length - 1).all()
-                and (self.offsets[1:] - self.offsets[:-1] == stride).all()
-            )
-            if not even:
-                return None
-        return Even(first, count, length, block, offset, stride)
+    @property
+    def columns(self) -> _Columns:
+        """The extents as arrays, for many accesses at once."""
+        found = self._columns
+        if found is None:
+            import numpy as np
+
+            starts, lasts = np.array(self.starts), np.array(self.lasts)
+            owners, offsets = np.array(self.owners), np.array(self.offsets)
+            even = _find_even(starts, lasts, owners, offsets)
+            found = self._columns = _Columns(starts, lasts, owners, offsets, even)
+        return found
 
     def joined(self) -> Array:
         """All bytes, in the order of their keys."""
         import numpy as np
 
-        even = self._even
+        even = self.columns.even
         if even is not None and even.stride in (0, even.length):
-            return self.blocks[even.block][even.offset : even.offset + even.count * even.length]
-        stretches = zip(
-            self.owners.tolist(), self.offsets.tolist(), (self.lasts - self.starts).tolist(), strict=True
-        )
-        parts = [self.blocks[owner][start : start + size + 1] for owner, start, size in stretches]
+            return self.blocks[even.block].array[even.offset : even.offset + even.count * even.length]
+        parts = [
+            self.blocks[owner].array[start : start + last - first + 1]
+            for owner, start, first, last in zip(
+                self.owners, self.offsets, self.starts, self.lasts, strict=True
+            )
+        ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
 
     # --- One access -----------------------------------------------------------------------------------------------
 
-    def _pieces(self, key: int, size: int) -> tuple[list[tuple[Array, int, int]], int | None]:
-        """The stretches (array, offset, size) that hold a range, and the first key that none holds."""
-        found: list[tuple[Array, int, int]] = []
+    def _pieces(self, key: int, size: int) -> tuple[list[tuple[memoryview, int, int]], int | None]:
+        """The stretches (bytes, offset, size) that hold a range, and the first key that none holds."""
+        found: list[tuple[memoryview, int, int]] = []
         end = key + size
-        index = int(self.starts.searchsorted(_u64(key), side="right")) - 1
+        index = bisect_right(self.starts, key) - 1
         while key < end:
-            if not 0 <= index < len(self.starts) or not int(self.starts[index]) <= key <= int(
-                self.lasts[index]
-            ):
+            if not 0 <= index < len(self.starts) or not self.starts[index] <= key <= self.lasts[index]:
                 return found, key
-            skip = key - int(self.starts[index])
-            length = min(int(self.lasts[index]) + 1, end) - key
-            found.append((self.blocks[self.owners[index]], int(self.offsets[index]) + skip, length))
+            skip = key - self.starts[index]
+            length = min(self.lasts[index] + 1, end) - key
+            found.append((self.blocks[self.owners[index]].buffer, self.offsets[index] + skip, length))
             key += length
             index += 1
         return found, None
@@ -155,16 +183,13 @@ class Extents:
         found, missing = self._pieces(key, size)
         if missing is not None:
             return None
-        return b"".join([block[start : start + length].tobytes() for block, start, length in found])
+        return b"".join([block[start : start + length] for block, start, length in found])
 
     def write(self, key: int, data: bytes) -> None:
         """Change bytes, all of which are known."""
-        import numpy as np
-
-        new = np.frombuffer(data, dtype=np.uint8)
         position = 0
         for block, start, length in self._pieces(key, len(data))[0]:
-            block[start : start + length] = new[position : position + length]
+            block[start : start + length] = data[position : position + length]
             position += length
 
     # --- Many accesses --------------------------------------------------------------------------------------------
@@ -175,10 +200,10 @@ class Extents:
 
         block, offsets, found = self._locate(keys, size)
         if block is not None and found.all():
-            return _rows(self.blocks[block], offsets, size), found
+            return _rows(self.blocks[block].array, offsets, size), found
         rows = np.zeros((len(keys), size), dtype=np.uint8)
         for number, slots in self._by_block(block, keys, found):
-            rows[slots] = _rows(self.blocks[number], offsets[slots], size)
+            rows[slots] = _rows(self.blocks[number].array, offsets[slots], size)
         rest = self._across(keys, found, size)
         if len(rest):
             rows[rest], found[rest] = self._bytewise(keys[rest], size)
@@ -192,7 +217,7 @@ class Extents:
         block, offsets, found = self._locate(keys, size)
         if found.all():  # ranges that overlap are in one extent, so in one array, where their order is kept
             for number, slots in self._by_block(block, keys, found):
-                _put(self.blocks[number], offsets[slots], rows[slots])
+                _put(self.blocks[number].array, offsets[slots], rows[slots])
             return
         single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)
         self.scatter(single, rows.reshape(-1, 1))
@@ -209,7 +234,8 @@ class Extents:
         """For each range the array it is in, if that is one for all, where it begins there, and whether it is whole."""
         import numpy as np
 
-        even = self._even
+        columns = self.columns
+        even = columns.even
         if even is not None and size <= even.length:
             delta = keys - np.uint64(even.first)
             room = np.uint64(even.length - size)
@@ -225,19 +251,20 @@ class Extents:
             return even.block, _moved(delta, even.offset), found
         if not len(self.starts):
             return None, np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-        index = self.starts.searchsorted(keys, side="right") - 1
+        index = columns.starts.searchsorted(keys, side="right") - 1
         found = index >= 0
         index[~found] = 0
-        lasts = self.lasts[index]
+        lasts = columns.lasts[index]
         found &= keys <= lasts
         found &= lasts - keys >= np.uint64(size - 1)
-        offsets = (keys - self.starts[index]).view(np.int64) + self.offsets[index]
+        offsets = (keys - columns.starts[index]).view(np.int64) + columns.offsets[index]
         same = len(self.blocks) == 1
         return 0 if same else None, offsets, found
 
     def _owners_of(self, keys: Array) -> Array:
         """The number of the array of bytes in which each of some known keys is."""
-        return self.owners[self.starts.searchsorted(keys, side="right") - 1]
+        columns = self.columns
+        return columns.owners[columns.starts.searchsorted(keys, side="right") - 1]
 
     def _by_block(self, block: int | None, keys: Array, found: Array) -> list[tuple[int, Array]]:
         """The ranges that were found, by the array they are in; in each of them in their order."""
@@ -268,10 +295,28 @@ class Extents:
         return rows.reshape(-1, size), whole
 
 
-def _u64(number: int) -> Any:
-    import numpy as np
+def numbers(given: Any) -> list[int]:
+    """Numbers, or an array of them, as a list."""
+    return given.tolist() if hasattr(given, "tolist") else list(given)
 
-    return np.uint64(number)
+
+def _find_even(starts: Array, lasts: Array, owners: Array, offsets: Array) -> Even | None:
+    """Extents as `Even`, if they are."""
+    count = len(starts)
+    if count == 0 or (owners != owners[0]).any():
+        return None
+    first, length = int(starts[0]), int(lasts[0] - starts[0]) + 1
+    block, offset, stride = int(owners[0]), int(offsets[0]), 0
+    if count > 1:
+        stride = int(offsets[1] - offsets[0])
+        even = (
+            (starts[1:] - starts[:-1] == 1 << INSTANCE_SHIFT).all()
+            and (lasts - starts == length - 1).all()
+            and (offsets[1:] - offsets[:-1] == stride).all()
+        )
+        if not even:
+            return None
+    return Even(first, count, length, block, offset, stride)
 
 
 def _moved(offsets: Array, by: int) -> Array:

@@ -7,9 +7,11 @@ so one with a few registers and no memory is as good as a whole one.
 
 from __future__ import annotations
 
-from pathlib import Path
+import struct
+from array import array
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.cells import Cells
 from dwarfgpu.backends.columns import RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
 from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 NONE = -1
 """In the columns: no dispatch, no work-group, no number in it."""
+
+PLACES = {"dispatch": 1, "work_group": 3, "wave_in_group": 1}
+"""The columns that say where waves belong, and how many numbers each has of a wave."""
 
 QUEUE_ALIGNMENT = 64
 """ROCm compute ABI, "AMD Queue": it "must be allocated on 64 byte alignment"."""
@@ -75,41 +80,26 @@ class Machine(Backend):
     )
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
-        self._describe(target)
-        self._begin()
-        if apertures is not None:
-            self.set_apertures(apertures)
-
-    def _describe(self, target: Target) -> None:
-        """What there is to say besides the arrays."""
         self.target_name = ":".join([target.name, *target.features])
         """The name by which the target was asked for."""
         self.target = target
         self.apertures: Apertures | None = None
         """Where the apertures of generic addresses are, if that has been said."""
-        self.folder = Path()
+        self.folder = ""
         """What relative paths of code objects start from."""
         self.code_objects: list[CodeObject] = []
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
         """What each wave is called."""
-        self._index_of: dict[str, int] | None = None
-
-    def _begin(self) -> None:
-        """The arrays, for the waves there are."""
-        import numpy as np
-
-        count = len(self.ids)
-        self.dispatch: Array = np.full(count, NONE, dtype=np.int64)
-        """The index of the dispatch that each wave belongs to."""
-        self.work_group: Array = np.full((count, 3), NONE, dtype=np.int64)
-        """The position of its work-group in the grid."""
-        self.wave_in_group: Array = np.full(count, NONE, dtype=np.int64)
-        """Its number in the work-group."""
+        self.places = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
+        """Where each wave belongs, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
-        self._groups: Array | None = None
+        self._index_of: dict[str, int] | None = None
+        self._groups: array[int] | None = None
         self.memory = MachineMemory(self)
+        if apertures is not None:
+            self.set_apertures(apertures)
 
     # --- Waves ----------------------------------------------------------------------------------------------------
 
@@ -131,37 +121,66 @@ class Machine(Backend):
         Each of these is one for all waves, or an array with one a wave: ``dispatch``, an index in `dispatches`;
         ``work_group``, a position ``(x, y, z)``; ``wave_in_group``. Without ``ids`` a wave is called by its index.
         """
-        import numpy as np
-
         first = self.wave_count
-        owners = np.broadcast_to(np.asarray(dispatch, dtype=np.int64), (count,))
-        if count and not NONE <= int(owners.min()) <= int(owners.max()) < len(self.dispatches):
+        owners = _column(dispatch, count)
+        if count and not NONE <= min(owners) <= max(owners) < len(self.dispatches):
             raise UsageError(f"there are {len(self.dispatches)} dispatches, and waves name another")
         names = [str(first + i) for i in range(count)] if ids is None else list(ids)
         if len(names) != count:
             raise UsageError(f"{count} waves have {len(names)} names")
         self.ids += names
-        self.dispatch = np.concatenate([self.dispatch, owners])
-        groups = np.broadcast_to(np.asarray(work_group, dtype=np.int64), (count, 3))
-        self.work_group = np.concatenate([self.work_group, groups])
-        numbers = np.broadcast_to(np.asarray(wave_in_group, dtype=np.int64), (count,))
-        self.wave_in_group = np.concatenate([self.wave_in_group, numbers])
+        self.changes += 1
+        columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
+        for name, column in zip(PLACES, columns, strict=True):
+            self.places[name] = self.places[name].with_rows(count, struct.pack(f"<{len(column)}q", *column))
         for file in self.files:
             file.more_waves(count)
         self._groups = self._index_of = None
         return range(first, first + count)
 
-    def groups(self) -> Array:
+    @property
+    def dispatch(self) -> Array:
+        """The index of the dispatch that each wave belongs to."""
+        return self.places["dispatch"].array[:, 0]
+
+    @property
+    def work_group(self) -> Array:
+        """The position of its work-group in the grid."""
+        return self.places["work_group"].array
+
+    @property
+    def wave_in_group(self) -> Array:
+        """Its number in the work-group."""
+        return self.places["wave_in_group"].array[:, 0]
+
+    def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
+        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        (dispatch,), (x, y, z), (number,) = [cells.row(wave) for cells in self.places.values()]
+        return dispatch, (x, y, z), number
+
+    @property
+    def group_numbers(self) -> array[int]:
         """For each wave the index of the first wave of its work-group, which stands for the group; -1 without one."""
+        if self._groups is None:
+            first: dict[tuple[int, ...], int] = {}
+            numbers = self.places["work_group"].tolist()
+            keys = zip(
+                self.places["dispatch"].tolist(), numbers[::3], numbers[1::3], numbers[2::3], strict=True
+            )
+            self._groups = array(
+                "q",
+                [
+                    NONE if min(key[1:]) < 0 else first.setdefault(key, index)
+                    for index, key in enumerate(keys)
+                ],
+            )
+        return self._groups
+
+    def groups(self) -> Array:
+        """The same as an array of numpy."""
         import numpy as np
 
-        if self._groups is None:
-            columns = np.concatenate([self.dispatch[:, None], self.work_group], axis=1)
-            _values, first, inverse = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-            found: Array = first[inverse.reshape(-1)].astype(np.int64)
-            found[(self.work_group < 0).any(axis=1)] = NONE
-            self._groups = found
-        return self._groups
+        return np.asarray(self.group_numbers)
 
     def wave_named(self, name: str) -> int | None:
         """The index of the wave with a name."""
@@ -224,6 +243,7 @@ class Machine(Backend):
                 raise UsageError(f"register {register.name} is given twice")
         self.files.append(file)
         self._file_of.update((register.number, file) for register in file.registers)
+        self.changes += 1
 
     def allocate_registers(self, registers: Iterable[Register]) -> None:
         """Make room for registers of which nothing is known yet; those that are there stay as they are."""
@@ -246,9 +266,13 @@ class Machine(Backend):
         if new.ndim == 1 and not register.lane_bits:
             new = new[:, None]
         self._file_of[register.number].put(waves, register.number, new)
+        self.changes += 1
 
     def column(self, name: str) -> Array:
-        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage."""
+        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage.
+
+        Whoever writes to it counts that in `changes`, if frames have been found before.
+        """
         register = self.register_named(name)
         file = None if register is None else self._file_of.get(register.number)
         if register is None or file is None:
@@ -293,7 +317,7 @@ class Machine(Backend):
     def knows(self, register: Register, wave: int) -> bool:
         """Whether the contents of a register of a wave are known."""
         file = self._file_of.get(register.number)
-        return file is not None and bool(file.known[wave, file.positions[register.number]])
+        return file is not None and file.knows(wave, register.number)
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
@@ -318,6 +342,7 @@ class Machine(Backend):
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file(register, wave).write(wave, register.number, data)
+        self.changes += 1
 
     def gather_register(
         self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
@@ -355,6 +380,7 @@ class Machine(Backend):
         if not whole:
             done[done] = file.flags(owners[done], register.number, int(done.sum()))
         file.scatter(owners[done], register.number, starts[done], rows[done])
+        self.changes += 1
         return done
 
     def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:
@@ -394,6 +420,17 @@ class Machine(Backend):
         count: int,
     ) -> Array:
         return self.memory.scatter(space, addresses, rows, waves, lanes, count)
+
+
+def _column(given: Any, count: int, width: int = 1) -> list[int]:
+    """The numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(given, int):
+        return [given] * (count * width)
+    rows = list(given)
+    if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
+        return rows * count
+    return [number for row in rows for number in row] if width > 1 else rows
 
 
 def _below(numbers: Any, limit: int) -> Any:

@@ -9,10 +9,12 @@ Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED 
 
 from __future__ import annotations
 
+from operator import add
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap
-from dwarfgpu.backends.places import INSTANCED, Owner, Resolver
+from dwarfgpu.backends.cells import Cells
+from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
+from dwarfgpu.backends.places import INSTANCED, NOWHERE, Owner, Resolver
 from dwarfgpu.backends.protocol import memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
@@ -47,66 +49,58 @@ class MachineMemory:
         return self.stores.setdefault(space.number, Extents())
 
     def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
-        """Put bytes, or any array, at an address. An array of bytes that can be written is kept and not copied.
+        """Put bytes, or any array, at an address. What can be written is kept and not copied.
 
         ``instance`` is a wave, for local memory any wave of the work-group.
         """
-        import numpy as np
-
-        self.map_all(space, np.array([instance]), np.array([address], dtype=np.uint64), None, data)
+        self.map_all(space, [instance], [address], None, data)
 
     def map_all(
-        self, space: AddressSpace, instances: Array, addresses: Array, sizes: Array | None, data: Any
+        self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any
     ) -> None:
-        """Put many extents, which stand one behind the other in an array of bytes, at addresses of instances."""
-        import numpy as np
-
-        data = _as_bytes(data)
-        sizes = np.array([len(data)], dtype=np.int64) if sizes is None else sizes
+        """Put many extents, which stand one behind the other in some bytes, at addresses of instances."""
+        cells = data if isinstance(data, Cells) else Cells.of_bytes(data)
+        keys = numbers(addresses)
+        lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
         store = self.store(space)
-        last = (1 << space.address_bits) - 1
-        room = np.uint64(last) - np.maximum(sizes - 1, 0).astype(np.uint64)
-        beyond = (addresses > room).nonzero()[0]
-        if len(beyond):
-            at, size = int(addresses[beyond[0]]), int(sizes[beyond[0]])
-            raise UsageError(f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space")
-        keys = addresses.astype(np.uint64)
+        self._owner.changes += 1
+        limit = 1 << space.address_bits
+        if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
+            at, size = next(
+                each for each in zip(keys, lengths, strict=True) if max(sum(each), each[0] + 1) > limit
+            )
+            message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
+            raise UsageError(message)
         if space.scope in INSTANCED:
-            owners = self._resolver.instance_of(space, instances.astype(np.int64))
-            without = (owners < 0).nonzero()[0]
-            if len(without):
-                raise UsageError(self._no_instance(space, int(instances[without[0]])))
-            keys = keys | owners.astype(np.uint64) << np.uint64(INSTANCE_SHIFT)
+            waves = numbers(instances)
+            owners = self._resolver.owners_of(space, waves)
+            if NOWHERE in owners:
+                raise UsageError(self._no_instance(space, waves[owners.index(NOWHERE)]))
+            keys = [owner << INSTANCE_SHIFT | at for owner, at in zip(owners, keys, strict=True)]
         try:
-            store.add(keys, sizes, data)
+            store.add(keys, lengths, cells)
         except Overlap as clash:
-            at = clash.key & last
+            at = clash.key & limit - 1
             raise UsageError(f"the byte at {space.name}#{at:#x} is given twice") from None
 
     def map_rows(self, space: AddressSpace, rows: Array, address: int = 0) -> None:
         """Give the wave with index i the bytes ``rows[i]`` of an address space that waves have each for themselves."""
-        import numpy as np
-
         count, size = rows.shape
-        instances = np.arange(count, dtype=np.int64)
-        addresses = np.full(count, address, dtype=np.uint64)
-        self.map_all(space, instances, addresses, np.full(count, size, dtype=np.int64), rows)
+        self.map_all(space, range(count), [address] * count, [size] * count, rows)
 
     def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
         """Map zeros in global memory, above everything that is there; their address."""
-        import numpy as np
-
         store = self.store(self.target.default_space)
-        top = int(store.lasts[-1]) + 1 if len(store.lasts) else 0
+        top = store.lasts[-1] + 1 if store.lasts else 0
         address = -(-max(top, above) // alignment) * alignment
-        self.map(self.target.default_space, address, np.zeros(max(size, 1), dtype=np.uint8))
+        self.map(self.target.default_space, address, bytearray(max(size, 1)))
         return address
 
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
         """What is there of an address space that is no view, as (instance, address, size)."""
         store = self.store(space)
         found = []
-        for start, last in zip(store.starts.tolist(), store.lasts.tolist(), strict=True):
+        for start, last in zip(store.starts, store.lasts, strict=True):
             owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
             found.append((owner, address, last - start + 1))
         return found
@@ -127,8 +121,8 @@ class MachineMemory:
         if wave is None:
             message = f"{space.name} memory belongs to a wave or a work-group, and there is no current thread"
             raise MissingContext("thread", message)
-        instance: int = self._resolver.instance_of(space, int(wave))
-        if instance < 0:
+        instance = self._resolver.owner_of(space, int(wave))
+        if instance == NOWHERE:
             raise memory_unavailable(space, address, size, self._no_instance(space, wave))
         return instance << INSTANCE_SHIFT | address
 
@@ -182,6 +176,7 @@ class MachineMemory:
         self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None
     ) -> None:
         position = 0
+        self._owner.changes += 1
         for store, key, length in self._ranges(space, address, len(data), wave, lane):
             store.write(key, data[position : position + length])
             position += length
@@ -271,6 +266,7 @@ class MachineMemory:
         import numpy as np
 
         size = rows.shape[1]
+        self._owner.changes += 1
         whole = self.known(space, addresses, size, waves, lanes, count)
         for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
             chosen = whole[place.slots]
@@ -280,13 +276,3 @@ class MachineMemory:
 
     def _stored(self, number: int) -> Extents:
         return self.stores.get(number) or Extents()
-
-
-def _as_bytes(data: Any) -> Array:
-    """Bytes, or any array, as an array of bytes that can be written."""
-    import numpy as np
-
-    if isinstance(data, (bytes, bytearray, memoryview)):
-        return np.frombuffer(bytearray(data), dtype=np.uint8)
-    whole = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    return whole if whole.flags.writeable else whole.copy()

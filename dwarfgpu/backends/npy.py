@@ -1,132 +1,76 @@
 """Arrays in ``.npy`` files, mapped and not read: the pages that are used are all that is loaded.
 
 The format is that of `numpy.lib.format`: magic, version, length of the header, and a header that is a Python
-dictionary with ``descr``, ``fortran_order`` and ``shape``. A file is opened and checked without numpy, whose import
-would take most of the time of opening a snapshot. A mapping is private: a change stays in memory and never meets the
-file.
+dictionary with ``descr``, ``fortran_order`` and ``shape``. A file is opened, checked and mapped without numpy, whose
+import would take most of the time of opening a snapshot. A mapping is private: a change stays in memory and never meets
+the file.
 """
 
 from __future__ import annotations
 
-import array
-import ast
+import mmap
 import os
 import re
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.cells import Cells, byte_size, item_size
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dwarfgpu.bits import Array
 
 MAGIC = b"\x93NUMPY"
 MAX_HEADER = 10_000
 
+_LENGTH = rb"(?:0|[1-9]\d{0,13})"
+_USUAL = re.compile(
+    rb"\{'descr': '([<>|=\w]{2,20})', 'fortran_order': (True|False), "
+    rb"'shape': \((|%b,|%b(?:, %b)+)\), \}\s*" % (_LENGTH, _LENGTH, _LENGTH)
+)
+"""A header as numpy writes it. Any other is read as the dictionary of Python that it is, which takes `ast`."""
 _KIND = re.compile(r"([<>|=])([ubiU])(\d{1,7})")
 
 
-@record
-class ArrayFile:
-    """An array that is in a file, and was found to be whole."""
-
-    path: Path
-    kind: str
-    """The type of its elements, as numpy writes it."""
-    shape: tuple[int, ...]
-    offset: int
-    """Where its data begins."""
-    what: str
-    """The key that asks for it, for messages."""
-
-    @property
-    def byte_size(self) -> int:
-        size = _element_size(self.kind)
-        for length in self.shape:
-            size *= length
-        return size
-
-    def map(self) -> Array:
-        """The array, mapped."""
-        import numpy as np
-
-        if self.byte_size == 0:
-            return np.zeros(self.shape, dtype=self.kind)
-        try:
-            mapped = np.memmap(self.path, dtype=self.kind, mode="c", offset=self.offset, shape=self.shape)
-        except (OSError, ValueError) as error:  # it has changed since it was opened
-            raise _bad(self.what, self.path.name, f"cannot be mapped: {error}") from None
-        return mapped.view(np.ndarray)
-
-    def part(self, start: int, size: int) -> bytes:
-        """Some bytes of its data."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset + start)
-                found = file.read(size)
-        except OSError as error:
-            raise _bad(self.what, self.path.name, f"cannot be read: {error.strerror or error}") from None
-        if len(found) < size:  # it has changed since it was opened
-            raise _bad(
-                self.what, self.path.name, f"cannot be read: it ends before byte {start + size} of its data"
-            )
-        return found
-
-    def numbers(self) -> array.array[int]:
-        """All elements of an array of 64-bit numbers."""
-        found = array.array("Q" if "u" in self.kind else "q")
-        found.frombytes(self._data())
-        if sys.byteorder == "big":
-            found.byteswap()
-        return found
-
-    def texts(self) -> list[str]:
-        """All elements of an array of text."""
-        width = _element_size(self.kind)
-        data = self._data()
-        try:
-            return [
-                data[start : start + width].decode("utf-32-le", "surrogatepass").rstrip("\0")
-                for start in range(0, len(data), width)
-            ]
-        except UnicodeDecodeError:
-            raise _bad(self.what, self.path.name, "holds numbers that are no characters") from None
-
-    def _data(self) -> bytes:
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset)
-                return file.read(self.byte_size)
-        except OSError as error:
-            raise _bad(self.what, self.path.name, f"cannot be read: {error.strerror or error}") from None
-
-
-def open_array(path: Path, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> ArrayFile:
+def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Cells:
     """The array in a file. It must be of one of some types and of a shape, in which None is any length.
 
     ``what`` names the key that asks for the array, for messages.
     """
+    name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
-        with path.open("rb") as file:
-            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, path.name)
-            size = os.fstat(file.fileno()).st_size
+        with open(path, "rb") as file:  # noqa: PTH123
+            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, name)
+            if not any(_is_kind(kind, wanted) for wanted in kinds):
+                raise _bad(what, name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
+            if order:
+                raise _bad(what, name, "is in Fortran order, and C order is needed")
+            if len(found) != len(shape) or any(
+                one not in (None, has) for one, has in zip(shape, found, strict=True)
+            ):
+                wanted = "x".join("any" if one is None else str(one) for one in shape)
+                shown = "x".join(map(str, found)) or "()"
+                raise _bad(what, name, f"has the shape {shown}, and {wanted} is needed")
+            needed, size = byte_size(kind, found), os.fstat(file.fileno()).st_size - offset
+            if size < needed:
+                raise _bad(what, name, f"has {size} bytes of data, {needed} are needed")
+            if not needed:
+                return Cells(kind, found)
+            whole = memoryview(mmap.mmap(file.fileno(), offset + needed, access=mmap.ACCESS_COPY))
     except (OSError, ValueError) as error:
-        raise _bad(what, path.name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not any(_is_kind(kind, wanted) for wanted in kinds):
-        raise _bad(what, path.name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
-    if order:
-        raise _bad(what, path.name, "is in Fortran order, and C order is needed")
-    if len(found) != len(shape) or any(one not in (None, has) for one, has in zip(shape, found, strict=True)):
-        wanted = "x".join("any" if one is None else str(one) for one in shape)
-        raise _bad(
-            what, path.name, f"has the shape {'x'.join(map(str, found)) or '()'}, and {wanted} is needed"
-        )
-    opened = ArrayFile(path, kind, found, offset, what)
-    if size - offset < opened.byte_size:
-        raise _bad(what, path.name, f"has {size - offset} bytes of data, {opened.byte_size} are needed")
-    return opened
+        raise _bad(what, name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return Cells(kind, found, whole[offset:])
+
+
+def texts(cells: Cells) -> list[str] | None:
+    """All elements of an array of text; None if it holds numbers that are no characters."""
+    width = item_size(cells.kind) // 4
+    try:
+        text = str(cells.buffer, "utf-32-le", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return [text[start : start + width].rstrip("\0") for start in range(0, len(text), width)]
 
 
 def write_array(path: Path, data: Array) -> None:
@@ -150,6 +94,12 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
     text = data[start : start + length]
     if length > MAX_HEADER or len(text) < length:
         raise _bad(what, name, "has a header that is cut off or too long")
+    usual = _USUAL.fullmatch(text)
+    if usual is not None:
+        lengths = tuple(int(each) for each in usual[3].split(b",") if each)
+        return start + length, usual[1].decode(), usual[2] == b"True" and len(lengths) > 1, lengths
+    import ast
+
     try:
         header = ast.literal_eval(text.decode().strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -176,10 +126,6 @@ def _is_kind(kind: str, wanted: str) -> bool:
     if wanted == "<U":
         return order == "<" and letter == "U" and int(width) > 0
     return f"{letter}{width}" == wanted[1:] and (width == "1" or order == wanted[0])
-
-
-def _element_size(kind: str) -> int:
-    return int(kind[2:]) * (4 if kind[1] == "U" else 1)
 
 
 def _bad(what: str, name: str, why: str) -> MalformedFile:

@@ -17,6 +17,8 @@ from dwarfgpu.targets.amdgpu.scratch import DWORD, lane_to_wave
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
+    from array import array
+
     from dwarfgpu.bits import Array
     from dwarfgpu.targets.target import AddressSpace, Target
 
@@ -31,14 +33,20 @@ NOWHERE = -1
 class Owner(Protocol):
     """What its memory asks of a machine."""
 
+    changes: int
+
     @property
     def target(self) -> Target: ...
 
     @property
     def wave_count(self) -> int: ...
 
-    def groups(self) -> Array:
+    @property
+    def group_numbers(self) -> array[int]:
         """The number of the work-group of each wave, `NOWHERE` where it has none."""
+
+    def groups(self) -> Array:
+        """The same as an array of numpy."""
 
 
 @record
@@ -71,14 +79,30 @@ class Resolver:
         """An address space as the machine has it, with its own apertures."""
         return self.target.space(space.number) or space
 
+    def owner_of(self, space: AddressSpace, wave: int) -> int:
+        """The instance of an address space that a wave means."""
+        if not 0 <= wave < self._owner.wave_count:
+            return NOWHERE
+        return self._owner.group_numbers[wave] if space.scope == Scope.WORKGROUP else wave
+
+    def owners_of(self, space: AddressSpace, waves: list[int]) -> list[int]:
+        """The instances of an address space that some waves mean."""
+        if waves and not 0 <= min(waves) <= max(waves) < self._owner.wave_count:
+            return [self.owner_of(space, wave) for wave in waves]
+        return (
+            list(map(self._owner.group_numbers.__getitem__, waves))
+            if space.scope == Scope.WORKGROUP
+            else waves
+        )
+
     def instance_of(self, space: AddressSpace, waves: Any) -> Any:
         """The instances of an address space that waves (an int or an array) mean."""
         import numpy as np
 
+        if isinstance(waves, int):
+            return self.owner_of(space, waves)
         count = self._owner.wave_count
         groups = self._owner.groups() if space.scope == Scope.WORKGROUP else np.arange(count)
-        if isinstance(waves, int):
-            return int(groups[waves]) if 0 <= waves < count else NOWHERE
         waves = waves.astype(np.int64) if waves.dtype != np.int64 else waves
         if not len(waves) or 0 <= int(waves.min()) <= int(waves.max()) < count:
             return groups[waves] if space.scope == Scope.WORKGROUP else waves

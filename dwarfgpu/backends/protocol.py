@@ -46,6 +46,8 @@ class Backend:
     """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
 
     capabilities: Capabilities
+    changes = 0
+    """How many writes there have been. What was found out from contents holds as long as this is the same."""
 
     def lane_owned(self, register: Register) -> bool:
         """Whether each lane has its own copy of this register, as a described machine without vectors may."""

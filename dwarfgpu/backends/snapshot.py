@@ -7,25 +7,21 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import CodeObject, Machine
-from dwarfgpu.backends.protocol import Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
-from dwarfgpu.backends.snapshot_json import chunks, read_machine
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.json_node import Node, NotACase, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from dwarfgpu.targets.target import Register, Target
+    from dwarfgpu.targets.target import Target
 
 SUFFIX = ".dgs"
-MAX_SINGLE_READS = 100
-"""Registers that are read one by one before the arrays are mapped."""
 
 
 class Snapshot(Machine):
@@ -41,55 +37,9 @@ class Snapshot(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, folder: Path, reader: FolderReader | None = None) -> None:
-        self._describe(target)
+    def __init__(self, target: Target, folder: str) -> None:
+        Machine.__init__(self, target)
         self.folder = folder
-        self._reader = reader
-        """Who maps the arrays, as long as nobody has needed them."""
-        self._single_reads = 0
-        if reader is None:
-            self._begin()
-
-    def knows(self, register: Register, wave: int) -> bool:
-        reader = self._single_reader(wave)
-        return (
-            super().knows(register, wave)
-            if reader is None
-            else reader.register(register.number, wave) is not None
-        )
-
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
-        reader = self._single_reader(wave)
-        if reader is None:
-            return super().read_register(register, wave, lane)
-        data = reader.register(register.number, wave)
-        if data is None:
-            raise register_unavailable(register)
-        return data
-
-    def _single_reader(self, wave: int) -> FolderReader | None:
-        """Who reads single registers from the files: a question about one lane need not wait for numpy."""
-        reader = self._reader
-        if reader is None or "numpy" in sys.modules or not 0 <= wave < self.wave_count:
-            return None
-        self._single_reads += 1
-        return reader if self._single_reads <= MAX_SINGLE_READS else None
-
-    def __getattr__(self, name: str) -> Any:
-        """Map the arrays when the first of them is asked for: until then nothing has to wait for numpy."""
-        reader = self.__dict__.get("_reader")
-        if reader is None:
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message)
-        before = dict(self.__dict__)
-        self._reader = None
-        try:
-            self._begin()
-            reader.fill(self)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return getattr(self, name)
 
 
 # --- Loading ------------------------------------------------------------------------------------------------------
@@ -105,13 +55,14 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
 
     ``force`` accepts code objects that are not those the snapshot was made with.
     """
-    place = Path(path)
-    if place.is_dir():
-        text, folder = _text(place / MANIFEST), place
-        return _checked(_parse(text, str(place)), folder, str(place), force=force)
-    if place.name == MANIFEST:
-        return load(place.parent, force=force)
-    return loads(_text(place), place.parent, str(place), force=force)
+    place = os.fspath(path)  # a text, because `pathlib` costs start-up time
+    folder, name = os.path.split(place)
+    if os.path.isdir(place):  # noqa: PTH112
+        text = _text(os.path.join(place, MANIFEST))  # noqa: PTH118
+        return _checked(_parse(text, place), place, place, force=force)
+    if name == MANIFEST:
+        return load(folder or ".", force=force)
+    return loads(_text(place), folder, place, force=force)
 
 
 def loads(
@@ -125,12 +76,13 @@ def of_document(
     document: object, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
 ) -> Snapshot:
     """The snapshot in a JSON value."""
-    return _checked(document, None, name, force=force, base=Path(folder))
+    return _checked(document, None, name, force=force, base=os.fspath(folder))
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            return file.read()
     except OSError as error:
         raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -145,20 +97,24 @@ def _parse(text: str, name: str) -> object:
         raise _bad(name, error.message) from None
 
 
-def _checked(
-    document: object, folder: Path | None, name: str, *, force: bool, base: Path | None = None
-) -> Snapshot:
+def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
     """The machine of a document: in the folder form if ``folder`` is given."""
     reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
-        return Snapshot(target, folder or base or Path(), reader)
+        return Snapshot(target, base if folder is None else folder)
 
     node = Node(document)
     if not is_snapshot(document):
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
-        machine: Any = read_machine(node, make) if reader is None else reader.open(node, make)
+        machine: Any
+        if reader is not None:
+            machine = reader.open(node, make)
+        else:
+            from dwarfgpu.backends.snapshot_json import read_machine
+
+            machine = read_machine(node, make)
     except MalformedFile as error:
         raise _bad(name, error.message, error.hint) from None
     except RecursionError:
@@ -176,9 +132,9 @@ def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
 # --- Code objects -------------------------------------------------------------------------------------------------
 
 
-def code_path(machine: Machine, code: CodeObject) -> Path:
+def code_path(machine: Machine, code: CodeObject) -> str:
     """Where a code object is: a relative path starts at the snapshot."""
-    return machine.folder / code.path
+    return os.path.join(machine.folder, code.path)  # noqa: PTH118
 
 
 def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
@@ -186,7 +142,8 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
     for index, code in enumerate(machine.code_objects):
         path = code_path(machine, code)
         try:
-            data = path.read_bytes()
+            with open(path, "rb") as file:  # noqa: PTH123
+                data = file.read()
         except (OSError, ValueError):
             yield index, f"{code.path} is not there", False
             continue
@@ -212,6 +169,8 @@ def _compare_code(machine: Machine, name: str) -> None:
 
 def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     """Save a machine: as a folder if the name ends in ``.dgs``, else as JSON. It appears whole or not at all."""
+    from pathlib import Path
+
     place = Path(path)
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
@@ -224,6 +183,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
                 passing.mkdir()
                 write_folder(machine, passing, paths)
             else:
+                from dwarfgpu.backends.snapshot_json import chunks
+
                 with passing.open("x", encoding="utf-8") as file:
                     file.writelines(chunks(machine, paths))
             passing.rename(place)
@@ -236,7 +197,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 
 def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
     """The path of a code object, relative to where a snapshot will be if it was relative before."""
-    if Path(code.path).is_absolute():
+    if os.path.isabs(code.path):  # noqa: PTH117
         return code.path
     return os.path.relpath(code_path(machine, code), folder)
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_bits, unit_count, unit_type
-from dwarfgpu.backends.machine import NONE
-from dwarfgpu.backends.npy import ArrayFile, open_array, write_array
+from dwarfgpu.backends.columns import RegisterFile, names_of, split_name, unit_count, unit_type
+from dwarfgpu.backends.machine import NONE, PLACES
+from dwarfgpu.backends.npy import open_array, texts, write_array
 from dwarfgpu.backends.places import INSTANCED
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
+    from dwarfgpu.backends.cells import Cells
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.json_node import Node
-    from dwarfgpu.targets.target import AddressSpace, Register, Target
+    from dwarfgpu.targets.target import Register, Target
 
     Json = dict[str, Any]
 
@@ -26,26 +26,21 @@ MANIFEST = "manifest.json"
 MAX_REGISTERS = 1 << 16
 """More registers in one array are refused."""
 
-COLUMNS = ("dispatch", "work_group", "wave_in_group")
-
 
 # --- Reading ------------------------------------------------------------------------------------------------------
 
 
 class FolderReader:
-    """Reads one folder. All is checked when it is opened; the arrays are mapped when somebody needs them (`fill`).
+    """Reads one folder. All is checked when it is opened, and the arrays are mapped: only what is used is loaded.
 
-    Checking needs no numpy, whose import takes much longer than everything else.
+    None of it needs numpy, whose import takes much longer than everything else.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.columns: dict[str, ArrayFile] = {}
-        self.registers: list[tuple[list[Register], ArrayFile, ArrayFile | None]] = []
-        self.memory: list[tuple[AddressSpace, ArrayFile, ArrayFile]] = []
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
-        """The machine of a manifest, without its arrays."""
+        """The machine of a manifest."""
         fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
         machine = make(read_target(fields))
         read_head(fields, machine)
@@ -58,56 +53,29 @@ class FolderReader:
             self._memory(item, machine, spaces)
         return machine
 
-    def fill(self, machine: Machine) -> None:
-        """Map the arrays of a machine that was opened."""
-        import numpy as np
-
-        count = machine.wave_count
-        for name, column in self.columns.items():
-            setattr(machine, name, column.map())
-        for registers, data, known in self.registers:
-            units = data.map().reshape(count, len(registers), unit_count(registers[0]))
-            machine.add_file(RegisterFile(registers, units, None if known is None else known.map()))
-        for space, extents, data in self.memory:
-            rows = extents.map()
-            owners = rows[:, 0] if rows.shape[1] == 3 else np.zeros(len(rows), dtype=np.uint64)
-            addresses, sizes = np.ascontiguousarray(rows[:, -2]), rows[:, -1].astype(np.int64)
-            machine.memory.map_all(space, owners.astype(np.int64), addresses, sizes, data.map())
-
-    def register(self, number: int, wave: int) -> bytes | None:
-        """One register of one wave, read from its file; None if it is not known."""
-        for registers, data, known in self.registers:
-            for position, register in enumerate(registers):
-                if register.number != number:
-                    continue
-                index = wave * len(registers) + position
-                if known is not None and known.part(index, 1) == b"\0":
-                    return None
-                size = unit_count(register) * unit_bits(register) // 8
-                return data.part(index * size, size)
-        return None
-
-    def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> ArrayFile:
+    def _array(self, node: Node, kinds: tuple[str, ...], shape: tuple[int | None, ...]) -> Cells:
         name = node.string()
         if not name or "/" in name or "\\" in name or "\0" in name or name.startswith("."):
             raise node.fail(f"{name[:80]!r} is not the name of a file in the folder")
-        return open_array(self.folder / name, kinds, shape, node.path)
+        return open_array(f"{self.folder}/{name}", kinds, shape, node.path)
 
     def _waves(self, node: Node, machine: Machine) -> None:
-        fields = node.fields(("count", "id"), COLUMNS)
+        fields = node.fields(("count", "id"), tuple(PLACES))
         count = fields["count"].unsigned(32)
-        machine.ids = self._array(fields["id"], ("<U",), (count,)).texts()
-        if len(set(machine.ids)) != count:
+        ids = texts(self._array(fields["id"], ("<U",), (count,)))
+        if ids is None:
+            raise fields["id"].fail("it holds numbers that are no characters")
+        if len(set(ids)) != count:
             raise fields["id"].fail("two waves have one name")
-        for name in COLUMNS:
+        machine.add_waves(count, ids=ids)
+        for name, width in PLACES.items():
             if name in fields:
-                shape = (count, 3) if name == "work_group" else (count,)
-                column = self._array(fields[name], ("<i8",), shape)
+                column = self._array(fields[name], ("<i8",), (count, 3) if width == 3 else (count,))
                 limit = len(machine.dispatches) if name == "dispatch" else 1 << 32
-                numbers = column.numbers()
+                numbers = column.tolist()
                 if numbers and not NONE <= min(numbers) <= max(numbers) < limit:
                     raise fields[name].fail(f"a number is not in the range from {NONE} to {limit - 1}")
-                self.columns[name] = column
+                machine.places[name] = column.shaped(count, width)
 
     def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
         fields = node.fields(("names", "data"), ("known",))
@@ -121,7 +89,7 @@ class FolderReader:
         shape: tuple[int, ...] = (machine.wave_count, len(registers))
         data = self._array(fields["data"], (kind,), shape if units == 1 else (*shape, units))
         known = self._array(fields["known"], ("|b1",), shape) if "known" in fields else None
-        self.registers.append((registers, data, known))
+        machine.add_file(RegisterFile(registers, data.shaped(*shape, units), known))
 
     def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
         fields = node.fields(("space", "extents", "data"))
@@ -134,49 +102,14 @@ class FolderReader:
             raise fields["space"].fail(f"{space.name} memory is given twice")
         spaces.add(space.number)
         width = 3 if space.scope in INSTANCED else 2
-        extents = self._array(fields["extents"], ("<u8",), (None, width))
-        size = self._check_extents(fields["extents"], space, extents.numbers(), machine)
-        data = self._array(fields["data"], ("|u1",), (size,))
-        self.memory.append((space, extents, data))
-
-    def _check_extents(
-        self, node: Node, space: AddressSpace, numbers: Sequence[int], machine: Machine
-    ) -> int:
-        """Refuse extents that are not in memory, or overlap; the bytes of all of them."""
-        width = 3 if space.scope in INSTANCED else 2
-        addresses, sizes = numbers[width - 2 :: width], numbers[width - 1 :: width]
-        owners: Sequence[int] = numbers[::width] if width == 3 else [0] * len(sizes)
-        if width == 3 and owners and max(owners) >= machine.wave_count:
-            raise node.fail(f"there is no wave {max(owners)}")
-        if space.scope == Scope.WORKGROUP:
-            groups = self._groups(machine.wave_count)
-            owners = [groups[owner] for owner in owners]
-            if NONE in owners:
-                raise node.fail(f"{space.name} memory is given of a wave that is in no work-group")
-        limit = 1 << space.address_bits
-        last = (0, 0)
-        for owner, address, size in sorted(zip(owners, addresses, sizes, strict=True)):
-            if address + size > limit:
-                why = f"{size} bytes at {space.name}#{address:#x} reach past the end of the address space"
-                raise node.fail(why)
-            if size and (owner, address) < last:
-                raise node.fail(f"the byte at {space.name}#{address:#x} is given twice")
-            last = max(last, (owner, address + size))
-        return sum(sizes)
-
-    def _groups(self, count: int) -> list[int]:
-        """For each wave the first of its work-group, -1 without one, as `Machine.groups` has it."""
-        if "work_group" not in self.columns:
-            return [NONE] * count
-        places = self.columns["work_group"].numbers()
-        dispatches: Sequence[int] = (
-            self.columns["dispatch"].numbers() if "dispatch" in self.columns else [NONE] * count
-        )
-        first: dict[tuple[int, ...], int] = {}
-        found = []
-        for index, key in enumerate(zip(dispatches, places[::3], places[1::3], places[2::3], strict=True)):
-            found.append(NONE if NONE in key[1:] else first.setdefault(key, index))
-        return found
+        extents = self._array(fields["extents"], ("<u8",), (None, width)).tolist()
+        addresses, sizes = extents[width - 2 :: width], extents[width - 1 :: width]
+        data = self._array(fields["data"], ("|u1",), (sum(sizes),))
+        owners = extents[::width] if width == 3 else [0] * len(sizes)
+        try:
+            machine.memory.map_all(space, owners, addresses, sizes, data)
+        except UsageError as error:
+            raise fields["extents"].fail(error.message) from None
 
 
 def _registers_named(node: Node, machine: Machine) -> list[Register]:
@@ -214,7 +147,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     manifest = write_head(machine, paths)
     waves: Json = {"count": machine.wave_count, "id": "wave-id.npy"}
     write_array(folder / "wave-id.npy", np.array(machine.ids, dtype=np.str_))
-    for name in COLUMNS:
+    for name in PLACES:
         column = getattr(machine, name)
         if (column != NONE).any():
             waves[name] = f"wave-{name.replace('_', '-')}.npy"
@@ -225,6 +158,8 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     spaces = [machine.target.space(number) for number in sorted(machine.memory.stores)]
     if spaces:
         manifest["memory"] = [_write_space(machine, space, folder) for space in spaces]
+    import json
+
     text = json.dumps(manifest, indent=1)
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 

@@ -193,8 +193,8 @@ def _space(node: Node, target: Target) -> AddressSpace:
 def _waves_by_place(machine: Machine) -> dict[tuple[int, ...], list[int]]:
     """The waves at each position of a work-group in a grid."""
     found: dict[tuple[int, ...], list[int]] = {}
-    for index, place in enumerate(machine.work_group.tolist()):
-        found.setdefault(tuple(place), []).append(index)
+    for index in range(machine.wave_count):
+        found.setdefault(machine.place_of(index)[1], []).append(index)
     return found
 
 
@@ -207,25 +207,23 @@ def _wave_of_group(
     if "dispatch" in fields:
         number = fields["dispatch"].unsigned(63)
         known = {index: one.id for index, one in enumerate(machine.dispatches)}
-        waves = [wave for wave in waves if known.get(int(machine.dispatch[wave])) == number]
+        waves = [wave for wave in waves if known.get(machine.place_of(wave)[0]) == number]
     else:  # those of no dispatch come first: nothing else could name them
-        waves = [wave for wave in waves if machine.dispatch[wave] == NONE] or waves
+        waves = [wave for wave in waves if machine.place_of(wave)[0] == NONE] or waves
     if not waves:
         raise fields["work_group"].fail(f"no wave is in the work-group {list(place)}")
-    if len({int(machine.dispatch[wave]) for wave in waves}) > 1:
+    if len({machine.place_of(wave)[0] for wave in waves}) > 1:
         raise node.fail(f"several dispatches have a work-group {list(place)}: the key 'dispatch' is missing")
     return waves[0]
 
 
 def _map(machine: Machine, regions: list[_Region], nodes: list[Node]) -> None:
     """Give the machine its memory. Neighbours become one extent; a byte that is given twice is an error."""
-    import numpy as np
-
-    groups = machine.groups()
+    groups = machine.group_numbers
     pieces: dict[int, list[tuple[int, int, bytes, int]]] = {}
     for index, region in enumerate(regions):
         position = 0
-        owner = int(groups[region.wave]) if region.space.scope == Scope.WORKGROUP else region.wave
+        owner = groups[region.wave] if region.space.scope == Scope.WORKGROUP else region.wave
         for number, start, length in machine.memory.pieces(
             region.space, region.address, len(region.data), region.lane
         ):
@@ -248,16 +246,9 @@ def _map(machine: Machine, regions: list[_Region], nodes: list[Node]) -> None:
                 extents[-1][2] += len(data)
             else:
                 extents.append([owner, start, len(data)])
-        columns = np.array(extents, dtype=np.uint64).reshape(-1, 3)
-        space = machine.target.space(number)
-        whole = np.frombuffer(bytearray(b"".join(piece[2] for piece in some)), dtype=np.uint8)
-        machine.memory.map_all(
-            space,  # type: ignore[arg-type]
-            columns[:, 0].astype(np.int64),
-            columns[:, 1],
-            columns[:, 2].astype(np.int64),
-            whole,
-        )
+        owners, starts, sizes = zip(*extents, strict=True) if extents else ((), (), ())
+        whole = bytearray(b"".join(piece[2] for piece in some))
+        machine.memory.map_all(machine.target.space(number), owners, starts, sizes, whole)  # type: ignore[arg-type]
 
 
 # --- Writing ------------------------------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ class Activation:
         self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
         """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
+        self._changes = thread.backend.changes
+        """Up to which write it holds."""
         self._busy: set[int] = set()
         self._taken: set[int] | None = None
         """The registers in which others are stored, once somebody has asked."""
@@ -106,6 +108,9 @@ class Activation:
         return self._location(CFA, lanes)
 
     def _location(self, key: int, lanes: LaneSet) -> Location:
+        if self._changes != self.thread.backend.changes:
+            self._changes = self.thread.backend.changes
+            self._known.clear()
         known = self._known.get(key)
         if known is None:
             known = self._found(key)

@@ -85,11 +85,6 @@ class CallFrameInstruction:
     aliases: tuple[str, ...] = ()
     meaning: str = ""
 
-    @property
-    def is_primary(self) -> bool:
-        """Whether the opcode is its high two bits alone (DWARF 5, 7.24)."""
-        return bool(self.code & 0xC0)
-
 
 _ROWS: dict[int, CallFrameInstruction] = {}
 _NAMES: dict[str, CallFrameInstruction] = {}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.variables.all_waves import WaveValues
 
@@ -30,29 +31,34 @@ def evaluate(session: Session, options: Any, attached: Attached) -> int:
     total = len(attached) * len(options.expressions)
     progress = Progress(session, "waves", total)
     columns: dict[str, Any] = {"expressions": options.expressions}
-    documents: list[dict[str, Any]] = []
-    problems = []
+    problems: list[DwarfGpuError] = []
+
+    def answers() -> Iterator[tuple[str, WaveValues]]:
+        """What is found, as it is; with --npz it is kept."""
+        nonlocal status
+        for index, text in enumerate(options.expressions):
+            found = all_waves(attached, text, lanes=numbers, frame=options.frame or 0)
+            for group, values in enumerate(found):
+                progress.advance(len(values.waves))
+                problems.extend(values.problems)
+                if values.problems or values.has_failed:
+                    status = NO_ANSWER
+                if options.npz is None:
+                    progress.clear()
+                    yield text, values
+                else:
+                    kept = {f"{index}.{group}.{key}": value for key, value in values.columns().items()}
+                    columns.update(kept)
+        progress.clear()
+
     if options.csv:
         session.print("wave,frame,expression,lane,state,value")
-    for index, text in enumerate(options.expressions):
-        found = all_waves(attached, text, lanes=numbers, frame=options.frame or 0)
-        for group, values in enumerate(found):
-            progress.advance(len(values.waves))
-            problems += values.problems
-            if values.problems or values.has_failed:
-                status = NO_ANSWER
-            if options.npz is not None:
-                columns.update({f"{index}.{group}.{key}": value for key, value in values.columns().items()})
-                continue
-            if session.as_json:
-                documents += renderer.documents(text, values)
-                continue
-            progress.clear()
-            for line in _lines(session, options, renderer, text, values):
-                session.print(line)
-    progress.clear()
     if session.as_json:
+        documents = (each for answer in answers() for each in renderer.documents(*answer))
         session.print_json({"answers": documents})
+    else:
+        for text, values in answers():
+            session.print_lines(_lines(session, options, renderer, text, values))
     if options.npz is not None:
         from dwarfgpu.program.variables.numpy_types import save
 

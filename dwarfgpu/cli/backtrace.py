@@ -8,7 +8,6 @@ from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -27,7 +26,6 @@ def _bt(session: Session, options: Any) -> int:
     renderer = BacktraceRenderer(target, session.style)
     documents = []
     status = OK
-    first = True
     for found in backtrace.backtraces(stopped, waves, lane=options.lane, registers=options.registers):
         if found.error is not None or (found.end is not None and found.end.is_failure):
             status = NO_ANSWER
@@ -38,11 +36,7 @@ def _bt(session: Session, options: Any) -> int:
             else:
                 documents.append(document)
             continue
-        if not first:
-            session.print()
-        first = False
-        for line in renderer.text(found, options.lane):
-            session.print(line)
+        session.print_paragraph(renderer.text(found, options.lane))
     if session.as_json:
         problems = [problem_json(error) for error in stopped.problems]
         session.print_json({"target": target.name, "stacks": documents, "problems": problems})
@@ -51,8 +45,6 @@ def _bt(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "bt": Command(
-        "bt",
-        "show the call frames of waves or threads",
         """\
 Show the call frames of the waves of a snapshot, or of the threads of a core file: the function, the source line, the
 CFA, and the lanes that were active on entry. Waves with equal stacks are one group.
@@ -75,4 +67,4 @@ FILE is a code object of the snapshot, or the program that the core file is of."
         ),
     ),
 }
-COMMANDS["frames"] = replace(COMMANDS["bt"], name="frames", help="the same as bt")
+COMMANDS["frames"] = COMMANDS["bt"]

@@ -28,8 +28,6 @@ def _debug(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "debug": Command(
-        "debug",
-        "look around in a machine that stands still, command by command",
         """\
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
 commands. Without a terminal they are read from standard input.""",

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dwarfgpu.cli.files import ATTRIBUTES, FILE, open_file, report_problems
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.dump.entries import Selection
+    from dwarfgpu.program.dump.entries import Item, Selection
     from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.files.frames import ListedEntry
+    from dwarfgpu.render.layout import Style
 
 
 def _dump(session: Session, options: Any) -> int:
     from dwarfgpu.program.dump import sections
+    from dwarfgpu.program.dump.entries import EntryDump
 
     file = open_file(options.file, options.attributes)
     selection = _selection(file, options)
@@ -29,17 +32,21 @@ def _dump(session: Session, options: Any) -> int:
         others = [name for name in found if name not in chosen]
         selection = _in_sections(selection, chosen, others)
         entries = bool(chosen)
-    writer = _Writer(session, file)
-    if entries:
-        writer.entries(selection, options.dialect)
-    if others:
-        dump = sections.SectionDump(file, options.dialect, selection.pc)
-        for name in others:
-            if name in sections.FRAMES:
-                writer.frames(name, dump.frames(name))
+    items = EntryDump(file, selection, options.dialect) if entries else ()
+    if session.as_json:
+        document = {"file": file.name, "units": _units_json(iter(items))}
+        session.print_json(
+            {**document, "sections": map(_section_json, _sections(file, others, options, selection))}
+        )
+        return report_problems(session, file.problems)
+    for item in items:
+        _print_item(session, file, item)
+    for section in _sections(file, others, options, selection):
+        for part in section.parts:
+            if session.as_lines:
+                session.print_json({"file": file.name, "part": section.json(part)})
             else:
-                writer.section(name, dump.parts(name))
-    writer.close()
+                session.print_paragraph(section.text(part, session.style))
     return report_problems(session, file.problems)
 
 
@@ -69,87 +76,84 @@ def _in_sections(selection: Selection, chosen: tuple[str, ...], others: list[str
     return replace(selection, sections=chosen)
 
 
-class _Writer:
-    """Writes items as they come, or, for one JSON document, when all are there."""
+# --- Entries ------------------------------------------------------------------------------------------------------
 
-    def __init__(self, session: Session, file: CodeObject) -> None:
-        self.session = session
-        self.file = file
-        self.units: list[dict[str, Any]] = []
-        self.sections: list[dict[str, Any]] = []
-        self._is_first = True
 
-    def entries(self, selection: Selection, dialect: str | None) -> None:
-        from dwarfgpu.program.dump.entries import EntryDump, ShownUnit
-        from dwarfgpu.render import entries as render
+def _units_json(items: Iterator[Item]) -> Iterator[dict[str, Any]]:
+    """Units, each with its entries, which have to be asked for before the next unit."""
+    from dwarfgpu.program.dump.entries import ShownUnit
+    from dwarfgpu.render import entries as render
 
-        session = self.session
-        for item in EntryDump(self.file, selection, dialect):
+    unit = next(items, None)
+
+    def of_unit() -> Iterator[dict[str, Any]]:
+        nonlocal unit
+        for item in items:
             if isinstance(item, ShownUnit):
-                if session.as_lines:
-                    session.print_json({"file": self.file.name, "unit": render.unit_json(item)})
-                elif session.as_json:
-                    self.units.append({**render.unit_json(item), "entries": []})
-                else:
-                    self._text(iter(render.unit_text(item, session.style)))
-            elif session.as_lines:
-                session.print_json({"file": self.file.name, "entry": render.entry_json(item)})
-            elif session.as_json:
-                self.units[-1]["entries"].append(render.entry_json(item))
-            else:
-                for line in render.entry_text(item, session.style):
-                    session.print(line)
+                unit = item
+                return
+            yield render.entry_json(item)
+        unit = None
 
-    def section(self, name: str, parts: Iterator[Any]) -> None:
-        from dwarfgpu.render import parts as render
+    while isinstance(unit, ShownUnit):
+        yield {**render.unit_json(unit), "entries": of_unit()}
 
-        session = self.session
-        document: dict[str, Any] = {"section": name, "parts": []}
-        self.sections.append(document)
-        for part in parts:
-            if session.as_lines:
-                session.print_json({"file": self.file.name, "part": render.part_json(part)})
-            elif session.as_json:
-                document["parts"].append(render.part_json(part))
-            else:
-                self._text(render.part_text(part, session.style))
 
-    def frames(self, name: str, entries: Iterator[Any]) -> None:
-        from dwarfgpu.program.files.frame_lookup import code_name
-        from dwarfgpu.render import frames as render
+def _print_item(session: Session, file: CodeObject, item: Item) -> None:
+    from dwarfgpu.program.dump.entries import ShownUnit
+    from dwarfgpu.render import entries as render
 
-        session, frames = self.session, self.file.frames
-        document: dict[str, Any] = {"section": name, "parts": []}
-        self.sections.append(document)
-        for found in entries:
-            symbol = code_name(self.file, found.entry)
-            if not session.wants_json:
-                self._text(iter(render.listed_text(found, frames, session.style, name=symbol)))
-                continue
-            part = render.listed_json(found, frames, name=symbol)
-            if session.as_lines:
-                session.print_json({"file": self.file.name, "part": part})
-            else:
-                document["parts"].append(part)
+    if isinstance(item, ShownUnit):
+        if session.as_lines:
+            session.print_json({"file": file.name, "unit": render.unit_json(item)})
+        else:
+            session.print_paragraph(render.unit_text(item, session.style))
+    elif session.as_lines:
+        session.print_json({"file": file.name, "entry": render.entry_json(item)})
+    else:
+        session.print_lines(render.entry_text(item, session.style))
 
-    def _text(self, lines: Iterator[str]) -> None:
-        """Lines below those that are there, with an empty one between."""
-        if not self._is_first:
-            self.session.print()
-        self._is_first = False
-        for line in lines:
-            self.session.print(line)
 
-    def close(self) -> None:
-        if self.session.as_json:
-            document = {"file": self.file.name, "units": self.units, "sections": self.sections}
-            self.session.print_json(document)
+# --- Sections -----------------------------------------------------------------------------------------------------
+
+
+class _Section(NamedTuple):
+    """A section whose parts are to be shown."""
+
+    name: str
+    parts: Iterator[Any]
+    json: Callable[[Any], dict[str, Any]]
+    text: Callable[[Any, Style], Iterable[str]]
+
+
+def _sections(file: CodeObject, names: list[str], options: Any, selection: Selection) -> Iterator[_Section]:
+    if not names:
+        return
+    from dwarfgpu.program.dump import sections
+    from dwarfgpu.program.files.frame_lookup import code_name
+    from dwarfgpu.render import frames as render_frames
+    from dwarfgpu.render import parts as render_parts
+
+    def frame_json(found: ListedEntry) -> dict[str, Any]:
+        return render_frames.listed_json(found, file.frames, name=code_name(file, found.entry))
+
+    def frame_text(found: ListedEntry, style: Style) -> list[str]:
+        return render_frames.listed_text(found, file.frames, style, name=code_name(file, found.entry))
+
+    dump = sections.SectionDump(file, options.dialect, selection.pc)
+    for name in names:
+        if name in sections.FRAMES:
+            yield _Section(name, dump.frames(name), frame_json, frame_text)
+        else:
+            yield _Section(name, dump.parts(name), render_parts.part_json, render_parts.part_text)
+
+
+def _section_json(section: _Section) -> dict[str, Any]:
+    return {"section": section.name, "parts": map(section.json, section.parts)}
 
 
 COMMANDS = {
     "dump": Command(
-        "dump",
-        "show the entries of the debugging information, and its other sections",
         "Show debugging information entries with what their values mean: expressions\n"
         "disassembled, registers by name, location lists, ranges, references, files.\n"
         "--name, --tag, --die and --pc select entries, each with all that is below it;\n"

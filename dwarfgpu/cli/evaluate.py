@@ -176,8 +176,7 @@ def _one(session: Session, options: Any) -> int:
         _show_json(session, answer, tracer)
     else:
         if tracer is not None:
-            for line in tracer.lines():
-                session.print(line)
+            session.print_lines(tracer.lines())
         _show_text(session, case, outcomes)
     return NO_ANSWER if any(one is None or one.error is not None for one in outcomes.values()) else OK
 
@@ -287,8 +286,6 @@ def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) 
 
 COMMANDS = {
     "eval": Command(
-        "eval",
-        "evaluate expressions in a frame, or a DWARF expression",
         DESCRIPTION,
         ARGUMENTS,
         _eval,

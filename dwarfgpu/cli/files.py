@@ -25,20 +25,20 @@ ATTRIBUTES = argument(
 )
 
 
-def _source(name: str) -> tuple[str | bytes, str | None]:
+def _source(name: str) -> dict[str, Any]:
     """What to open: a name, or what standard input holds and what of that is meant."""
     part = name.lstrip()
     if name == "-" or part.startswith(STDIN_PART):
-        return sys.stdin.buffer.read(), None if name == "-" else part.removeprefix(STDIN_PART)
-    return name, None
+        select = None if name == "-" else part.removeprefix(STDIN_PART)
+        return {"source": sys.stdin.buffer.read(), "select": select, "name": "<stdin>"}
+    return {"source": name}
 
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
     """Open the file, or the image in one, that a command line names."""
     from dwarfgpu.program.files import codeobject
 
-    source, select = _source(name)
-    return codeobject.opened(source, attributes, select)
+    return codeobject.opened(**_source(name), attributes=attributes)
 
 
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
@@ -67,15 +67,9 @@ def _ls(session: Session, options: Any) -> int:
     from dwarfgpu.program.files import codeobject
     from dwarfgpu.render import files as render
 
-    found = codeobject.list_contents(*_source(options.file))
-    if session.as_lines:
-        for entry in found.entries:
-            session.print_json({"file": found.name, **render.entry_json(entry)})
-    elif session.as_json:
-        session.print_json(render.contents_json(found))
-    else:
-        for line in render.contents_text(found, session.style):
-            session.print(line)
+    found = codeobject.list_contents(**_source(options.file))
+    text = render.contents_text(found, session.style)
+    session.print_rows(render.contents_json(found), "entries", text, row={"file": found.name})
     return report_problems(session, found.problems)
 
 
@@ -93,8 +87,7 @@ def _info(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.summary_json(found, units=options.units))
     else:
-        for line in render.summary_text(found, session.style, units=options.units):
-            session.print(line)
+        session.print_lines(render.summary_text(found, session.style, units=options.units))
     return report_problems(session, found.problems)
 
 
@@ -125,10 +118,8 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
         session.print_json({"file": file.name, "addresses": documents, "names": named})
     else:
         for each in addresses:
-            for line in render.address_text(each, session.style):
-                session.print(line)
-        for line in render.named_text(names, session.style):
-            session.print(line)
+            session.print_lines(render.address_text(each, session.style))
+        session.print_lines(render.named_text(names, session.style))
     return report_problems(session, (*errors, *file.problems))
 
 
@@ -142,28 +133,14 @@ def _kernels(session: Session, options: Any) -> int:
     file = open_file(options.file)
     codeobject.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
-    if session.as_lines:
-        for kernel in found:
-            session.print_json({"file": file.name, **render.kernel_json(kernel)})
-    elif session.as_json:
-        session.print_json(
-            {
-                "file": file.name,
-                "target": file.target.target.name,
-                "target_id": file.target.target_id,
-                "kernels": [render.kernel_json(kernel) for kernel in found],
-            }
-        )
-    else:
-        for number, kernel in enumerate(found):
-            if number:
-                session.print()
-            for line in render.kernel_text(
-                kernel, session.style, fields=bool(options.name) or options.fields
-            ):
-                session.print(line)
-        if not found:
-            session.print("no kernels")
+    document = {
+        "file": file.name,
+        "target": file.target.target.name,
+        "target_id": file.target.target_id,
+        "kernels": map(render.kernel_json, found),
+    }
+    text = render.kernels_text(found, session.style, fields=bool(options.name) or options.fields)
+    session.print_rows(document, "kernels", text, row={"file": file.name})
     return report_problems(session, file.problems)
 
 
@@ -179,8 +156,6 @@ def _lists(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "ls": Command(
-        "ls",
-        "list the code objects in a file",
         "List the images in a file: index, kind, target, offset, size and format of each. The index or the target\n"
         "behind an @ names one of them to every command that reads a FILE.\n\n"
         "The offset of what is compressed has a +: it counts in the bundle once that is decompressed.",
@@ -189,8 +164,6 @@ COMMANDS = {
         ("dwarfgpu ls a.out", "dwarfgpu ls --json a.out", "dwarfgpu info a.out@gfx90a"),
     ),
     "info": Command(
-        "info",
-        "show what a file is, what is at an address, or what a name means",
         "Show target, versions, units, producers and sections of a file, and what is missing in it for what.\n\n"
         "With --pc: function, source line and inlined calls at an address, the innermost call first. With --name:\n"
         "the functions, variables, types and symbols with a name.",
@@ -209,8 +182,6 @@ COMMANDS = {
         ("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10", "dwarfgpu info k.co --name f"),
     ),
     "kernels": Command(
-        "kernels",
-        "show the kernels of a code object",
         "Show the kernels of a code object: arguments, registers and segments. With a NAME, or with --fields, also\n"
         "every field of the descriptor and the arguments that the runtime passes.",
         (
@@ -222,8 +193,6 @@ COMMANDS = {
         ("dwarfgpu kernels k.co", "dwarfgpu kernels k.co saxpy", "dwarfgpu kernels a.out@gfx90a --json"),
     ),
     "lists": Command(
-        "lists",
-        "read location lists from a file of cases",
         "Read location lists: a case a line, each with a list in hex, answered as JSON a line with its entries, or\n"
         "with those that apply at a program location.",
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import open_file, report_problems
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.files.frame_lookup import FrameAt
+    from dwarfgpu.program.files.frames import Entry, ListedEntry
+    from dwarfgpu.render.layout import Style
 
 
 def _cfi(session: Session, options: Any) -> int:
@@ -27,118 +31,113 @@ def _cfi(session: Session, options: Any) -> int:
     file = open_file(options.file)
     if options.dialect is not None:
         file.frames.use_dialect(options.dialect)
-    writer = _Writer(session, file)
-    if options.pc or options.function:
-        _look_up(writer, options)
+    answer = _Answer(file, options)
+    if session.as_json:
+        session.print_json(answer.document())
+    elif session.as_lines:
+        for document in chain(answer.addresses_json(), answer.entries_json()):
+            session.print_json({"file": file.name, **document})
     else:
-        for entry in file.frames.entries():
-            writer.entry(entry)
-        if not file.frames.indexes and not session.wants_json:
-            session.print("no call frame information")
-    return writer.close()
+        for lines in answer.texts(session.style):
+            session.print_paragraph(lines)
+    return report_problems(session, answer.problems)
 
 
-def _look_up(writer: _Writer, options: Any) -> None:
-    """The rows at addresses, and the entries of functions."""
-    from dwarfgpu.program.files import frame_lookup
-    from dwarfgpu.program.files.codelookup import parse_address
+class _Answer:
+    """What was asked for, found as it is shown; what went wrong is then among the problems."""
 
-    file = writer.file
-    for text in options.pc or ():
-        with writer.collecting():
-            for found in frame_lookup.frames_at(file, parse_address(file, text)):
-                writer.address(found)
-    for name in options.function or ():
-        with writer.collecting():
-            for fde in frame_lookup.fdes_of(file, name):
-                writer.entry(fde)
-
-
-class _Writer:
-    """Writes entries and rows as they come, or, for one JSON document, when all are there."""
-
-    def __init__(self, session: Session, file: CodeObject) -> None:
-        self.session = session
+    def __init__(self, file: CodeObject, options: Any) -> None:
         self.file = file
-        self.addresses: list[dict[str, Any]] = []
-        self.entries: list[dict[str, Any]] = []
-        self.errors: list[DwarfGpuError] = []
-        self._is_first = True
+        self.options = options
+        self._errors: list[DwarfGpuError] = []
+
+    @property
+    def problems(self) -> list[DwarfGpuError]:
+        return [*self._errors, *self.file.problems]
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "file": self.file.name,
+            "target": self.file.frames.target.name,
+            "dialect": self.file.frames.dialect.name,
+            "addresses": self.addresses_json(),
+            "entries": self.entries_json(),
+            "problems": self._problems_json(),
+        }
+
+    def addresses_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.frames import at_json
+
+        for found, name in self._addresses():
+            yield at_json(found, self.file.frames, name=name)
+
+    def entries_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.frames import listed_json
+
+        for found, name in self._entries():
+            yield listed_json(found, self.file.frames, name=name)
+
+    def _problems_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.layout import problem_json
+
+        yield from map(problem_json, self.problems)
+
+    def texts(self, style: Style) -> Iterator[list[str]]:
+        from dwarfgpu.render.frames import at_text, listed_text
+
+        frames = self.file.frames
+        for at, name in self._addresses():
+            yield at_text(at, frames, style, name=name)
+        for listed, name in self._entries():
+            yield listed_text(listed, frames, style, name=name)
+        if not (frames.indexes or self.options.pc or self.options.function):
+            yield ["no call frame information"]
+
+    def _addresses(self) -> Iterator[tuple[FrameAt, str]]:
+        """The rows at addresses, with the name of the code there."""
+        from dwarfgpu.program.files.codelookup import parse_address
+        from dwarfgpu.program.files.frame_lookup import code_name, frames_at
+
+        for text in self.options.pc or ():
+            with self._collecting():
+                for found in frames_at(self.file, parse_address(self.file, text)):
+                    yield found, code_name(self.file, found.fde)
+                    self._errors += [found.error] if found.error is not None else []
+
+    def _entries(self) -> Iterator[tuple[ListedEntry, str]]:
+        """The entries of functions, or all of them, with the name of their code."""
+        from dwarfgpu.program.files.frame_lookup import code_name
+
+        for entry in (
+            self._asked() if self.options.pc or self.options.function else self.file.frames.entries()
+        ):
+            if isinstance(entry, DwarfGpuError):
+                self._errors.append(entry)
+                continue
+            found = self.file.frames.listed(entry)
+            yield found, code_name(self.file, entry)
+            self._errors += [found.error] if found.error is not None else []
+
+    def _asked(self) -> Iterator[Entry]:
+        from dwarfgpu.program.files.frame_lookup import fdes_of
+
+        for name in self.options.function or ():
+            with self._collecting():
+                yield from fdes_of(self.file, name)
 
     @contextmanager
-    def collecting(self) -> Iterator[None]:
+    def _collecting(self) -> Iterator[None]:
         """Go on behind an error, unless it is one of usage."""
         try:
             yield
         except UsageError:
             raise
         except DwarfGpuError as error:
-            self.errors.append(error)
-
-    def entry(self, entry: Any) -> None:
-        from dwarfgpu.program.files.frame_lookup import code_name
-        from dwarfgpu.render import frames as render
-
-        if isinstance(entry, DwarfGpuError):
-            self.errors.append(entry)
-            return
-        frames, name = self.file.frames, code_name(self.file, entry)
-        found = frames.listed(entry)
-        if self.session.wants_json:
-            self._document(self.entries, render.listed_json(found, frames, name=name))
-        else:
-            self._text(render.listed_text(found, frames, self.session.style, name=name))
-        self.errors += [found.error] if found.error is not None else []
-
-    def address(self, found: Any) -> None:
-        from dwarfgpu.program.files.frame_lookup import code_name
-        from dwarfgpu.render import frames as render
-
-        frames, name = self.file.frames, code_name(self.file, found.fde)
-        if self.session.wants_json:
-            self._document(self.addresses, render.at_json(found, frames, name=name))
-        else:
-            self._text(render.at_text(found, frames, self.session.style, name=name))
-        self.errors += [found.error] if found.error is not None else []
-
-    def _document(self, documents: list[dict[str, Any]], document: dict[str, Any]) -> None:
-        if self.session.as_lines:
-            self.session.print_json({"file": self.file.name, **document})
-        else:
-            documents.append(document)
-
-    def _text(self, lines: list[str]) -> None:
-        """Lines below those that are there, with an empty one between."""
-        if not self._is_first:
-            self.session.print()
-        self._is_first = False
-        for line in lines:
-            self.session.print(line)
-
-    def close(self) -> int:
-        """Write what is left; return the exit status."""
-        from dwarfgpu.render.layout import problem_json
-
-        problems = (*self.errors, *self.file.problems)
-        if self.session.as_json:
-            frames = self.file.frames
-            self.session.print_json(
-                {
-                    "file": self.file.name,
-                    "target": frames.target.name,
-                    "dialect": frames.dialect.name,
-                    "addresses": self.addresses,
-                    "entries": self.entries,
-                    "problems": [problem_json(error) for error in problems],
-                }
-            )
-        return report_problems(self.session, problems)
+            self._errors.append(error)
 
 
 COMMANDS = {
     "cfi": Command(
-        "cfi",
-        "show the call frame information of a file",
         "Show the call frame information of a file: every entry with its instructions, and the rows that they make.\n"
         "A row has what changes in it; the first of an entry is whole.\n\n"
         "With --pc: the whole row that holds at an address. With --function: the entries of a function. With --cases:\n"

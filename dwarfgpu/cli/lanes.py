@@ -48,15 +48,9 @@ def _lanes(session: Session, options: Any) -> int:
     states = [state for state in ("active", "inactive", "unused") if getattr(options, state)]
     if states:
         chosen = tuple(lane for lane in chosen if lane.state in states)
-    if session.as_lines:
-        for lane in chosen:
-            session.print_json({"wave": found.wave, **render.lane_json(lane)})
-    elif session.wants_json:
-        session.print_json(render.lanes_document(found, chosen))
-    else:
-        how = "none" if options.all else "places" if options.group else "neighbours"
-        for line in render.lanes_table(found, chosen, how, session.style):
-            session.print(line)
+    how = "none" if options.all else "places" if options.group else "neighbours"
+    text = render.lanes_table(found, chosen, how, session.style)
+    session.print_rows(render.lanes_document(found, chosen), "lanes", text, row={"wave": found.wave})
     problems = list(found.problems)
     for error in (lane.error for lane in chosen if lane.error is not None):
         if not any(str(error) == str(known) for known in problems):
@@ -74,26 +68,18 @@ def _waves(session: Session, options: Any) -> int:
 
     stopped = _stopped(options)
     rows = wave_rows(stopped, each=options.all)
-    if session.as_lines:
-        for row in rows:
-            session.print_json(render.wave_json(row))
-    elif session.wants_json:
-        problems = [problem_json(error) for error in stopped.problems]
-        target = stopped.machine.target_name
-        session.print_json(
-            {"target": target, "waves": [render.wave_json(row) for row in rows], "problems": problems}
-        )
-    else:
-        for line in render.waves_table(rows, session.style):
-            session.print(line)
+    document = {
+        "target": stopped.machine.target_name,
+        "waves": map(render.wave_json, rows),
+        "problems": [problem_json(error) for error in stopped.problems],
+    }
+    session.print_rows(document, "waves", render.waves_table(rows, session.style))
     errors = [row.error for row in rows if row.error is not None]
     return max(NO_ANSWER if errors else OK, report_problems(session, (*errors, *stopped.problems)))
 
 
 COMMANDS = {
     "lanes": Command(
-        "lanes",
-        "show where each lane of a wave stands",
         """\
 Show for every lane of a wave whether it is active (A), inactive (I) or has no work-item (U), which work-item it is, and
 where it stands: a lane that waits while others take another branch is where DW_AT_LLVM_lane_pc says. Neighbours in the
@@ -120,8 +106,6 @@ same state at the same place are one row.""",
         ),
     ),
     "waves": Command(
-        "waves",
-        "list the waves of a snapshot",
         """\
 List the waves of a snapshot by dispatch: work-group, active lanes, program counter, function and line. Waves of a
 dispatch that stand at one place with the same lanes active are one row.""",

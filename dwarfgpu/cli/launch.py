@@ -48,8 +48,7 @@ def _state(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.state_json(dispatch, place, registers))
     else:
-        for line in render.state_text(dispatch, place, registers, session.style):
-            session.print(line)
+        session.print_lines(render.state_text(dispatch, place, registers, session.style))
     return report_problems(session, file.problems)
 
 
@@ -105,23 +104,18 @@ def _hsa(session: Session, options: Any) -> int:
     from dwarfgpu.render import state as render
 
     address = _number(options.address.removeprefix("global#"), "ADDR")
-    machine: Any = question.open_state(options.state, read_input, force=options.force)
-    if isinstance(machine, dict):
-        message = f"{options.state} is a described state"
-        raise UsageError(message, hint="`dwarfgpu hsa` needs a snapshot: a state with a schema")
+    hint = "`dwarfgpu hsa` needs a snapshot: a state with a schema"
+    machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
     found = structures.read_object(machine, machine.target, options.kind, address)
     if session.wants_json:
         session.print_json(render.object_json(found))
     else:
-        for line in render.object_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.object_text(found, session.style))
     return NO_ANSWER if found.violations else OK
 
 
 COMMANDS = {
     "hsa": Command(
-        "hsa",
-        "show a queue, signal, packet or kernel descriptor in memory",
         "Show a structure in the memory of a snapshot with all its fields: an amd_queue_t, an amd_signal_t, an AQL\n"
         "dispatch packet, an amd_kernel_code_t (code object version 2 and before) or a kernel descriptor (version 3\n"
         "and later). Nothing is guessed: the word says what is at the address.\n\n"
@@ -148,8 +142,6 @@ COMMANDS = {
         ),
     ),
     "state": Command(
-        "state",
-        "explain the registers of a wave at its first instruction",
         "Explain every register that a wave of a kernel has when it starts: what it is, who sets it, where the rule\n"
         "stands, and its value. Registers that nobody sets are left to the kernel's first instructions.\n\n"
         "Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.",

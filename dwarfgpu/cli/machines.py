@@ -30,10 +30,8 @@ def _address(session: Session, options: Any) -> int:
     machine: Any = None
     wave = None
     if options.state is not None:
-        machine = question.open_state(options.state, read_input, force=options.force)
-        if isinstance(machine, dict):
-            message = f"{options.state} is a described state"
-            raise UsageError(message, hint="`dwarfgpu address` needs a snapshot: a state with a schema")
+        hint = "`dwarfgpu address` needs a snapshot: a state with a schema"
+        machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
         target = machine.target
     else:
         target = question.target_named(options.target)
@@ -44,8 +42,7 @@ def _address(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.views_json(found))
     else:
-        for line in render.views_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.views_text(found, session.style))
     return OK
 
 
@@ -69,19 +66,14 @@ def _snapshot(session: Session, options: Any) -> int:
     if session.wants_json:
         session.print_json(render.summary_json(found))
     elif options.action == "info":
-        for line in render.summary_text(found, session.style):
-            session.print(line)
+        session.print_lines(render.summary_text(found, session.style))
     else:
-        session.print(
-            "\n".join([f"{found.name}: {problem}" for problem in found.problems] or [f"{found.name}: ok"])
-        )
+        session.print_lines(f"{found.name}: {problem}" for problem in found.problems or ("ok",))
     return OK if found.is_sound or options.action == "info" else BAD_FILE
 
 
 COMMANDS = {
     "address": Command(
-        "address",
-        "show one address in every address space that reaches it",
         """\
 Show one address in every address space that reaches it.
 
@@ -104,8 +96,6 @@ snapshot has, and how it is computed.""",
         ),
     ),
     "snapshot": Command(
-        "snapshot",
-        "convert, check or summarise a snapshot",
         """\
 Convert a snapshot to its other form, check it, or show what is in it.
 

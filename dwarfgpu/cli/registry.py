@@ -1,4 +1,4 @@
-"""Commands, declared once: name, help and arguments. Parsing, help and documentation all read the declarations."""
+"""Commands, declared once: name and summary in a row here, what only running one needs in its own module."""
 
 from __future__ import annotations
 
@@ -24,12 +24,19 @@ class Argument:
 class Command:
     """A command: ``run(session, arguments)`` prints its result and returns the exit status."""
 
-    name: str
-    help: str
     description: str
     arguments: tuple[Argument, ...]
     run: Callable[[Session, Any], int]
     examples: tuple[str, ...] = ()
+
+
+@record
+class Row:
+    """What is known of a command before its module is imported."""
+
+    module: str
+    """The module of `cli` whose ``COMMANDS`` has the declaration."""
+    summary: str
 
 
 def argument(*flags: str, **options: Any) -> Argument:
@@ -37,60 +44,36 @@ def argument(*flags: str, **options: Any) -> Argument:
     return Argument(flags, options)
 
 
-MODULES = {
-    "eval": "evaluate",
-    "disasm": "listings",
-    "asm": "listings",
-    "verify": "listings",
-    "ops": "operations",
-    "ls": "files",
-    "info": "files",
-    "kernels": "files",
-    "dump": "dump",
-    "lists": "files",
-    "cfi": "frames",
-    "bt": "backtrace",
-    "lanes": "lanes",
-    "waves": "lanes",
-    "frames": "backtrace",
-    "locals": "variables",
-    "state": "launch",
-    "hsa": "launch",
-    "address": "machines",
-    "snapshot": "machines",
-    "debug": "debug",
+ROWS = {
+    "eval": Row("evaluate", "evaluate expressions in a frame, or a DWARF expression"),
+    "disasm": Row("listings", "list the operations of an expression"),
+    "asm": Row("listings", "assemble an expression to bytes"),
+    "verify": Row("listings", "check an expression without evaluating it"),
+    "ops": Row("operations", "the reference of all operations"),
+    "ls": Row("files", "list the code objects in a file"),
+    "info": Row("files", "show what a file is, what is at an address, or what a name means"),
+    "kernels": Row("files", "show the kernels of a code object"),
+    "dump": Row("dump", "show debugging information entries, and other sections in full"),
+    "lists": Row("files", "read location lists from a file of cases"),
+    "cfi": Row("frames", "show the call frame information of a file"),
+    "bt": Row("backtrace", "show the call frames of waves or threads"),
+    "lanes": Row("lanes", "show where each lane of a wave stands"),
+    "waves": Row("lanes", "list the waves of a snapshot"),
+    "frames": Row("backtrace", "the same as bt"),
+    "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
+    "state": Row("launch", "explain the registers of a wave at its first instruction"),
+    "hsa": Row("launch", "show a queue, signal, packet or kernel descriptor in memory"),
+    "address": Row("machines", "show one address in every address space that reaches it"),
+    "snapshot": Row("machines", "convert, check or summarise a snapshot"),
+    "debug": Row("debug", "look around in a machine that stands still, command by command"),
 }
-"""The module of each command: only that of the command that runs is imported."""
-
-SUMMARIES = {
-    "eval": "evaluate expressions in a frame, or a DWARF expression",
-    "disasm": "list the operations of an expression",
-    "asm": "assemble an expression to bytes",
-    "verify": "check an expression without evaluating it",
-    "ops": "the reference of all operations",
-    "ls": "list the code objects in a file",
-    "info": "show what a file is, what is at an address, or what a name means",
-    "kernels": "show the kernels of a code object",
-    "dump": "show debugging information entries, and other sections in full",
-    "lists": "read location lists from a file of cases",
-    "cfi": "show the call frame information of a file",
-    "bt": "show the call frames of waves or threads",
-    "lanes": "show where each lane of a wave stands",
-    "waves": "list the waves of a snapshot",
-    "frames": "the same as bt",
-    "locals": "show parameters and local variables of a frame, in every lane",
-    "state": "explain the registers of a wave at its first instruction",
-    "hsa": "show a queue, signal, packet or kernel descriptor in memory",
-    "address": "show one address in every address space that reaches it",
-    "snapshot": "convert, check or summarise a snapshot",
-    "debug": "look around in a machine that stands still, command by command",
-}
+"""All commands, as help lists them. Only the module of the command that runs is imported."""
 
 
 def load(name: str) -> Command:
     """Import the module of a command and return its declaration."""
     from importlib import import_module
 
-    module = import_module(f"dwarfgpu.cli.{MODULES[name]}")
+    module = import_module(f"dwarfgpu.cli.{ROWS[name].module}")
     command: Command = module.COMMANDS[name]
     return command

@@ -58,7 +58,7 @@ def _parse(words: list[str]) -> Any:
     if name.startswith("-"):
         message = f"the first word must be a command, not {name}"
         raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
-    if name not in registry.MODULES:
+    if name not in registry.ROWS:
         raise _unknown(name)
     command = registry.load(name)
     parser = _Parser(
@@ -100,8 +100,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _overview() -> str:
-    width = max(map(len, registry.SUMMARIES))
-    lines = [f"  {name:{width}}  {summary}" for name, summary in registry.SUMMARIES.items()]
+    width = max(map(len, registry.ROWS))
+    lines = [f"  {name:{width}}  {row.summary}" for name, row in registry.ROWS.items()]
     return "\n".join(
         [
             "usage: dwarfgpu COMMAND [OPTION...]",
@@ -121,8 +121,8 @@ def _overview() -> str:
 def _unknown(name: str) -> UsageError:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, registry.MODULES, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(registry.MODULES)}"
+    close = get_close_matches(name, registry.ROWS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(registry.ROWS)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
 
 

@@ -38,19 +38,30 @@ class Session:
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
         self.out: TextIO = sys.stdout
         self.err: TextIO = sys.stderr
-        for stream in (
-            sys.stdout,
-            sys.stderr,
-        ):  # what a terminal cannot show is written as an escape, not an error
+        for stream in (sys.stdout, sys.stderr):
+            # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
+        self._has_paragraph = False
 
     def print(self, text: str = "") -> None:
         """Write a line of data."""
         self.out.write(f"{text}\n")
+
+    def print_lines(self, lines: Iterable[str]) -> None:
+        """Write lines of data."""
+        for line in lines:
+            self.print(line)
+
+    def print_paragraph(self, lines: Iterable[str]) -> None:
+        """Write lines that belong together, below the paragraph before them with an empty line between."""
+        if self._has_paragraph:
+            self.print()
+        self._has_paragraph = True
+        self.print_lines(lines)
 
     def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
         """Text in a style, where the stream shows colour."""
@@ -59,11 +70,35 @@ class Session:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
     def print_json(self, document: dict[str, Any]) -> None:
-        """Write one JSON document: over several lines for --json, on one for --jsonl."""
-        import json
+        """Write one JSON document: over several lines for --json, on one for --jsonl.
 
-        indent = None if self.as_lines else 2
-        self.print(json.dumps({"schema": 1, **document}, indent=indent))
+        For --json an iterator in it is a list, of which each item is written when it is there.
+        """
+        if self.as_lines:
+            import json
+
+            self.print(json.dumps({"schema": 1, **document}))
+        else:
+            from dwarfgpu.cli.documents import Document
+
+            Document({"schema": 1, **document}).write(self.out)
+            self.print()
+
+    def print_rows(
+        self, document: dict[str, Any], name: str, text: Iterable[str], *, row: dict[str, Any] | None = None
+    ) -> None:
+        """Write what was found in the form that was asked for: a document, its rows one by one, or text.
+
+        The rows are what stands under ``name``: an iterator, of which nothing is made where text is asked for. ``row``
+        is what each says first when it stands alone.
+        """
+        if self.as_lines:
+            for each in document[name]:
+                self.print_json({**(row or {}), **each})
+        elif self.as_json:
+            self.print_json(document)
+        else:
+            self.print_lines(text)
 
     @property
     def wants_json(self) -> bool:

@@ -169,8 +169,7 @@ class _Output:
         if self.session.wants_json:
             self._document(renderer.described_json(variable))
         else:
-            for line in renderer.described(variable):
-                self.session.print(line)
+            self.session.print_lines(renderer.described(variable))
 
     def answers(self, wave: str | None, frame: Frame, found: list[Answer], tracer: Any = None) -> None:
         """What was found in one wave."""
@@ -186,13 +185,11 @@ class _Output:
             self._arrays(wave, frame)
             return
         if tracer is not None:
-            for line in tracer.lines():
-                session.print(line)
+            session.print_lines(tracer.lines())
         if wave is not None:
             session.print(session.style("kind", f"wave {wave}"))
         for each in found:
-            for line in renderer.text(each, 0 if wave is None else 2):
-                session.print(line)
+            session.print_lines(renderer.text(each, 0 if wave is None else 2))
 
     def _documents(
         self, renderer: VariablesRenderer, wave: str | None, frame: Frame, found: list[Answer], tracer: Any
@@ -232,8 +229,7 @@ class _Output:
                 number = "" if lane.lane is None else lane.lane
                 text = renderer.cell(lane) if lane.value is not None else ""
                 writer.writerow([*head, each.text, number, lane.state, text])
-        for line in stream.getvalue().splitlines():
-            self.session.print(line)
+        self.session.print_lines(stream.getvalue().splitlines())
 
     def _arrays(self, wave: str | None, frame: Frame) -> None:
         prefix = "" if wave is None else f"{wave}/"
@@ -267,7 +263,6 @@ def _locals(session: Session, options: Any) -> int:
     program, attached, frames = frames_of(options)
     output = _Output(session, options)
     documents = []
-    first = True
     for wave, frame in frames:
         renderer = output.renderer(frame)
         variables = [*frame.variables(), *(frame.statics() if options.statics else ())]
@@ -289,20 +284,15 @@ def _locals(session: Session, options: Any) -> int:
             else:
                 documents.append(document)
             continue
-        if not first:
-            session.print()
-        first = False
-        if wave is not None:
-            session.print(session.style("kind", f"wave {wave}"))
-        session.print(frame_text(frame, session.style))
+        head = [] if wave is None else [session.style("kind", f"wave {wave}")]
+        session.print_paragraph([*head, frame_text(frame, session.style)])
         if not found:
             session.print("no variables are known here")
         for each, one in found:
             lines = renderer.described(each, 2) if one is None else renderer.text(one, 2)
             if each.is_shadowed:
                 lines[0] += session.style("dim", "  (shadowed)")
-            for line in lines:
-                session.print(line)
+            session.print_lines(lines)
     if session.as_json:
         session.print_json({"frames": documents})
     problems = () if attached is None else attached.stopped.found
@@ -311,8 +301,6 @@ def _locals(session: Session, options: Any) -> int:
 
 COMMANDS = {
     "locals": Command(
-        "locals",
-        "show parameters and local variables of a frame, in every lane",
         """\
 Show the parameters and local variables of a frame: those of inner blocks first, in the order of the source. Without
 a machine, --pc shows where each of them is.

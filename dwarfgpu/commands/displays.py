@@ -127,7 +127,10 @@ def _show(debugger: Debugger, found: Display) -> None:
     if found.memory is not None:
         where = memory.address_of(debugger, found.text)
         debugger.output.line(found.head)
-        memory.show(debugger, found.memory, where)
+        try:
+            memory.show(debugger, found.memory, where)
+        except DwarfGpuError as error:
+            debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
         return
     one = asking.asked(debugger, found.text, asking.focus(debugger)).lanes[0]
     if one.value is not None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program import expressions
-from dwarfgpu.render.backtrace import lanes_text
-from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.layout import lanes_text, wrapped
 from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.trace import Tracer
 
@@ -23,9 +22,9 @@ def evaluate_operations(debugger: Debugger, arguments: Arguments, frame: Frame, 
     if arguments.has("hex"):
         if arguments.has("ops"):
             raise arguments.wrong("takes -ops or -hex, not both")
-        expression = expressions.read_bytes(_bytes(arguments.text), where)
+        expression = where.decoded(_bytes(arguments.text))
     else:
-        expression = expressions.read_text(arguments.text, where)
+        expression = where.parsed(arguments.text)
     numbers = frame.lane_numbers(lanes)
     tracer = Tracer(frame.target)
     if arguments.has("trace"):

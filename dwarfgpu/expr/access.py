@@ -14,7 +14,15 @@ from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.storages import (
+    Composite,
+    Implicit,
+    ImplicitPointer,
+    Memory,
+    Register,
+    Undefined,
+    pointer_misuse,
+)
 from dwarfgpu.expr.stretches import pieces, shifted, sources
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 from dwarfgpu.records import record
@@ -32,6 +40,20 @@ class Reading:
     bits: Bits
     undefined: Bits = 0
     """A bit is 1 where there is no value; the bit of `bits` is 0 then."""
+
+
+@record
+class Window:
+    """Where the bits are that each slot reads of one register, from offsets that differ from slot to slot."""
+
+    storage: Register
+    size: int
+    skip: int
+    """How many bits of the first byte are before them."""
+    index: Array
+    """For each slot the unit it reads, or else its bytes: ``[slot, byte]``."""
+    unit: str | None
+    """The type of a unit, as numpy writes it, where the slots read whole ones."""
 
 
 @record
@@ -68,7 +90,7 @@ class Accessor:
             return Reading(self._slice(storage.data, storage.bit_size, offset, bit_size))  # type: ignore[union-attr]
         if kind is Composite:
             return self._read_composite(storage, offset, bit_size)  # type: ignore[arg-type]
-        raise _pointer_misuse("its bits cannot be read")
+        raise pointer_misuse("its bits cannot be read")
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
@@ -156,9 +178,7 @@ class Accessor:
                     if size == (last - first) * 8
                     else self._slice(stream, (last - first) * 8, start & 7, size)
                 )
-            import numpy as np
-
-            return self._slice_rows(np.frombuffer(data, dtype=np.uint8), offset, size)  # type: ignore[arg-type]
+            return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)
         length = (skip + size + 7) >> 3
         rows, found = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
@@ -189,15 +209,34 @@ class Accessor:
             return error
         return register_unavailable(one.register)
 
-    def _slice_rows(self, row: Array, offset: Array, size: int) -> Bits:
-        """Bits from one row of bytes, from an offset on that differs from slot to slot."""
-        skip = uniform(offset & 7)
-        length = (skip + size + 7) >> 3
+    def window(self, location: Location, bit_size: int) -> Window | None:
+        """How `read` finds the bits of all slots where they are in one register of one wave; None anywhere else.
+
+        It says nothing of what the register holds, so it may be kept and read `through` again and again.
+        """
+        place = location.single
+        if place is None or type(place.storage) is not Register or isinstance(place.bit_offset, int):
+            return None
+        storage = place.storage
+        if not (_is_one(storage.wave) and _is_one(storage.lane)) or bit_size > self.max_bits:
+            return None
+        self._check_extent(place, bit_size)
+        return window_of(storage, place.bit_offset, bit_size, self.byte_order)
+
+    def through(self, window: Window) -> Reading:
+        """What the register of a window holds in it now."""
+        storage: Any = window.storage
+        return Reading(
+            self._through(window, self.backend.read_register(storage.register, storage.wave, storage.lane))
+        )
+
+    def _through(self, window: Window, data: bytes) -> Bits:
         import numpy as np
 
-        starts: Any = offset >> 3
-        columns = starts.astype(np.intp)[:, None] + np.arange(length)
-        return self._slice(self._stream(row[columns]), length * 8, skip, size)
+        if window.unit is not None:
+            return np.frombuffer(data, window.unit).take(window.index).astype("u8")
+        rows = np.frombuffer(data, np.uint8)[window.index]
+        return self._slice(self._stream(rows), rows.shape[1] * 8, window.skip, window.size)
 
     def _stream(self, rows: Array) -> Bits:
         """Rows of bytes as the numbers they are in the byte order of the target."""
@@ -305,11 +344,11 @@ class Accessor:
                 others = True
                 continue
             if (found is not None and source != found) or offset != position:
-                raise _pointer_misuse("only its complete contents can be retrieved, in order")
+                raise pointer_misuse("only its complete contents can be retrieved, in order")
             found = source
             position += length
         if found is not None and (others or position != found.bit_size):
-            raise _pointer_misuse("only its complete contents can be retrieved, in order")
+            raise pointer_misuse("only its complete contents can be retrieved, in order")
         return found
 
     # --- Writing --------------------------------------------------------------------------------------------------
@@ -390,6 +429,20 @@ class _Scattered:
         return Reading(self.bits, self.undefined if self.undefined.any() else 0)
 
 
+def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder) -> Window:
+    """The window of some bits from offsets on that are inside a register."""
+    import numpy as np
+
+    skip = uniform(offset & 7)
+    length = (skip + size + 7) >> 3
+    starts = (offset >> 3).astype(np.intp)
+    whole = size == length * 8 and length in (1, 2, 4, 8) and (storage.bit_size >> 3) % length == 0
+    if whole and not (starts & (length - 1)).any():
+        order = "<" if byte_order == "little" else ">"
+        return Window(storage, size, skip, starts >> (length.bit_length() - 1), f"{order}u{length}")
+    return Window(storage, size, skip, starts[:, None] + np.arange(length), None)
+
+
 def _is_one(owner: Any) -> bool:
     """Whether a wave or a lane is the same for all slots, or not specified."""
     return owner is None or type(owner) is int
@@ -418,9 +471,3 @@ def _places_differ() -> IllFormed:
 def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:
     message = f"{bit_size} bits at bit offset {offset} reach past the end of the storage of {size} bits"
     return EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")
-
-
-def _pointer_misuse(why: str) -> EvaluationError:
-    return EvaluationError(
-        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
-    )

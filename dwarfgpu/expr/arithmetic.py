@@ -16,6 +16,7 @@ something open the choice is named here, and nowhere else:
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -24,6 +25,7 @@ from dwarfgpu.expr.floats import FloatFormat
 from dwarfgpu.lanes import refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from dwarfgpu.bits import Bits, Flags
@@ -83,7 +85,32 @@ class Integers:
         return target.layout.encode(b.each(numbers, target.layout.double_of))
 
 
-class Floats:
+class FloatOperations:
+    """The operations of floating point numbers, for whoever can apply a function of two numbers to patterns."""
+
+    __slots__ = ()
+
+    def add(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(operator.add, left, right)
+
+    def sub(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(operator.sub, left, right)
+
+    def mul(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(operator.mul, left, right)
+
+    def div(self, left: Bits, right: Bits) -> Bits:
+        return self._compute(self._divide, left, right)
+
+    def _compute(self, function: Callable[[Any, Any], Any], left: Bits, right: Bits) -> Bits:
+        raise NotImplementedError
+
+    def _divide(self, left: Any, right: Any) -> Any:
+        """The quotient, which IEEE 754 defines for zero too."""
+        raise NotImplementedError
+
+
+class Floats(FloatOperations):
     """Binary floating point numbers of one format."""
 
     __slots__ = ("layout", "width")
@@ -91,18 +118,6 @@ class Floats:
     def __init__(self, layout: FloatFormat) -> None:
         self.layout = layout
         self.width = layout.bit_size
-
-    def add(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x + y, left, right)
-
-    def sub(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x - y, left, right)
-
-    def mul(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x * y, left, right)
-
-    def div(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(_ieee_divide, left, right)
 
     def mod(self, left: Bits, right: Bits) -> Bits:
         message = f"DW_OP_mod needs integral operands, found {self.layout.name}"
@@ -132,9 +147,18 @@ class Floats:
         whole = b.each(numbers, lambda number: _truncated(number, lowest, highest) & target.mask)
         return b.array(list(whole), target.width) if type(whole) is not int else whole
 
-    def _compute(self, function: Any, left: Bits, right: Bits) -> Bits:
+    def _compute(self, function: Callable[[Any, Any], Any], left: Bits, right: Bits) -> Bits:
         with b.quiet():
             return self.layout.encode(function(self.layout.decode(left), self.layout.decode(right)))
+
+    def _divide(self, left: Any, right: Any) -> Any:
+        if not isinstance(left, float) or not isinstance(right, float):
+            return left / right  # arrays follow IEEE 754 by themselves
+        if right != 0:
+            return left / right
+        if left == 0 or math.isnan(left):
+            return math.nan
+        return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
 if TYPE_CHECKING:
@@ -155,16 +179,6 @@ def computable(left: Value, right: Value) -> Any:
 
 def _division_by_zero(_position: int) -> EvaluationError:
     return EvaluationError("division_by_zero", "the divisor is 0", spec="DWARF 5, 2.5.1.4")
-
-
-def _ieee_divide(left: Any, right: Any) -> Any:
-    if not isinstance(left, float) or not isinstance(right, float):
-        return left / right  # arrays follow IEEE 754 by themselves
-    if right != 0:
-        return left / right
-    if left == 0 or math.isnan(left):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
 def _truncated(number: float, lowest: int, highest: int) -> int:

@@ -8,7 +8,15 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, shown
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Undefined
+from dwarfgpu.expr.storages import (
+    Composite,
+    Implicit,
+    ImplicitPointer,
+    Memory,
+    Part,
+    Undefined,
+    pointer_misuse,
+)
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import LaneFault, uniform_flag
 
@@ -19,8 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation, Result
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
-
-_CONVERSIONS = "A.2.5.4.4.3"
 
 
 def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
@@ -213,13 +219,6 @@ def describe(entry: Entry) -> str:
     names = {Undefined: "an undefined", Implicit: "an implicit", Composite: "a composite", Memory: "a memory"}
     names[ImplicitPointer] = "an implicit pointer"
     return f"{names.get(type(entry.places[0].storage), 'a register')} location"
-
-
-def pointer_misuse(why: str) -> EvaluationError:
-    """The error of every other use of an implicit pointer than those the text allows."""
-    return EvaluationError(
-        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
-    )
 
 
 def refuse_entry(ev: Evaluation, entry: Entry, error: Callable[[str], DwarfGpuError]) -> NoReturn:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
+from dwarfgpu.errors import EvaluationError
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -77,6 +78,13 @@ class ImplicitPointer:
 
     def select(self, _positions: Positions) -> ImplicitPointer:
         return self
+
+
+def pointer_misuse(why: str) -> EvaluationError:
+    """The error of every other use of an implicit pointer than those the text allows."""
+    return EvaluationError(
+        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
+    )
 
 
 @record

@@ -18,9 +18,6 @@ KINDS = frozenset(("any", "value", "integral", "location"))
 """What an effect may ask of an entry: anything but an incomplete composite, a location description, any value, a value
 of an integral type. The two implicit conversions (A.2.5.4.4.3) are applied where they lead to the kind asked for."""
 
-NEEDS = frozenset(("thread", "lane", "iteration", "frame", "unit", "object"))
-"""Elements of the context that an operation can require (A.2.5.1)."""
-
 _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 """Elements that no call frame instruction has: an operation that needs one is forbidden there (A.6.4.2)."""
 
@@ -51,6 +48,7 @@ class Operation:
     since: str = "2"
     """The DWARF version or the vendor that introduced it."""
     needs: frozenset[str] = frozenset()
+    """Elements of the context that it requires (A.2.5.1): thread, lane, iteration, frame, unit, object."""
     circular: bool = False
     """Whether using it to find call frame information would be circular."""
     ends_location: bool = False

@@ -15,6 +15,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.entry_kinds import (
+    ANY,
+    COMPOSITE,
+    CONTEXT,
+    EMPTY,
+    GENERIC,
+    IMPLICIT,
+    INCOMPLETE,
+    LOCATION,
+    MAY_BE_COMPOSITE,
+    MEMORY,
+    NO_VALUES,
+    REGISTER,
+    TYPED,
+    UNKNOWN,
+    VALUE,
+    VALUES,
+    KindStack,
+    Shape,
+)
 from dwarfgpu.expr.listing import operands_of, registers_of
 from dwarfgpu.records import record, replace
 
@@ -22,36 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.expr.context import ResultKind
+    from dwarfgpu.expr.entry_kinds import Kind
     from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import Target
 
-    Kind: TypeAlias = "str | int"
-    """What is known of an entry: one of the following, or the number of a literal of the generic type."""
     _Trail: TypeAlias = "tuple[tuple[Instruction, int], ...]"
     """Where a path has gone backward, the last place first, and how deep the stack was."""
-
-GENERIC = "a value of the generic type"
-TYPED = "a value of a base type"
-VALUE = "a value"
-MEMORY = "a memory location"  # a byte address in the default space, which is a value too (A.2.5.4.4.3)
-ELSEWHERE = "a memory location in another address space"
-CONTEXT = "a location that the context gives"
-REGISTER = "a register location"
-IMPLICIT = "an implicit location"
-UNDEFINED = "an undefined location"
-COMPOSITE = "a composite location"
-LOCATION = "a location"
-INCOMPLETE = "an incomplete composite"
-ANY = "an entry"
-NOTHING = "nothing"
-
-_VALUES = frozenset((GENERIC, TYPED, VALUE))
-_NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOTHING))
-_MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
-# The storage of the locations that the operations of section A.2.5.4.4.<n> push.
-_STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
 
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
@@ -96,39 +94,6 @@ def verify(
     return walk.findings(initial_depth, result_kind, in_cfi=in_cfi)
 
 
-class _Stack:
-    """The kind of an entry, and all below it. Equal stacks are one object, so they are compared by identity."""
-
-    __slots__ = ("below", "depth", "kind")
-
-    def __init__(self, kind: Kind, below: _Stack | None = None) -> None:
-        self.kind = kind
-        self.below: _Stack = self if below is None else below
-        self.depth: int = 0 if below is None else below.depth + 1
-
-
-_EMPTY = _Stack(NOTHING)
-_UNKNOWN = _Stack(NOTHING)  # stays what it is, whatever an operation does to it
-
-
-class _Shape:
-    """What a row says about the stack, taken apart once."""
-
-    __slots__ = ("branches", "inputs", "is_literal", "names", "outputs", "row")
-
-    def __init__(self, row: Operation) -> None:
-        self.row = row
-        taken, _, pushed = row.effect.partition("--")
-        self.inputs = [item.split(":") for item in taken.split()] if not row.is_raw else []
-        self.outputs = [item.split(":") for item in pushed.split()]
-        self.names = {operand.name: index for index, operand in enumerate(row.operands)}
-        self.branches = any(operand.kind == "branch" for operand in row.operands)
-        numbers = len(row.fixed) + len(row.operands)
-        self.is_literal = row.effect == "-- V:value" and not row.needs and numbers == 1
-        if any(letter == "AS" for letter, _ in self.inputs):  # an address is a value, as its function sees to
-            self.inputs = [[letter, "integral"] for letter, _ in self.inputs]
-
-
 class _Walk:
     """One expression being verified."""
 
@@ -142,16 +107,16 @@ class _Walk:
         self.address_size = address_size
         self.nesting = nesting
         self.found: dict[tuple[int, str], Finding] = {}
-        self.shapes: dict[str, _Shape] = {}
-        self.stacks: dict[tuple[Kind, _Stack], _Stack] = {}
-        self.seen: list[list[_Stack]] = [[] for _ in range(len(self.instructions) + 1)]
+        self.shapes: dict[str, Shape] = {}
+        self.stacks: dict[tuple[Kind, KindStack], KindStack] = {}
+        self.seen: list[list[KindStack]] = [[] for _ in range(len(self.instructions) + 1)]
         self.index_at = {instruction.offset: i for i, instruction in enumerate(self.instructions)}
         self.index_at[expression.end] = len(self.instructions)
         self.trail: _Trail = ()
         self.budget = _BUDGET
 
     def findings(self, initial_depth: int, wanted: str | None, *, in_cfi: bool = False) -> list[Finding]:
-        stack = _EMPTY
+        stack = EMPTY
         for _ in range(initial_depth):
             stack = self.push(stack, ANY)
         for last in self.walk(stack):
@@ -175,9 +140,9 @@ class _Walk:
 
     # --- Paths ----------------------------------------------------------------------------------------------------
 
-    def walk(self, start: _Stack) -> Iterator[_Stack]:
+    def walk(self, start: KindStack) -> Iterator[KindStack]:
         """Follow every path from the first operation, and give the stacks with which the end is reached."""
-        work: list[tuple[int, _Stack, _Trail]] = [(0, start, ())]
+        work: list[tuple[int, KindStack, _Trail]] = [(0, start, ())]
         while work:
             index, stack, self.trail = work.pop()
             while self.arrives(index, stack):
@@ -197,7 +162,7 @@ class _Walk:
                         break
                 index += 1
 
-    def arrives(self, index: int, stack: _Stack) -> bool:
+    def arrives(self, index: int, stack: KindStack) -> bool:
         """Note that a path reaches an operation; whether its stack is new there. Too many become unknown."""
         known = self.seen[index]
         if not known and index < len(self.instructions):
@@ -206,26 +171,26 @@ class _Walk:
             return False
         self.budget -= 1
         if len(known) >= (_MAX_STATES if self.budget > 0 else 1):
-            if _UNKNOWN in known:
+            if UNKNOWN in known:
                 return False
-            stack = _UNKNOWN
+            stack = UNKNOWN
         known.append(stack)
         return True
 
-    def followed(self, at: Instruction, stack: _Stack, *, is_backward: bool) -> tuple[_Stack, _Trail]:
+    def followed(self, at: Instruction, stack: KindStack, *, is_backward: bool) -> tuple[KindStack, _Trail]:
         """The stack and the trail behind a branch. A stack that has grown in a loop becomes unknown."""
-        if stack is _UNKNOWN or not is_backward:
+        if stack is UNKNOWN or not is_backward:
             return stack, self.trail
         for branch, depth in self.trail:
             if branch is at and depth < stack.depth:
                 message = f"the stack grows by {stack.depth - depth} each time round the loop"
                 self.report("warning", "limit_exceeded", message, at, "A.2.5.4.2")
-                return _UNKNOWN, self.trail
+                return UNKNOWN, self.trail
         return stack, ((at, stack.depth), *self.trail[:_MAX_TRAIL])
 
-    def finish(self, stack: _Stack, wanted: str | None) -> None:
+    def finish(self, stack: KindStack, wanted: str | None) -> None:
         """Check the result of a path that has reached the end (A.2.5.4)."""
-        if stack is _UNKNOWN or self.expression.fault is not None:
+        if stack is UNKNOWN or self.expression.fault is not None:
             return
         below = stack
         while below.depth and below.kind != INCOMPLETE:
@@ -234,7 +199,7 @@ class _Walk:
             message = "a location after pieces has no piece of its own"
             self.report("path", "bad_piece", message, None, "DWARF 5, 2.6.1.2")
         kind = COMPOSITE if stack.kind == INCOMPLETE else stack.kind
-        fits = isinstance(kind, int) or kind not in _NO_VALUES
+        fits = isinstance(kind, int) or kind not in NO_VALUES
         if wanted == "location":
             fits = kind != TYPED or self.rules.value_as_location == "integral"
         elif wanted == "value or register":  # what an entry value may be (A.2.5.4.3.4 (8))
@@ -245,22 +210,22 @@ class _Walk:
 
     # --- What operations do to the stack --------------------------------------------------------------------------
 
-    def push(self, stack: _Stack, kind: Kind) -> _Stack:
-        return self.stacks.setdefault((kind, stack), _Stack(kind, stack))
+    def push(self, stack: KindStack, kind: Kind) -> KindStack:
+        return self.stacks.setdefault((kind, stack), KindStack(kind, stack))
 
-    def shape(self, row: Operation) -> _Shape:
+    def shape(self, row: Operation) -> Shape:
         found = self.shapes.get(row.name)
         if found is None:
-            found = self.shapes[row.name] = _Shape(row)
+            found = self.shapes[row.name] = Shape(row)
         return found
 
-    def apply(self, at: Instruction, shape: _Shape, stack: _Stack) -> _Stack:
+    def apply(self, at: Instruction, shape: Shape, stack: KindStack) -> KindStack:
         """The stack after an operation; after an error it is what it would have been without."""
-        if stack is _UNKNOWN:
+        if stack is UNKNOWN:
             return stack
         if shape.row.is_raw:
             function = _RAW.get(shape.row.name)
-            return _UNKNOWN if function is None else function(self, at, stack)
+            return UNKNOWN if function is None else function(self, at, stack)
         if stack.depth < len(shape.inputs):
             return self.underflow(at, len(shape.inputs), stack)
         entries: dict[str, Kind] = {}
@@ -269,14 +234,19 @@ class _Walk:
             stack = stack.below
         self.check_entries(at, shape, entries)
         for letter, kind in shape.outputs:
-            result = self.location if kind == "location" else self.value
-            stack = self.push(stack, entries[letter] if kind == "any" else result(at, shape, entries))
+            if kind == "any":
+                pushed = entries[letter]
+            elif kind == "location":
+                pushed = shape.location(entries, self.target)
+            else:
+                pushed = shape.value(at, entries, self.address_size)
+            stack = self.push(stack, pushed)
         return stack
 
-    def underflow(self, at: Instruction, needed: int, stack: _Stack) -> _Stack:
+    def underflow(self, at: Instruction, needed: int, stack: KindStack) -> KindStack:
         message = f"{at.name} needs {needed} stack entries, there are {stack.depth}"
         self.report("path", "stack_underflow", message, at)
-        return _UNKNOWN
+        return UNKNOWN
 
     def taken(self, at: Instruction, kind: Kind, wanted: str) -> Kind:
         """An entry as the kind that an operation needs (A.2.5.4.4.3)."""
@@ -289,16 +259,16 @@ class _Walk:
         return self.as_location(at, kind) if wanted == "location" else self.as_value(at, kind)
 
     def as_value(self, at: Instruction, kind: Kind) -> Kind:
-        if isinstance(kind, int) or kind in _VALUES:
+        if isinstance(kind, int) or kind in VALUES:
             return kind
         has_spaces = self.target is not None and len(self.target.address_spaces) > 1
         message = f"{at.name} needs a value, found {kind}"
-        if kind in _NO_VALUES:
+        if kind in NO_VALUES:
             self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
         elif kind == LOCATION or (kind == CONTEXT and has_spaces):
             message += ", which is one only if it is a byte address in the default address space"
             self.report("warning", "wrong_kind", message, at, "A.2.5.4.4.3")
-        return VALUE if kind in (ANY, *_NO_VALUES) else GENERIC
+        return VALUE if kind in (ANY, *NO_VALUES) else GENERIC
 
     def as_location(self, at: Instruction, kind: Kind) -> Kind:
         message = f"{at.name} needs a location, found {kind}"
@@ -310,9 +280,9 @@ class _Walk:
         if isinstance(kind, int):
             return MEMORY
         # a value may be a pointer that was optimised away, which becomes what it points to
-        return LOCATION if kind in (ANY, *_VALUES) else kind
+        return LOCATION if kind in (ANY, *VALUES) else kind
 
-    def check_entries(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> None:
+    def check_entries(self, at: Instruction, shape: Shape, entries: dict[str, Kind]) -> None:
         """Check what an operation asks of entries besides their kind."""
         space = entries.get("AS")
         if isinstance(space, int) and self.target is not None and self.target.space(space) is None:
@@ -326,47 +296,9 @@ class _Walk:
         if (mask == GENERIC or isinstance(mask, int)) and bits < at.operands[shape.names["C"]]:
             self.report("path", "bad_size", f"the mask has {bits} bits, less than the count", at)
 
-    def value(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> Kind:
-        """What is known of a value that an operation pushes."""
-        row = shape.row
-        if shape.is_literal:
-            return int((*row.fixed, *at.operands)[0]) & (1 << 8 * self.address_size) - 1
-        if "DR" in shape.names:
-            index = shape.names["DR"]
-            if row.operands[index].kind != "uleb":  # an object, not a type
-                return VALUE
-            return GENERIC if at.operands[index] == 0 and "A" in entries else TYPED  # DWARF 5, 2.5.1.6
-        if "frame" in row.needs:
-            return VALUE
-        if row.spec.startswith("DWARF 5, 2.5.1.5"):  # a comparison
-            return GENERIC
-        return next((kind for kind in (TYPED, VALUE) if kind in entries.values()), GENERIC)
-
-    def location(self, at: Instruction, shape: _Shape, entries: dict[str, Kind]) -> Kind:
-        """What is known of a location that an operation pushes."""
-        row = shape.row
-        section = row.spec.partition(" ")[0].removeprefix("A.2.5.4.4.")
-        if "BL" in entries:  # an overlay may cover all of the base, or nothing of it
-            return LOCATION
-        if section in _STORAGES:
-            return _STORAGES[section]
-        if "AS" in entries:
-            default = 0 if self.target is None else self.target.default_space.number
-            space = entries["AS"]
-            return (MEMORY if space == default else ELSEWHERE) if isinstance(space, int) else LOCATION
-        if "L" in entries:  # moved by bytes, or by bits
-            bits = entries.get("B", 0) if row.spec == "A.2.5.4.4.1 (3)" else 0
-            stays = isinstance(bits, int) and bits % 8 == 0
-            return entries["L"] if stays or entries["L"] not in (MEMORY, CONTEXT) else LOCATION
-        if row.fixed or "R" in shape.names:
-            return MEMORY if section == "3" else LOCATION
-        if row.needs - {"unit"}:
-            return CONTEXT
-        return MEMORY if row.operands else LOCATION
-
     # --- Operations whose functions look at the stack themselves --------------------------------------------------
 
-    def pick(self, at: Instruction, stack: _Stack) -> _Stack:
+    def pick(self, at: Instruction, stack: KindStack) -> KindStack:
         index: int = at.operands[0] if at.operands else 1  # DW_OP_over
         if index >= stack.depth:
             return self.underflow(at, index + 1, stack)
@@ -375,13 +307,13 @@ class _Walk:
             entry = entry.below
         return self.push(stack, self.taken(at, entry.kind, "any"))
 
-    def stack_value(self, at: Instruction, stack: _Stack) -> _Stack:
+    def stack_value(self, at: Instruction, stack: KindStack) -> KindStack:
         if not stack.depth:
             return self.underflow(at, 1, stack)
         self.taken(at, stack.kind, "value")
         return self.push(stack.below, IMPLICIT)
 
-    def piece(self, at: Instruction, stack: _Stack) -> _Stack:
+    def piece(self, at: Instruction, stack: KindStack) -> KindStack:
         if not self.rules.incomplete_composites:
             return self.piece_dwarf6(at, stack)
         if stack.depth and stack.kind != INCOMPLETE:  # else a part without a location
@@ -389,20 +321,20 @@ class _Walk:
             stack = stack.below
         return stack if stack.kind == INCOMPLETE else self.push(stack, INCOMPLETE)
 
-    def piece_dwarf6(self, at: Instruction, stack: _Stack) -> _Stack:
-        if stack.depth > 1 and stack.below.kind not in _MAY_BE_COMPOSITE:
+    def piece_dwarf6(self, at: Instruction, stack: KindStack) -> KindStack:
+        if stack.depth > 1 and stack.below.kind not in MAY_BE_COMPOSITE:
             message = f"a piece needs a composite below its operand, or nothing; found {stack.below.kind}"
             self.report("path", "bad_piece", message, at, "DWARF 6 (230524.1), 3.12")
-            return _UNKNOWN
+            return UNKNOWN
         if stack.depth:
             self.taken(at, stack.kind, "location")
         return self.push(stack.below.below, COMPOSITE)
 
-    def piece_end(self, at: Instruction, stack: _Stack) -> _Stack:
+    def piece_end(self, at: Instruction, stack: KindStack) -> KindStack:
         if not stack.depth:
             return self.underflow(at, 1, stack)
         if stack.kind != INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted at its start
-            may_be = not self.rules.incomplete_composites and stack.kind in _MAY_BE_COMPOSITE
+            may_be = not self.rules.incomplete_composites and stack.kind in MAY_BE_COMPOSITE
             message = f"a composite under construction is needed, found {stack.kind}"
             self.report("warning" if may_be else "path", "wrong_kind", message, at)
         return self.push(stack.below, COMPOSITE)

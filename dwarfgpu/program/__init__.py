@@ -3,7 +3,7 @@
 This is where the reader (`objfile`), the evaluator (`expr`) and the machines (`backends`) are joined. Here stand
 
 - `program`: a file opened and a machine attached to it, from where a library user goes on;
-- `expressions` and `reference`: expressions by themselves, and what there is to know of each operation.
+- `expressions` in a `setting`, and `reference`: expressions by themselves, and what there is to know of each operation.
 
 The packages, from a file to the value of a variable:
 

@@ -8,31 +8,18 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import asm, listing, verify
-from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.records import record, replace
+from dwarfgpu.program.setting import Setting
+from dwarfgpu.records import replace
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.listing import Line
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.targets.target import Target
-
-
-@record
-class Setting:
-    """What expressions are written and read for."""
-
-    target: Target
-    dialect: Dialect
-    form: Format
-    rules: Rules
 
 
 def setting(
@@ -56,16 +43,6 @@ def setting(
         raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
     form = Format(found.address_size, offset_size, found.byte_order, dwarf_version)
     return Setting(found, dialects.get(dialect or found.default_dialect), form, PRESETS[name])
-
-
-def read_bytes(data: bytes, where: Setting) -> Expression:
-    """The expression that some bytes are."""
-    return decode(data, where.dialect, where.form, known_in=dialects.known_in)
-
-
-def read_text(text: str, where: Setting) -> Expression:
-    """The expression that a text is."""
-    return asm.parse(text, where.dialect, where.form, target=where.target)
 
 
 def assemble(text: str, where: Setting) -> bytes:

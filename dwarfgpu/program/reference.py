@@ -33,7 +33,8 @@ class Reference:
 
 def references() -> list[Reference]:
     """Every operation, in the order of the text."""
-    return [_reference(row, title.rstrip(".")) for title, rows in table.sections() for row in rows]
+    encodings = _encodings()
+    return [_reference(row, title.rstrip("."), encodings) for title, rows in table.sections() for row in rows]
 
 
 def is_repeated(name: str) -> bool:
@@ -70,13 +71,19 @@ def _closest(name: str, everything: list[Reference]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else "`dwarfgpu ops` lists them all"
 
 
-def _reference(row: table.Operation, section: str) -> Reference:
-    encodings = tuple(
-        (name, format_path(encoding.path))
-        for name in dialects.NAMES
-        for encoding in dialects.get(name).by_path.values()
-        if encoding.name in (row.name, *row.aliases)
-    )
+def _encodings() -> dict[str, list[tuple[str, str]]]:
+    """The dialects and paths of each operation."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in dialects.NAMES:
+        for encoding in dialects.get(name).by_path.values():
+            row = table.find(encoding.name)
+            found.setdefault(encoding.name if row is None else row.name, []).append(
+                (name, format_path(encoding.path))
+            )
+    return found
+
+
+def _reference(row: table.Operation, section: str, encodings: dict[str, list[tuple[str, str]]]) -> Reference:
     return Reference(
         row.name,
         row.aliases,
@@ -89,5 +96,5 @@ def _reference(row: table.Operation, section: str) -> Reference:
         tuple(sorted(row.needs)),
         row.cfi_obstacle,
         row.deprecated,
-        encodings,
+        tuple(encodings.get(row.name, ())),
     )

@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import (
+    WIDTH,
+    counted,
+    lanes_text,
+    plain,
+    plain_style,
+    problem_json,
+    range_text,
+    shown,
+    wrapped,
+)
 from dwarfgpu.render.text import TextRenderer
 
 if TYPE_CHECKING:
@@ -30,6 +39,8 @@ class BacktraceRenderer:
     """Writes backtraces of machines of a target."""
 
     def __init__(self, target: Target, style: Style = plain_style) -> None:
+        from dwarfgpu.program.cases.json_answers import JsonWriter
+
         self.target = target
         self.style = style
         self._text = TextRenderer(target.byte_order)
@@ -103,7 +114,7 @@ class BacktraceRenderer:
             if len(spans) == 1 and first.first == 0 and first.last == whole:
                 yield _number(first.location) or where
                 continue
-            numbers = ",".join(_range(span.first, span.last) for span in spans)
+            numbers = ",".join(range_text(span.first, span.last) for span in spans)
             yield f"{_noun(unit, spans)} {numbers} {where}"
 
     def _register_place(self, saved: Saved, span: Span) -> str | None:
@@ -119,7 +130,7 @@ class BacktraceRenderer:
         size = (span.last - span.first + 1) * unit
         if offset % lane_bits or size % lane_bits:
             return None
-        return f"{name}[{_range(offset // lane_bits, (offset + size) // lane_bits - 1)}]"
+        return f"{name}[{range_text(offset // lane_bits, (offset + size) // lane_bits - 1)}]"
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
@@ -168,21 +179,6 @@ class BacktraceRenderer:
         ]
 
 
-def lanes_text(mask: int) -> str:
-    """The lanes of a mask: ``lanes 0-31,40``."""
-    if not mask:
-        return "no lanes"
-    numbers = [i for i in range(mask.bit_length()) if mask >> i & 1]
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    text = ",".join(_range(first, last) for first, last in runs)
-    return f"lane{'s' if len(numbers) > 1 else ''} {text}"
-
-
 def _number(location: Location) -> str | None:
     """What a register holds that is nowhere, because its value is known."""
     place = location.single
@@ -194,10 +190,6 @@ def _number(location: Location) -> str | None:
 def _noun(unit: int, spans: Iterable[Span]) -> str:
     noun = "lane" if unit else "bit"
     return noun if all(span.first == span.last for span in spans) and len([*spans]) == 1 else f"{noun}s"
-
-
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
 
 
 def _base(span: Span, unit: int) -> Any:

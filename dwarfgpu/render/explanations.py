@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.declared import owner_of
-from dwarfgpu.render.backtrace import lanes_text
-from dwarfgpu.render.layout import counted, plain_style, shown, wrapped
+from dwarfgpu.render.layout import counted, lanes_text, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

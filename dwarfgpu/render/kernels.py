@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import labelled, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dwarfgpu.program.files.codeobject import Kernel
     from dwarfgpu.render.layout import Style
 
 NO_SGPR = 0xFFFF
-LANES = ("x", "y", "z")
+
+
+def kernels_text(
+    kernels: Sequence[Kernel], style: Style = plain_style, *, fields: bool = False
+) -> Iterator[str]:
+    """Kernels with an empty line between them."""
+    yield from paragraphs(kernel_text(kernel, style, fields=fields) for kernel in kernels)
+    if not kernels:
+        yield "no kernels"
 
 
 def kernel_text(kernel: Kernel, style: Style = plain_style, *, fields: bool = False) -> list[str]:

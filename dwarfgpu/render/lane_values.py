@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.render.backtrace import lanes_text
-from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.layout import lanes_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.program.machines.snapshots import dispatch_text
 from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.waves.places import group_text
-from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import (
+    WIDTH,
+    paragraphs,
+    plain,
+    plain_style,
+    problem_json,
+    ranges_text,
+    shown,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,7 +96,7 @@ def _cells(found: Lanes, group: list[Lane]) -> tuple[str, ...]:
     elif first.state != UNUSED:
         where = "never active"
     pc = "" if first.pc is None else f"{first.pc:#x}"
-    numbers = _numbers([lane.number for lane in group])
+    numbers = ranges_text(lane.number for lane in group)
     return numbers, LETTERS[first.state], _items(group), pc, where
 
 
@@ -100,11 +109,6 @@ def _items(group: list[Lane]) -> str:
         return texts[0]
     one_by_one = [lane.number for lane in group] == [*range(group[0].number, group[-1].number + 1)]
     return f"{texts[0]}{'-' if one_by_one else '..'}{texts[-1]}"
-
-
-def _numbers(numbers: list[int]) -> str:
-    """Numbers as a list with ranges: ``0-31,40``."""
-    return lanes_text(sum(1 << number for number in numbers)).split(" ", 1)[1]
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) -> Iterator[str]:
@@ -131,13 +135,13 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) ->
 def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:
     """A wave and some of its lanes."""
     return {
-        **lanes_head(found),
-        "lanes": [lane_json(lane) for lane in lanes],
+        **_lanes_head(found),
+        "lanes": map(lane_json, lanes),
         "problems": [problem_json(error) for error in found.problems],
     }
 
 
-def lanes_head(found: Lanes) -> Json:
+def _lanes_head(found: Lanes) -> Json:
     """What is said of all lanes of a wave."""
     return {
         "wave": found.wave,
@@ -175,13 +179,12 @@ def waves_table(rows: Sequence[WaveRow], style: Style = plain_style) -> Iterator
     by_dispatch: dict[str, list[WaveRow]] = {}
     for row in rows:
         by_dispatch.setdefault(_dispatch_line(row.places[0]), []).append(row)
-    first = True
-    for line, some in by_dispatch.items():
-        if not first:
-            yield ""
-        first = False
-        yield from (style("kind", each) for each in wrapped(line))
-        yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, some)], style)
+    yield from paragraphs(_dispatch_table(line, some, style) for line, some in by_dispatch.items())
+
+
+def _dispatch_table(line: str, rows: list[WaveRow], style: Style) -> Iterator[str]:
+    yield from (style("kind", each) for each in wrapped(line))
+    yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, rows)], style)
 
 
 def _wave_cells(row: WaveRow) -> tuple[str, ...]:
@@ -229,15 +232,7 @@ def _dispatch(place: WavePlace) -> str:
 
 
 def _dispatch_line(place: WavePlace) -> str:
-    one = place.dispatch
-    if one is None:
-        return "no dispatch"
-    text = f"dispatch {one.id}" + (f" {one.kernel}" if one.kernel else "")
-    if one.grid:
-        text += f", grid {'x'.join(map(str, one.grid))}"
-    if one.work_group:
-        text += f", work-groups of {'x'.join(map(str, one.work_group))}"
-    return text
+    return "no dispatch" if place.dispatch is None else f"dispatch {dispatch_text(place.dispatch)}"
 
 
 def _where(call: CallFrame | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     Style: TypeAlias = Callable[[str, str], str]
@@ -57,6 +57,38 @@ def wrapped(text: str, width: int = WIDTH) -> list[str]:
 def counted(count: int, noun: str) -> str:
     """``1 unit``, ``2 units``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def range_text(first: int, last: int) -> str:
+    """``3``, or ``0-31``."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def ranges_text(numbers: Iterable[int]) -> str:
+    """Ascending numbers as a short list: ``0-31,40``."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(range_text(first, last) for first, last in found)
+
+
+def lanes_text(mask: int) -> str:
+    """The lanes of a mask: ``lanes 0-31,40``."""
+    if not mask:
+        return "no lanes"
+    lanes = ranges_text(number for number in range(mask.bit_length()) if mask >> number & 1)
+    return f"lane{'s' if mask & (mask - 1) else ''} {lanes}"
+
+
+def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Lines of several texts, with an empty line between them."""
+    for number, lines in enumerate(texts):
+        if number:
+            yield ""
+        yield from lines
 
 
 def table(rows: Iterable[tuple[str, ...]], align: str, *, indent: int = 2, longest: int = 0) -> list[str]:

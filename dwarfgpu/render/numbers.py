@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -11,6 +10,8 @@ from dwarfgpu.program.values.formats import DOUBLE, SINGLE, X87, Layout, as_floa
 from dwarfgpu.render.characters import character
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dwarfgpu.program.values.formats import Number
 
 FORMATS = "xduotzfcasr"
@@ -45,6 +46,8 @@ def float_text(pattern: int, layout: Layout) -> str:
 
 def general(number: Number, digits: int) -> str:
     """A finite number as C's ``%.<digits>g``, correctly rounded however long it is."""
+    from fractions import Fraction  # which costs start-up time
+
     if not number:
         return "-0" if isinstance(number, float) and math.copysign(1.0, number) < 0 else "0"
     if digits <= 17 and as_float(number) == number:
@@ -68,6 +71,8 @@ def general(number: Number, digits: int) -> str:
 
 def _magnitude(exact: Fraction) -> int:
     """The power of ten of the first digit."""
+    from fractions import Fraction
+
     bits = exact.numerator.bit_length() - exact.denominator.bit_length()
     power = math.floor(bits * 0.30102999566398120) - 1
     while Fraction(10) ** (power + 1) <= exact:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.render.layout import paragraphs, plain_style
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from dwarfgpu.program.reference import Reference
+    from dwarfgpu.render.layout import Style
+
+
+def overview(found: Iterable[Reference], style: Style = plain_style) -> Iterator[str]:
+    """An operation a line, below the section of the text that has it."""
+    sections = groupby(found, lambda one: one.section)
+    yield from paragraphs(
+        [style("name", name), *(f"  {line(one)}" for one in some)] for name, some in sections
+    )
 
 
 def line(one: Reference, width: int = 0) -> str:
@@ -14,9 +28,10 @@ def line(one: Reference, width: int = 0) -> str:
     return f"{name:{width}}  ( {one.effect.strip()} )  [{one.spec}]"
 
 
-def paragraph(one: Reference) -> list[str]:
+def paragraph(one: Reference, style: Style = plain_style) -> list[str]:
     """An operation in full."""
-    lines = [" ".join((one.name, *one.operands)), f"  {one.meaning}", f"  stack    ( {one.effect.strip()} )"]
+    name = style("name", " ".join((one.name, *one.operands)))
+    lines = [name, f"  {one.meaning}", f"  stack    ( {one.effect.strip()} )"]
     lines.append(f"  clause   {one.spec}, {one.section}")
     lines.append(f"  since    {one.since}{', deprecated' if one.deprecated else ''}")
     if one.aliases:

@@ -11,7 +11,6 @@ from dwarfgpu.program.cases.answer import in_memory_order
 from dwarfgpu.program.cases.json_answers import elements_of, means_a_lane
 
 if TYPE_CHECKING:
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.expr.locations import Entry, SingleLocation
     from dwarfgpu.expr.storages import Part
     from dwarfgpu.program.cases.answer import Outcome, ReadBits
@@ -107,14 +106,9 @@ class TextRenderer:
     def outcome(self, outcome: Outcome) -> str:
         """What came out of an evaluation, on one line."""
         if outcome.error is not None or outcome.result is None:
-            return "nothing" if outcome.error is None else error_text(outcome.error)
+            return "nothing" if outcome.error is None else str(outcome.error)
         text = self.entry(outcome.result)
         return text if outcome.reading is None else f"{text}: {self.reading(outcome.reading)}"
-
-
-def error_text(error: DwarfGpuError) -> str:
-    """What is wrong, where, and by which rule."""
-    return str(error)
 
 
 def _memory(storage: Memory, offset: int) -> str:

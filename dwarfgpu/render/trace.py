@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.values import Value
+from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.records import record
-from dwarfgpu.render.json import entry_json
-from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.layout import ranges_text, wrapped
 from dwarfgpu.render.text import TextRenderer
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Tracer:
         self.target = target
         self.sections = sections
         self.renderer = TextRenderer(target.byte_order)
+        self._writer = JsonWriter(target.byte_order)
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
 
@@ -90,7 +91,7 @@ class Tracer:
                 where = step.where
                 shown.append("in an expression without a place:" if where is None else f"in {_place(where)}:")
             if step.lanes != slots and (slots is not None or len(step.lanes) > 1):
-                shown.append(f"lanes {_ranges(step.lanes)}:")
+                shown.append(f"lanes {ranges_text(step.lanes)}:")
             slots = step.lanes
             count = len(slots)
             stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
@@ -140,20 +141,9 @@ class Tracer:
 
     def _json(self, entry: Entry, count: int) -> Any:
         """An entry; where it differs from lane to lane, a list with that of each lane."""
-        forms = [entry_json(entry.select(slot), self.target) for slot in range(max(count, 1))]
+        forms = [self._writer.entry(entry.select(slot)) for slot in range(max(count, 1))]
         return forms[0] if all(form == forms[0] for form in forms) else forms
 
 
 def _place(where: tuple[str, int]) -> str:
     return f"{where[0]}+{where[1]:#x}"
-
-
-def _ranges(lanes: tuple[int, ...]) -> str:
-    """Lanes as a short list: ``0-31,40``."""
-    found: list[list[int]] = []
-    for lane in lanes:
-        if found and lane == found[-1][1] + 1:
-            found[-1][1] = lane
-        else:
-            found.append([lane, lane])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.backtrace import lanes_text
-from dwarfgpu.render.layout import WIDTH, counted, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, problem_json, shown, wrapped
 from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.all_waves import CODES, STATES
 from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE
-from dwarfgpu.render.backtrace import lanes_text
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, counted, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, reason_json
 
 if TYPE_CHECKING:

@@ -155,6 +155,25 @@ class BackendConformance:
         other = WAVE64.target.register_named("v2")
         assert found.read_register(other, 0, None)[:4] == (0xFFFF0000).to_bytes(4, "little")
 
+    def test_every_write_is_counted(self):
+        found = self.make(WAVE64)
+        register, space = WAVE64.target.register_named("v1"), WAVE64.target.space_named("global")
+        address = 0x1000
+        whole = bytes(register.bit_size // 8)
+        counts = [found.changes]
+        for write in (
+            lambda: found.write_register(register, whole, 0, None),
+            lambda: found.scatter_register(register, u64([0, 4]), np.zeros((2, 4), np.uint8), 0, None, 2),
+            lambda: found.write_memory(space, address, b"x", 0, None),
+            lambda: found.scatter_memory(space, u64([address]), np.zeros((1, 1), np.uint8), 0, None, 1),
+        ):
+            write()
+            counts.append(found.changes)
+        assert counts == sorted(set(counts))
+        found.read_memory(space, address, 1, 0, None)
+        found.gather_register(register, u64([0, 4]), 4, 0, None, 2)
+        assert found.changes == counts[-1]
+
     @for_every_member
     @given(data=st.data(), state=STATES)
     def test_gathering_registers_is_reading_each(self, data, state):

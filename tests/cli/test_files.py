@@ -136,6 +136,7 @@ def test_standard_input_is_a_file() -> None:
     assert "gfx90a" in run("ls", "-", stdin=data).stdout
     assert "amdgcn-gfx90a" in run("info", "-", stdin=data).stdout
     assert run("kernels", "-", stdin=data).stdout.startswith("tiny\n")
+    assert json.loads(run("ls", "-", "--json", stdin=data).stdout)["file"] == "<stdin>"
 
 
 # --- What they print ----------------------------------------------------------------------------------------------

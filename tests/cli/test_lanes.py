@@ -254,12 +254,15 @@ def test_reasons_of_all_waves():
 # --- One lane, without numpy ------------------------------------------------------------------------------------------
 
 
-def test_one_lane_of_a_folder_needs_no_numpy(tmp_path):
-    path = tmp_path / "state.dgs"
-    assert run("snapshot", "convert", STATE, str(path)).returncode == 0
+@pytest.mark.parametrize("form", ["dgs", "json"])
+def test_one_lane_needs_no_numpy(tmp_path, form):
+    path = "docs/examples/variables.json"
+    if form == "dgs":
+        path = str(tmp_path / "state.dgs")
+        assert run("snapshot", "convert", "docs/examples/variables.json", path).returncode == 0
     code = (
         "import sys\nfrom dwarfgpu.cli import main\n"
-        f"words = ['lane', 'limit', '--state', {str(path)!r}, '--wave', '1', '--lane', '5']\n"
+        f"words = ['limit', 'slots[1]', 'out[lane]', '--state', {path!r}, '--wave', '0', '--lane', '2']\n"
         f"status = main(['eval', {KERNEL!r}, *words])\n"
         "print('numpy' in sys.modules, status)"
     )
@@ -274,7 +277,8 @@ def test_one_lane_of_a_folder_needs_no_numpy(tmp_path):
         timeout=60,
     )
 
-    assert done.stdout.splitlines()[-3:] == ["  lane = 5", "  limit = 24", "False 0"], done.stderr
+    expected = ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"]
+    assert done.stdout.splitlines()[-4:] == expected, done.stderr
 
 
 # --- Repairs ----------------------------------------------------------------------------------------------------------

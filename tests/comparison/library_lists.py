@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.addresses import TableHeader, contributions
+from dwarfgpu.objfile.contributions import TableHeader, contributions
 from dwarfgpu.objfile.lists.encoding import NAMES, ListContext, RawEntry, list_table_at
 from dwarfgpu.objfile.lists.location_lists import raw_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.addresses import address_tables, contributions
+from dwarfgpu.objfile.addresses import address_tables
+from dwarfgpu.objfile.contributions import contributions
 from dwarfgpu.objfile.entries.constants import TAG, name_of
 from dwarfgpu.objfile.indexes.aranges import read_sets
 from dwarfgpu.objfile.indexes.debug_names import read_tables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.program.cases.run import answer_case, parse_case
-from dwarfgpu.render.json import entry_json, location_json, reading_json
 from dwarfgpu.render.text import TextRenderer
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
@@ -103,5 +103,6 @@ def test_composites_in_composites_stay_short():
 def test_the_same_results_as_json():
     target, found = outcome("DW_OP_addr 4", MEMORY, read={"bytes": 1})
     location = {"kind": "memory", "space": 0, "space_name": "default", "address": 4, "bit": 0}
-    assert entry_json(found.result, target) == location_json(found.result, target) == location
-    assert reading_json(found.reading) == {"bytes": "04"}
+    write = JsonWriter(target.byte_order)
+    assert write.entry(found.result) == write.location(found.result) == location
+    assert write.reading(found.reading) == {"bytes": "04"}

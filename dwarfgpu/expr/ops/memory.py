@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from dwarfgpu import bits as b
 from dwarfgpu.errors import IllFormed, MissingContext, Unsupported, shown
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.convert import memory, moved, pointed_to, pointer_misuse, refuse_entry, to_value
+from dwarfgpu.expr.convert import memory, moved, pointed_to, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.ops.special_values import dereference
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.storages import Memory, Register, pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform

@@ -273,16 +273,14 @@ def _candidates(entries: Sequence[Entry]) -> str:
 
 
 def open_container(
-    source: str | os.PathLike[str] | bytes, *, target_of: Callable[[Image], str | None] | None = None
+    source: str | os.PathLike[str] | bytes,
+    *,
+    name: str = "<bytes>",
+    target_of: Callable[[Image], str | None] | None = None,
 ) -> Container:
-    """Open a file as a container."""
+    """Open a file as a container; ``name`` is what messages call bytes."""
     if isinstance(source, bytes):
-        return Container(memoryview(source), name="<bytes>", target_of=target_of)
+        return Container(memoryview(source), name=name, target_of=target_of)
     place = parse_place(os.fspath(source))
     data = read_place(place)
     return Container(data, name=place.name, path=place.path, start=place.offset, target_of=target_of)
-
-
-def list_images(source: str | os.PathLike[str] | bytes) -> list[Entry]:
-    """What a file holds: its own image if it is an ELF file, and everything packed in it."""
-    return list(open_container(source).entries)

@@ -11,18 +11,15 @@ import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
+from dwarfgpu.objfile.elf.header import EM_X86_64, ET_CORE, PT_LOAD, malformed
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.notes import Note
 
-ET_CORE = 4
-EM_X86_64 = 62
 NT_PRSTATUS, NT_FPREGSET, NT_AUXV = 1, 2, 6
 NT_FILE = 0x46494C45
-NT_SIGINFO = 0x53494749
 AT_SYSINFO_EHDR = 33
 """Where the kernel has put the vDSO, which no file holds."""
 

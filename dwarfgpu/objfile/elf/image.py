@@ -19,6 +19,7 @@ from dwarfgpu.objfile.elf.header import (
     MAGIC,
     OS_ABIS,
     PT_LOAD,
+    SHF_EXECINSTR,
     SHT_CREL,
     SHT_DYNSYM,
     SHT_REL,
@@ -48,21 +49,27 @@ MAX_READ = 1 << 28
 """What one ``read`` may return at most."""
 
 
+BYTES = "<bytes>"
+"""What bytes are called that nobody has named."""
+
+
 def open_image(
     source: str | os.PathLike[str] | bytes | memoryview,
     select: str | int | None = None,
     *,
+    name: str = BYTES,
     target_of: Callable[[Image], str | None] | None = None,
 ) -> Image:
     """Open an ELF file, or one inside a container.
 
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
-    ``select`` is what stands behind the ``@``: the index of an entry as ``list_images`` counts them, or a target.
+    ``select`` is what stands behind the ``@``: the index of an entry of the container, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
+    ``name`` is what messages call bytes.
     ``target_of`` tells the target ID of a code object whose notes do not.
     """
     if isinstance(source, (bytes, memoryview)):
-        data, path, name, start = memoryview(source), None, "<bytes>", 0
+        data, path, start = memoryview(source), None, 0
     else:
         from dwarfgpu.objfile.containers.place import parse_place, read_place
 
@@ -80,7 +87,7 @@ def open_image(
 class Image:
     """One ELF file. ``problems`` holds what has been found wrong so far without being in the way."""
 
-    def __init__(self, data: bytes | memoryview, *, name: str = "<bytes>", path: str | None = None) -> None:
+    def __init__(self, data: bytes | memoryview, *, name: str = BYTES, path: str | None = None) -> None:
         self.data = memoryview(data)
         """All bytes of the file."""
         self.name = name
@@ -100,6 +107,7 @@ class Image:
         )
         """The sections in the order of the file, with the empty first one."""
         self._by_name: dict[str, list[Section]] | None = None
+        self._code: tuple[Section, ...] | None = None
         self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
         self._relocating: dict[int, list[Section]] | None = None
@@ -187,6 +195,14 @@ class Image:
         if not found and name.startswith(".debug_"):
             found = self._by_name.get(f".z{name[1:]}")
         return tuple(found or ())
+
+    @property
+    def code_sections(self) -> tuple[Section, ...]:
+        """The sections with instructions."""
+        if self._code is None:
+            code = [each for each in self.sections if each.header.flags & SHF_EXECINSTR and each.size]
+            self._code = tuple(code)
+        return self._code
 
     def relocation_sections(self, index: int) -> list[Section]:
         """The sections with the relocations of a section, if the file is not linked; a linker has applied them."""
@@ -295,14 +311,6 @@ class Image:
         return None
 
     # --- Addresses ----------------------------------------------------------------------------------------------
-
-    def address_to_offset(self, address: int) -> int | None:
-        """Where the byte at an address stands in the file; None if the file does not hold it."""
-        for segment in self.segments:
-            if segment.type == PT_LOAD and 0 <= address - segment.address < segment.file_size:
-                offset = address - segment.address + segment.offset
-                return offset if offset < len(self.data) else None
-        return None
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""

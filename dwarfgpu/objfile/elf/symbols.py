@@ -25,7 +25,6 @@ VISIBILITIES = ("DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED")
 
 SHN_UNDEF = 0
 SHN_LORESERVE = 0xFF00
-SHN_AMDGPU_LDS = 0xFF00
 SHN_ABS = 0xFFF1
 SHN_COMMON = 0xFFF2
 STT_SECTION, STT_FILE, STT_TLS = 3, 4, 6
@@ -71,11 +70,6 @@ class Symbol:
     def is_defined(self) -> bool:
         """Whether the file holds what the symbol names; neither undefined, common nor in LDS."""
         return self.section is not None or self.section_index == SHN_ABS
-
-    @property
-    def is_lds(self) -> bool:
-        """Whether it names a variable in local memory, which is laid out by the linker or the loader."""
-        return self.section_index == SHN_AMDGPU_LDS
 
 
 class SymbolTable:

@@ -115,15 +115,6 @@ d0 LLVM_RISCVVLSCall  ff GDB_IBM_OpenCL
     """,
 )
 
-# DWARF 5 table 7.23.
-IDX = names(
-    "DW_IDX_",
-    """
-0001 compile_unit  0002 type_unit  0003 die_offset  0004 parent  0005 type_hash  2000 GNU_internal
-2001 GNU_external
-    """,
-)
-
 # DWARF 5 tables 7.12 to 7.24; A.7.15.
 DS = names(
     "DW_DS_",
@@ -136,7 +127,6 @@ VIRTUALITY = names("DW_VIRTUALITY_", "00 none  01 virtual  02 pure_virtual")
 ID = names("DW_ID_", "00 case_sensitive  01 up_case  02 down_case  03 case_insensitive")
 INL = names("DW_INL_", "00 not_inlined  01 inlined  02 declared_not_inlined  03 declared_inlined")
 ORD = names("DW_ORD_", "00 row_major  01 col_major")
-DSC = names("DW_DSC_", "00 label  01 range")
 DEFAULTED = names("DW_DEFAULTED_", "00 no  01 in_class  02 out_of_class")
 MSPACE = names("DW_MSPACE_LLVM_", "00 none  01 global  02 constant  03 group  04 private")
 

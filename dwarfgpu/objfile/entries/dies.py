@@ -96,6 +96,11 @@ class Die:
         index = self.abbreviation.index_of(attribute)
         return None if index < 0 else self._attribute(index)
 
+    def flag(self, attribute: int) -> bool:
+        """Whether a flag with a number of the standard is set."""
+        found = self.number(attribute)
+        return found is not None and bool(found.value)
+
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
@@ -142,8 +147,7 @@ class Die:
 
     @property
     def is_declaration(self) -> bool:
-        found = self.number(at.DECLARATION)
-        return found is not None and bool(found.value)
+        return self.flag(at.DECLARATION)
 
     def type(self) -> Die | None:
         """The entry of its type; None for void. A type unit's signature is followed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
@@ -117,9 +116,3 @@ def in_scopes(parts: tuple[str, ...], scopes: list[tuple[str, bool]]) -> bool:
 def is_local(die: Die) -> bool:
     """Whether an entry is declared in a function."""
     return any(owner.tag in CODE_SCOPES for owner in die.ancestors())
-
-
-def is_declared(die: Die) -> bool:
-    """Whether an entry only declares what is defined elsewhere."""
-    found = die.number(at.DECLARATION)
-    return found is not None and bool(found.value)

@@ -13,10 +13,10 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, PCREL, Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
 from dwarfgpu.objfile.entries.reader_text import CODES, order_code
 from dwarfgpu.objfile.frames.entries import Fde
-from dwarfgpu.objfile.units.headers import following
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:

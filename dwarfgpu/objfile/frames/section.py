@@ -14,7 +14,7 @@ from dwarfgpu.encoding.frame_format import FrameFormat
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, Bases
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES, each_contribution, initial_length
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
 from dwarfgpu.objfile.frames.entries import (
     SPEC,
     Cie,
@@ -27,7 +27,6 @@ from dwarfgpu.objfile.frames.entries import (
     read_string,
     with_augmentation,
 )
-from dwarfgpu.objfile.units.headers import following
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:

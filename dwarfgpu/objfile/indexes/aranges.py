@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.entries.reader_text import CODES
-from dwarfgpu.objfile.units.headers import following
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:

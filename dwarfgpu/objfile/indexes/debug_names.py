@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import initial_length
+from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.entries.forms import FLAG_PRESENT, form_name, read_value
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.objfile.units.headers import following
 from dwarfgpu.objfile.units.tables import numbers
 from dwarfgpu.records import record
 
@@ -231,14 +230,12 @@ class NameTable:
 
 def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
     """All name indices of a file; for one that cannot be read its error, and then the next one."""
-    position: int | None = 0
-    data = source.data(SECTION)
-    while position is not None and position < len(data):
-        try:
-            yield NameTable(source, position)
-        except DwarfGpuError as error:
-            yield error
-        position = following(data, position, source.byte_order)
+    return each_contribution(
+        source.data(SECTION),
+        source.byte_order,
+        lambda start: NameTable(source, start),
+        lambda table: table.end,
+    )
 
 
 def hash_of(name: bytes) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scan import is_declaration
-from dwarfgpu.objfile.entries.scopes import is_declared, is_local, qualified_name
+from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def may_be_entry(abbreviation: Abbreviation) -> bool:
 
 def kind_of(die: Die) -> Kind | None:
     """What an entry is to an index; None when it is none of its entries."""
-    if not may_be_entry(die.abbreviation) or is_declared(die):
+    if not may_be_entry(die.abbreviation) or die.is_declaration:
         return None
     kind = KIND_OF[die.tag]
     if kind == "variable":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import each_contribution, initial_length
+from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.errors import DwarfGpuError
 
-SECTIONS = (".debug_pubnames", ".debug_pubtypes", ".debug_gnu_pubnames", ".debug_gnu_pubtypes")
 SPEC = "DWARF 4, 6.1.1"
 
 _GNU_KINDS = ("none", "type", "variable", "function", "other")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.contributions import check_address_size, initial_length
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record
 

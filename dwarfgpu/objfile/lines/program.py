@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lines.header import FileEntry, LineHeader, file_entry
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.records import record

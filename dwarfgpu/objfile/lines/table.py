@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.addresses import each_contribution
+from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.lines.program import Row, Rows, Sequence, run
 from dwarfgpu.records import record
@@ -212,25 +213,8 @@ def line_table(
 
 
 def line_tables(
-    data: bytes,
-    *,
-    byte_order: ByteOrder = "little",
-    address_size: int = 8,
-    string_at: StringAt | None = None,
-    section: str = ".debug_line",
-    zero_is_code: bool = False,
+    data: bytes, *, byte_order: ByteOrder = "little", **how: Any
 ) -> Iterator[LineTable | DwarfGpuError]:
-    """All tables of a section in order; an error stands in place of one whose header cannot be read."""
-
-    def read(offset: int) -> LineTable:
-        return line_table(
-            data,
-            offset,
-            byte_order=byte_order,
-            address_size=address_size,
-            string_at=string_at,
-            section=section,
-            zero_is_code=zero_is_code,
-        )
-
+    """All tables of a section in order, each read as `line_table` is told; an error stands in place of a broken one."""
+    read = partial(line_table, data, byte_order=byte_order, **how)
     return each_contribution(data, byte_order, read, lambda table: table.header.end)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.objfile.addresses import (
+from dwarfgpu.objfile.contributions import (
     TableHeader,
     check_address_size,
     contribution_at,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.addresses import check_address_size, initial_length
+from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -110,14 +110,3 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     return UnitHeader(
         section, offset, end, format, unit_type, abbreviations, cursor.position - offset, signature, type_offset, dwo_id
     )  # fmt: skip
-
-
-def following(data: bytes | memoryview, offset: int, byte_order: ByteOrder) -> int | None:
-    """Where what stands behind a broken header begins, if the length there makes sense."""
-    cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile)
-    try:
-        length, _ = initial_length(cursor)
-    except MalformedFile:
-        return None
-    end = cursor.position + length
-    return end if length and end < len(data) else None

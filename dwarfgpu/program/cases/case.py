@@ -9,8 +9,9 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.context import Limits
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.json_node import Node, NotACase
-from dwarfgpu.program.cases.context import ExpressionReader, Setting, context_of
+from dwarfgpu.program.cases.context import ExpressionReader, context_of
 from dwarfgpu.program.cases.json_types import type_of
+from dwarfgpu.program.setting import Setting
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -84,12 +85,14 @@ def _parse(node: Node, line: int) -> Case:
     fields = node.fields((), KEYS)
     if ("expr" in fields) == ("ops" in fields):
         raise NotACase("", "exactly one of `expr` and `ops` is needed")
-    setting = _setting(fields)
-    expressions = ExpressionReader(setting)
+    expressions = ExpressionReader(_setting(fields))
+    limits = _limits(fields.get("limits"))
+    want: Any = fields["want"].choice(("any", "value", "location")) if "want" in fields else "any"
     has_bytes = "expr" in fields
     expression = expressions.decoded(fields["expr"]) if has_bytes else expressions.assembled(fields["ops"])
-    read = _read(fields["read"], setting, expressions) if "read" in fields else None
-    context, lanes = context_of(fields.get("context"), setting, fields.get("lanes"), expressions)
+    read = _read(fields["read"], expressions) if "read" in fields else None
+    context, lanes = context_of(fields.get("context"), fields.get("lanes"), expressions)
+    context = replace(context, limits=limits, result_kind=None if want == "any" else want)
     return Case(
         id=fields["id"].value if "id" in fields else line,
         expression=expression,
@@ -112,16 +115,8 @@ def _setting(fields: dict[str, Node]) -> Setting:
     version = fields["dwarf_version"].unsigned() if "dwarf_version" in fields else 5
     if not 2 <= version <= 6:
         raise fields["dwarf_version"].fail(f"there is no DWARF {version} here, only 2 to 6")
-    order: Any = target.byte_order
-    want: Any = fields["want"].choice(("any", "value", "location")) if "want" in fields else "any"
-    return Setting(
-        target,
-        _dialect(fields.get("dialect"), dialect_name),
-        PRESETS[rules_name],
-        Format(target.address_size, offset_size, order, version),
-        _limits(fields.get("limits")),
-        None if want == "any" else want,
-    )
+    form = Format(target.address_size, offset_size, target.byte_order, version)
+    return Setting(target, _dialect(fields.get("dialect"), dialect_name), form, PRESETS[rules_name])
 
 
 def _target(fields: dict[str, Node]) -> Target:
@@ -154,14 +149,14 @@ def _limits(node: Node | None) -> Limits:
     return replace(limits, **{name: field.unsigned(63) for name, field in fields.items()})
 
 
-def _read(node: Node, setting: Setting, expressions: ExpressionReader) -> Read:
+def _read(node: Node, expressions: ExpressionReader) -> Read:
     fields = node.fields((), ("bytes", "type", "offset"))
     if ("bytes" in fields) == ("type" in fields):
         raise node.fail("exactly one of `bytes` and `type` is needed")
     offset = fields["offset"].signed(64) if "offset" in fields else 0
     if "bytes" in fields:
         return Read(fields["bytes"].unsigned(63), None, offset)
-    described = type_of(fields["type"], setting.target)
+    described = type_of(fields["type"], expressions.setting.target)
     with expressions.noting():  # an ill-formed type
         return Read(0, described.make(), offset)
     return Read()

@@ -9,8 +9,7 @@ from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr import types
 from dwarfgpu.expr.binding import bound
-from dwarfgpu.expr.context import Context, Limits
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.values import Value
 from dwarfgpu.json_node import Node, NotACase, parse_hex
@@ -24,51 +23,25 @@ from dwarfgpu.program.cases.json_types import (
     space_of,
     type_of,
 )
-from dwarfgpu.records import record, replace
+from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Literal
 
     from dwarfgpu.bits import Positions
-    from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import DieReference
-    from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.program.setting import Setting
     from dwarfgpu.targets.target import Target
 
 KEYS = (
-    *(
-        "registers",
-        "memory",
-        "lane",
-        "lane_count",
-        "iteration",
-        "iterations",
-        "pc",
-        "cfa",
-        "frame_base",
-        "object",
-    ),
+    *("registers", "memory", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "object"),
     *("initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "dies"),
-)
+)  # fmt: skip
 
 MAX_LANES = 1 << 16
-
-
-@record
-class Setting:
-    """What a case says besides its context, as far as the context depends on it."""
-
-    target: Target
-    dialect: Dialect
-    rules: Rules
-    form: Format
-    limits: Limits
-    result_kind: Literal["value", "location"] | None = None
 
 
 class ExpressionReader:
@@ -85,25 +58,19 @@ class ExpressionReader:
         return self.decoded(node, section)
 
     def decoded(self, node: Node, section: str | None = None) -> Expression:
-        from dwarfgpu.dialects import known_in
-
         data = parse_hex(node.string())
         if data is None:
             message = f"{node.path} is not bytes: an even number of hex digits is needed"
             self.problem = self.problem or MalformedFile("bad_hex", message)
-        setting = self.setting
-        return decode(data or b"", setting.dialect, setting.form, section=section, known_in=known_in)
+        return self.setting.decoded(data or b"", section)
 
     def assembled(self, node: Node, section: str | None = None) -> Expression:
-        from dwarfgpu.expr import asm
-
         text = node.string()
-        setting = self.setting
         with self.noting():
-            found = asm.parse(text, setting.dialect, setting.form, target=setting.target)
+            found = self.setting.parsed(text)
             found.section = section
             return found
-        return decode(b"", setting.dialect, setting.form, section=section)
+        return self.setting.decoded(b"", section)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -117,16 +84,17 @@ class ExpressionReader:
 
 
 def context_of(
-    node: Node | None, setting: Setting, wanted: Node | None, expressions: ExpressionReader
+    node: Node | None, wanted: Node | None, expressions: ExpressionReader
 ) -> tuple[Context, tuple[int, ...] | None]:
     """The context that a case describes, and the lanes that it asks for (None: it asks once)."""
+    setting = expressions.setting
     fields = {} if node is None else node.fields((), KEYS)
     lane_count = fields["lane_count"].unsigned(32, at_least=1) if "lane_count" in fields else None
     lane = fields["lane"].unsigned(32) if "lane" in fields else None
     asked = None if wanted is None else _lanes(wanted, lane_count or setting.target.lane_count)
     lanes = LaneSet.one(lane) if not asked else LaneSet.of(asked)
     machine = _machine(fields, setting.target, lane)
-    unit = _unit(fields, setting, expressions)
+    unit = _unit(fields, expressions)
     reader = LocationReader(machine, unit)
     context = Context(
         target=setting.target,
@@ -140,9 +108,7 @@ def context_of(
         unit=unit,
         pc=fields["pc"].unsigned(setting.target.default_space.address_bits) if "pc" in fields else None,
         object=_object(fields.get("object"), reader, lanes, expressions),
-        result_kind=setting.result_kind,
         initial_stack=_initial_stack(fields.get("initial_stack"), reader, lanes, expressions),
-        limits=setting.limits,
     )
     return context, asked
 
@@ -235,7 +201,8 @@ def _table(node: Node | None, bits: int = 64) -> dict[int, Node] | None:
     return table
 
 
-def _unit(fields: dict[str, Node], setting: Setting, expressions: ExpressionReader) -> DescribedUnit:
+def _unit(fields: dict[str, Node], expressions: ExpressionReader) -> DescribedUnit:
+    setting = expressions.setting
     target = setting.target
     base_types: dict[int, Callable[[], BaseType]] | None = None
     types_by_offset = _table(fields.get("base_types"))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.json_node import Node, NotACase
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.json_node import Node, NotACase, unsigned_or_none
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.frames.entries import Cie, Fde
 from dwarfgpu.objfile.frames.index import FrameIndex
 from dwarfgpu.objfile.frames.section import FrameSection
@@ -74,7 +74,7 @@ def _question(fields: dict[str, Node]) -> _Question:
         bases=Bases(address),
     )
     target = fields.get("target")
-    pc, fde = (_unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
+    pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
     return _Question(section, None if target is None else _target(target), pc, fde)
 
 
@@ -83,10 +83,6 @@ def _target(node: Node) -> Target | None:
         return known_target(resolve(node.string()))
     except UsageError as error:
         raise node.fail(error.message, hint=error.hint) from None
-
-
-def _unsigned_or_none(node: Node | None, bits: int) -> int | None:
-    return None if node is None or node.value is None else node.unsigned(bits)
 
 
 def _rows(question: _Question) -> Iterator[Row]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.json_node import Node, NotACase, parse_integer
-from dwarfgpu.objfile.addresses import ADDRESS_SIZES
+from dwarfgpu.json_node import Node, NotACase, parse_integer, unsigned_or_none
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lists.encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import ListEntry, read_location_list
 from dwarfgpu.program.cases.json_answers import error_json
@@ -44,7 +44,7 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     offset = fields["offset"].unsigned() if "offset" in fields else 0
     _check_version(fields.get("version"))
     context = _context(fields)
-    pc = _unsigned_or_none(fields.get("pc"), 64)
+    pc = unsigned_or_none(fields.get("pc"), 64)
     try:
         found = read_location_list(section, offset, section=f".{kind}", context=context)
         if found.error is not None:
@@ -69,13 +69,9 @@ def _context(fields: dict[str, Node]) -> ListContext:
     return ListContext(
         address_size,
         "little" if order == "little" else "big",
-        _unsigned_or_none(fields.get("unit_base"), 8 * address_size),
+        unsigned_or_none(fields.get("unit_base"), 8 * address_size),
         _address_at(fields.get("debug_addr"), 8 * address_size),
     )
-
-
-def _unsigned_or_none(node: Node | None, bits: int) -> int | None:
-    return None if node is None or node.value is None else node.unsigned(bits)
 
 
 def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.json_node import NotACase, parse
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.case import KEYS as CASE_KEYS
-from dwarfgpu.program.cases.case import Case, parse_case
-from dwarfgpu.program.cases.context import KEYS as CONTEXT_KEYS
 from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
@@ -19,6 +16,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.snapshot import Snapshot
+    from dwarfgpu.program.cases.case import Case
     from dwarfgpu.targets.target import Target
 
 
@@ -42,8 +40,19 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
     return _state(document, path)
 
 
+def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> Snapshot:
+    """The snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs."""
+    found = open_state(path, read, force=force)
+    if isinstance(found, dict):
+        raise UsageError(f"{path} is a described state", hint=hint)
+    return found
+
+
 def _state(state: object, name: str) -> dict[str, Any]:
     """The state that a JSON value describes: a case without an expression, or only its context."""
+    from dwarfgpu.program.cases.case import KEYS as CASE_KEYS
+    from dwarfgpu.program.cases.context import KEYS as CONTEXT_KEYS
+
     if not isinstance(state, dict):
         raise _bad_state(name, "a state is a JSON object")
     if state and all(key in CONTEXT_KEYS for key in state):
@@ -57,6 +66,8 @@ def _state(state: object, name: str) -> dict[str, Any]:
 
 def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_name: str = "") -> Case:
     """The case of a question; what is wrong in the state file is said of the file."""
+    from dwarfgpu.program.cases.case import parse_case
+
     combined = {**(state or {}), **question}
     if state and "context" in state and "context" in question:
         context = state["context"]

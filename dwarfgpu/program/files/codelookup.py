@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHF_EXECINSTR = 0x4
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
 """What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
@@ -135,7 +134,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
         (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size),
         None,
     )
-    code = [each for each in image.sections if each.header.flags & SHF_EXECINSTR and each.size]
+    code = image.code_sections
     # in a file that is not linked every section begins at 0: code is meant
     symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else code[0])
     unit = source = row = None
@@ -262,7 +261,7 @@ def _frame(frame: InlinedFrame, unit: Unit, table: LineTable | None) -> CallFram
 
 def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  # noqa: FBT001
     image = file.image
-    code = [each for each in image.sections if each.header.flags & SHF_EXECINSTR and each.size]
+    code = image.code_sections
     ranges = ", ".join(f"{each.name} {each.address:#x} to {each.address + each.size:#x}" for each in code[:4])
     hint = f"its code is in {ranges}" if ranges else None
     if not image.is_linked:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.source import ImageSections
 from dwarfgpu.records import record, replace
 
@@ -357,12 +357,14 @@ def target_name_of(image: Image) -> str | None:
     return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
 
 
-def opened(source: str | bytes, attributes: str | None = None, select: str | None = None) -> CodeObject:
+def opened(
+    source: str | bytes, attributes: str | None = None, select: str | None = None, *, name: str = BYTES
+) -> CodeObject:
     """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
-    Of the bytes of a file, ``select`` is what stands behind the ``@``.
+    Of the bytes of a file, ``select`` is what stands behind the ``@``, and ``name`` what messages call them.
     """
-    return CodeObject(open_image(source, select, target_of=target_name_of), attributes)
+    return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
 
 
 def check_has_kernels(file: CodeObject) -> None:
@@ -384,12 +386,12 @@ class Contents:
     problems: tuple[DwarfGpuError, ...]
 
 
-def list_contents(source: str | bytes, select: str | None = None) -> Contents:
+def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> Contents:
     """The images of a file: its own, if it is an ELF file, and those that are packed in it; or the one it names."""
     from dwarfgpu.objfile.containers.bundle import open_container
     from dwarfgpu.objfile.containers.place import parse_place
 
-    container = open_container(source, target_of=target_name_of)
+    container = open_container(source, name=name, target_of=target_name_of)
     if isinstance(source, str):
         select = parse_place(source).select
     chosen = container.entries if select is None else (container.select(select),)

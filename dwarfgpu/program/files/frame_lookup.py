@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.codeobject import CodeObject
     from dwarfgpu.program.files.frames import Entry
 
-SHF_EXECINSTR = 0x4
-
 
 @record
 class FrameAt:
@@ -72,7 +70,7 @@ def code_name(file: CodeObject, entry: Entry) -> str:
     if not isinstance(entry, Fde):
         return ""
     image = file.image
-    code = [each for each in image.sections if each.header.flags & SHF_EXECINSTR and each.size]
+    code = image.code_sections
     if not image.is_linked and len(code) != 1:
         return ""  # every section begins at 0: which one is meant only the relocations knew
     symbol = image.symbol_at(entry.low, None if image.is_linked else code[0])

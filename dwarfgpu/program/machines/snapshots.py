@@ -52,7 +52,7 @@ def summary(path: str) -> Summary:
         wave_count=machine.wave_count,
         wave_ids=machine.ids[:MAX_NAMES],
         registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
-        dispatches=[_dispatch_text(one) for one in machine.dispatches],
+        dispatches=[dispatch_text(one) for one in machine.dispatches],
         code_objects=[_code_text(one) for one in machine.code_objects],
         memory=memory,
         problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
@@ -73,7 +73,8 @@ def _file_text(machine: Machine, index: int) -> str:
     return names if file.all_known else f"{names} (of some waves)"
 
 
-def _dispatch_text(one: Dispatch) -> str:
+def dispatch_text(one: Dispatch) -> str:
+    """Its number, kernel and sizes."""
     text = f"{one.id} {one.kernel}" if one.kernel else str(one.id)
     if one.grid:
         text += f", grid {'x'.join(map(str, one.grid))}"

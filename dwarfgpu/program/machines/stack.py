@@ -56,19 +56,16 @@ class Stack:
         rules: Rules | None = None,
         max_frames: int = MAX_FRAMES,
     ) -> None:
-        first = wave if isinstance(wave, int) else int(wave[0])
-        pc = machine.program_counter(first)
-        if pc is None:
-            message = f"where wave {machine.ids[first]} stands is not known: it has no program counter"
-            raise MissingContext("pc", message)
         self.machine = machine
         self.loaded = loaded
         self.wave: Any = wave
         """Its index, or an array of them."""
         self.rules = rules or PRESETS[machine.target.default_rules]
         thread = Thread(machine.target, self.rules, machine, loaded, wave, register=machine.register)
-        self._calls = CallStack(thread, pc, max_frames)
+        self._calls = CallStack(thread, _place_of(machine, wave), max_frames)
         self._frames: list[Frame] = []
+        self._changes = machine.changes
+        """Up to which write they hold."""
 
     @property
     def top(self) -> Frame:
@@ -79,12 +76,21 @@ class Stack:
         """The frame of a level, 0 for the innermost one; None when the stack ends before."""
         if level and not isinstance(self.wave, int):
             raise Parted
+        if self._changes != self.machine.changes:
+            self._begin_again()
         while level >= len(self._frames):
             activation = self._calls.at(len(self._frames))
             if activation is None:
                 return None
             self._frames.append(Frame(self, activation))
         return self._frames[level]
+
+    def _begin_again(self) -> None:
+        """Something was written, and what called what is found again."""
+        calls = self._calls
+        self._calls = CallStack(calls.thread, _place_of(self.machine, self.wave), calls.max_frames)
+        self._frames.clear()
+        self._changes = self.machine.changes
 
     def __iter__(self) -> Iterator[Frame]:
         level = 0
@@ -100,6 +106,16 @@ class Stack:
         if self._calls.end is None:  # it has one when there is no next frame
             raise AssertionError(self)
         return self._calls.end
+
+
+def _place_of(machine: Machine, wave: Any) -> int:
+    """Where a wave stands, or several that stand at one place."""
+    first = wave if isinstance(wave, int) else int(wave[0])
+    pc = machine.program_counter(first)
+    if pc is None:
+        message = f"where wave {machine.ids[first]} stands is not known: it has no program counter"
+        raise MissingContext("pc", message)
+    return pc
 
 
 class Frame:

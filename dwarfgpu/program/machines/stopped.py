@@ -91,12 +91,10 @@ def open_stopped(
         from dwarfgpu.program.machines.cores import open_core
 
         return open_core(file, state, dialect=dialect)
-    from dwarfgpu.program.cases.question import open_state
+    from dwarfgpu.program.cases.question import open_machine
 
-    machine = open_state(state, read or _text_of, force=force)
-    if isinstance(machine, dict):
-        message = f"{state} is a described state"
-        raise UsageError(message, hint="frames need a snapshot, which has a schema, or a core file")
+    hint = "frames need a snapshot, which has a schema, or a core file"
+    machine = open_machine(state, read or _text_of, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
     return Stopped(machine, loaded, problems, name=state)
 

@@ -93,7 +93,7 @@ def member(types: Types, die: Die) -> Member:
     offset, location = _place(die)
     if location is None:
         offset = _bit_offset(die, to, offset, bit_size)
-    return Member(die.name, to, offset, bit_size, location, _access(die), _flag(die, _ARTIFICIAL), die)
+    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(_ARTIFICIAL), die)
 
 
 def _place(die: Die) -> tuple[int, Dynamic | None]:
@@ -153,7 +153,7 @@ def _base(types: Types, die: Die) -> BaseClass:
 
 def _is_static(die: Die) -> bool:
     """Whether a member is one that all objects share: a declaration, before DWARF 5 made it a variable (5.7.7)."""
-    return die.is_declaration or (_flag(die, _EXTERNAL) and die.number(_LOCATION) is None)
+    return die.is_declaration or (die.flag(_EXTERNAL) and die.number(_LOCATION) is None)
 
 
 # --- Variants -----------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 def _method(types: Types, die: Die) -> Method:
     virtual = die.number(_VIRTUALITY)
     first = next((each for each in die.children() if each.tag == 0x05), None)
-    has_object = die.number(_OBJECT_POINTER) is not None or (first is not None and _flag(first, _ARTIFICIAL))
+    has_object = die.number(_OBJECT_POINTER) is not None or (first is not None and first.flag(_ARTIFICIAL))
     qualifiers: tuple[str, ...] = ()
     if has_object and first is not None:
         qualifiers = _object_qualifiers(types.type_of(first))
@@ -211,7 +211,7 @@ def _method(types: Types, die: Die) -> Method:
         _access(die),
         virtual is not None and virtual.value not in (0, None),
         not has_object,
-        _flag(die, _ARTIFICIAL),
+        die.flag(_ARTIFICIAL),
         qualifiers,
         die.linkage_name,
         die,
@@ -234,8 +234,3 @@ def _object_qualifiers(kind: Type) -> tuple[str, ...]:
 def _access(die: Die) -> str | None:
     found = die.number(_ACCESSIBILITY)
     return None if found is None else _ACCESS.get(found.value)
-
-
-def _flag(die: Die, number: int) -> bool:
-    found = die.number(number)
-    return found is not None and bool(found.value)

@@ -56,6 +56,28 @@ class Lazy(Generic[T]):
         return f"Lazy({self.key!r})"
 
 
+class Referring:
+    """What stands for another type: a record with a field ``to``."""
+
+    __slots__ = ()
+    to: Lazy[Type]
+
+    @property
+    def target(self) -> Type:
+        return self.to.get()
+
+
+class Typed:
+    """What has a type: a record with a field ``to``."""
+
+    __slots__ = ()
+    to: Lazy[Type]
+
+    @property
+    def type(self) -> Type:
+        return self.to.get()
+
+
 # --- What is computed when there is an object (DWARF 5, 2.19 and 5.18) -----------------------------------------------
 
 
@@ -136,7 +158,7 @@ class Base:
 
 
 @record
-class Pointer:
+class Pointer(Referring):
     """A pointer or a reference (DWARF 5, 5.3, A.5.3)."""
 
     sign: str
@@ -151,16 +173,12 @@ class Pointer:
     die: Die | None = None
 
     @property
-    def target(self) -> Type:
-        return self.to.get()
-
-    @property
     def is_reference(self) -> bool:
         return self.sign != "*"
 
 
 @record
-class MemberPointer:
+class MemberPointer(Referring):
     """A pointer to a member (DWARF 5, 5.14, A.5.14)."""
 
     to: Lazy[Type]
@@ -170,35 +188,23 @@ class MemberPointer:
     name: str | None = None
     die: Die | None = None
 
-    @property
-    def target(self) -> Type:
-        return self.to.get()
-
 
 @record
-class Qualified:
+class Qualified(Referring):
     """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic. Others have no word in C."""
 
     word: str
     to: Lazy[Type]
     die: Die | None = None
 
-    @property
-    def target(self) -> Type:
-        return self.to.get()
-
 
 @record
-class Typedef:
+class Typedef(Referring):
     """A name for a type (DWARF 5, 5.4), a template alias too."""
 
     name: str
     to: Lazy[Type]
     die: Die | None = None
-
-    @property
-    def target(self) -> Type:
-        return self.to.get()
 
 
 @record
@@ -264,7 +270,7 @@ class Array:
 
 
 @record
-class Member:
+class Member(Typed):
     """A data member (DWARF 5, 5.7.6)."""
 
     name: str | None
@@ -280,13 +286,9 @@ class Member:
     is_artificial: bool = False
     die: Die | None = None
 
-    @property
-    def type(self) -> Type:
-        return self.to.get()
-
 
 @record
-class BaseClass:
+class BaseClass(Typed):
     """A class that another one inherits from (DWARF 5, 5.7.3)."""
 
     to: Lazy[Type]
@@ -295,23 +297,15 @@ class BaseClass:
     is_virtual: bool = False
     access: str | None = None
 
-    @property
-    def type(self) -> Type:
-        return self.to.get()
-
 
 @record
-class StaticMember:
+class StaticMember(Typed):
     """A member that all objects share; its value is that of a variable, or a constant."""
 
     name: str
     to: Lazy[Type]
     die: Die
     access: str | None = None
-
-    @property
-    def type(self) -> Type:
-        return self.to.get()
 
 
 @record
@@ -447,7 +441,7 @@ class String:
 
 
 @record
-class Subrange:
+class Subrange(Referring):
     """A subrange that is a type by itself (DWARF 5, 5.13), as in Ada and Pascal."""
 
     name: str | None
@@ -455,10 +449,6 @@ class Subrange:
     dimension: Dimension
     byte_size: int | None = None
     die: Die | None = None
-
-    @property
-    def target(self) -> Type:
-        return self.to.get()
 
 
 @record

@@ -184,7 +184,7 @@ class Types:
         die = definition(die)
         underlying = None if die.number(at.TYPE) is None else self.lazy(die)
         name = _name(die)
-        is_class = bool(_flag(die, _ENUM_CLASS))
+        is_class = die.flag(_ENUM_CLASS)
         scope = name if is_class else (name or "").rpartition("::")[0]
         return Enumeration(
             name,
@@ -202,7 +202,7 @@ class Types:
         children = [each for each in die.children() if each.tag in (_PARAMETER, _VARIADIC)]
         parameters = tuple(self.lazy(each) for each in children if each.tag == _PARAMETER)
         is_variadic = any(each.tag == _VARIADIC for each in children)
-        is_prototyped = bool(_flag(die, _PROTOTYPED)) or bool(parameters) or is_cplus(die.unit)
+        is_prototyped = die.flag(_PROTOTYPED) or bool(parameters) or is_cplus(die.unit)
         if not is_prototyped and is_variadic and not parameters:
             is_variadic = False  # int f(): nothing is said of its parameters
         return Function(self.lazy(die), Lazy.known(parameters), is_variadic, is_prototyped, die)
@@ -229,7 +229,7 @@ class Types:
             self.lazy(die),
             tuple(dimensions),
             column_major,
-            bool(_flag(die, _GNU_VECTOR)),
+            die.flag(_GNU_VECTOR),
             bit_stride,
             byte_stride,
             None if size is None else bound_of(size),
@@ -294,11 +294,6 @@ def _number(die: Die, number: int) -> int | None:
 def _signed(die: Die, number: int) -> int | None:
     found = die.number(number)
     return None if found is None else found.signed()
-
-
-def _flag(die: Die, number: int) -> bool:
-    found = die.number(number)
-    return found is not None and bool(found.value)
 
 
 def _named_number(die: Die, name: str) -> int | None:

@@ -11,7 +11,6 @@ from dwarfgpu.program.types.model import (
     Dynamic,
     Enumeration,
     Function,
-    Member,
     MemberPointer,
     Opaque,
     Pointer,
@@ -134,11 +133,6 @@ def element_bits(type: Array, depth: int = 0) -> int | None:
         return type.bit_stride
     size = known_size(type.element, depth + 1)
     return None if size is None else size * 8
-
-
-def member_bits(member: Member) -> int:
-    """How many bits a member has."""
-    return byte_size(member.type) * 8 if member.bit_size is None else member.bit_size
 
 
 def checked(size: int, type: Type) -> int:

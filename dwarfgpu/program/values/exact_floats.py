@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
+from dwarfgpu.expr.arithmetic import FloatOperations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.formats import Layout, Number
 
 
-class ExactFloats:
+class ExactFloats(FloatOperations):
     """Numbers of one layout."""
 
     __slots__ = ("layout", "width")
@@ -26,18 +27,6 @@ class ExactFloats:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.width = layout.bit_size
-
-    def add(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x + y, left, right)
-
-    def sub(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x - y, left, right)
-
-    def mul(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(lambda x, y: x * y, left, right)
-
-    def div(self, left: Bits, right: Bits) -> Bits:
-        return self._compute(_divide, left, right)
 
     def neg(self, bits: Bits) -> Bits:
         return bits ^ (1 << (self.width - 1))
@@ -54,6 +43,14 @@ class ExactFloats:
     def _compute(self, function: Callable[[Any, Any], Number], left: Bits, right: Bits) -> Bits:
         decode, encode = self.layout.decode, self.layout.encode
         return pairwise(lambda x, y: encode(_mixed(function, decode(x), decode(y))), left, right, self.width)
+
+    def _divide(self, left: Any, right: Any) -> Number:
+        if right != 0:
+            return left / right  # type: ignore[no-any-return]
+        if left == 0 or left != left:  # noqa: PLR0124 (not a number is not itself)
+            return math.nan
+        sign = math.copysign(1.0, right) if isinstance(right, float) else 1.0
+        return math.inf * sign if left > 0 else -math.inf * sign
 
     def _compare(self, function: Callable[[Any, Any], bool], left: Bits, right: Bits) -> Flags:
         decode = self.layout.decode
@@ -90,12 +87,3 @@ def _mixed(function: Callable[[Any, Any], Number], left: Number, right: Number) 
 
 def _sign(number: Number) -> int:
     return (number > 0) - (number < 0)
-
-
-def _divide(left: Number, right: Number) -> Number:
-    if right != 0:
-        return left / right
-    if left == 0 or left != left:  # noqa: PLR0124 (not a number is not itself)
-        return math.nan
-    sign = math.copysign(1.0, right) if isinstance(right, float) else 1.0
-    return math.inf * sign if left > 0 else -math.inf * sign

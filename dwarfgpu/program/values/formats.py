@@ -8,7 +8,6 @@ a number.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
@@ -16,6 +15,8 @@ from dwarfgpu.expr.floats import FORMATS, FloatFormat
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dwarfgpu.bits import Bits
 
     Number: TypeAlias = Fraction | float
@@ -72,6 +73,8 @@ class Layout:
 
     def decode(self, bits: int) -> Number:
         """The number of a pattern. Negative zero is a float, as a fraction has no sign then."""
+        from fractions import Fraction  # which costs start-up time
+
         sign, exponent, fraction = self.fields(bits)
         kind = self.kind(bits)
         if kind != "finite":
@@ -117,6 +120,8 @@ class Layout:
 
     def encode(self, number: Number | int) -> int:
         """The pattern nearest to a number; of two as near the even one."""
+        from fractions import Fraction
+
         if isinstance(number, float):
             if math.isnan(number):
                 return self.nan

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, Unsupported
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.access import Accessor, Window
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.expr.instruction import Expression
@@ -89,13 +89,15 @@ class Surroundings:
 class Located:
     """The storage that one location is."""
 
-    __slots__ = ("_accessor", "around", "location")
+    __slots__ = ("_accessor", "_windows", "around", "location")
 
     def __init__(self, around: Surroundings, location: Location) -> None:
         self.around = around
         self.location = location
         context = around.context
         self._accessor = Accessor(context.backend, context.target.byte_order, context.lanes.count)
+        self._windows: dict[tuple[int, int], Window | None] = {}
+        """Where in a register all slots have the bits that were asked for."""
 
     @property
     def byte_order(self) -> ByteOrder:
@@ -110,12 +112,24 @@ class Located:
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         try:
+            if self._accessor.count > 1:
+                return self._read_all(bit_offset, bit_size)
             return self._accessor.read(self.moved(bit_offset), bit_size)
         except EvaluationError as error:
             address = self.address_of(bit_offset // 8 * 8)
             if error.kind != "memory_unavailable" or address is None:
                 raise
             raise self._inaccessible(address) from error
+
+    def _read_all(self, bit_offset: int, bit_size: int) -> Reading:
+        """Read for several slots. Where in a register their bits are is found once."""
+        key = bit_offset, bit_size
+        if key not in self._windows:
+            self._windows[key] = self._accessor.window(self.moved(bit_offset), bit_size)
+        window = self._windows[key]
+        if window is None:
+            return self._accessor.read(self.moved(bit_offset), bit_size)
+        return self._accessor.through(window)
 
     def _inaccessible(self, address: Address) -> DwarfGpuError:
         space = None if address.space is None else self.around.context.target.space(address.space)

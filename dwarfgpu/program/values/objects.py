@@ -21,7 +21,7 @@ from dwarfgpu.program.types.model import (
     Struct,
     Void,
 )
-from dwarfgpu.program.types.sizes import byte_size, known_size, member_bits, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, Place, Reading
@@ -322,11 +322,6 @@ def of_pattern(type: Type, pattern: Bits, byte_order: Any = "little") -> Object:
 def optimized_out() -> DwarfGpuError:
     """The error of a value that is asked for as a number, and of which bits are missing."""
     return EvaluationError("undefined_read", "the value is optimized out", spec="A.2.5.4.2.2")
-
-
-def bits_of_member(member: Member) -> int:
-    """How many bits a member has."""
-    return member_bits(member)
 
 
 def is_void(type: Type) -> bool:

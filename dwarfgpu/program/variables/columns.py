@@ -157,9 +157,12 @@ class Values:
             kind = np.dtype(numpy_name(scalar))
             reading = pattern_of(found, scalar)
             numbers = scalar.number(reading.bits)
-        if self._array is None:
-            self._array = np.zeros(len(self.lanes), dtype=kind)
-        self._array[slice(None) if positions is None else positions] = numbers
+        if positions is None and scalar is not None and isinstance(numbers, np.ndarray):
+            self._array = numbers.astype(kind)
+        else:
+            if self._array is None:
+                self._array = np.zeros(len(self.lanes), dtype=kind)
+            self._array[slice(None) if positions is None else positions] = numbers
         undefined = reading.undefined
         if type(undefined) is int and not undefined:
             return

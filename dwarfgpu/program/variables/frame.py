@@ -77,7 +77,8 @@ class Frame:
         """All lanes of the wave, once somebody has asked for them together."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
-        self._knows_mask = False
+        self._mask_of = -1
+        """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
@@ -189,8 +190,9 @@ class Frame:
     @property
     def active_mask(self) -> int | None:
         """The lanes that execute the function where it stands; None where that is not known."""
-        if not self._knows_mask:
-            self._knows_mask = True
+        changes = self.state.backend.changes
+        if self._mask_of != changes:
+            self._mask_of = changes
             self._mask = self._find_mask()
         return self._mask
 
@@ -223,18 +225,26 @@ class Frame:
         """The loaded file that a unit belongs to."""
         return self.state.code_of(unit, self.code)
 
+    def key_of(self, lanes: LaneSet) -> tuple[Any, ...] | None:
+        """Under what an answer for some lanes is kept: for all of a wave, and for one; for others it is not."""
+        if lanes is self.all_lanes:
+            return ()
+        wave, lane = lanes.wave, lanes.lane
+        if lanes.count == 1 and type(wave) is int and (lane is None or type(lane) is int):
+            return wave, lane
+        return None
+
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
         """The context of an evaluation that finds a location."""
-        lane = lanes.lane
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self.all_lanes else lane, lanes.count, unit)
-        found = self._contexts.get(key) if cached else None
+        owner = self.key_of(lanes)
+        key = owner, unit
+        found = None if owner is None else self._contexts.get(key)
         if found is None:
             base = self._base
             if base is None:
                 base = self._base = self._base_context()
             found = replace(base, lanes=lanes, unit=base.unit if unit is None else unit)
-            if cached:
+            if owner is not None:
                 self._contexts[key] = found
         return found
 
@@ -258,14 +268,13 @@ class Frame:
 
     def around(self, lanes: LaneSet, code: LoadedCode | None = None) -> Surroundings:
         """What values are read in; ``code`` is the file that their types are from."""
-        lane = lanes.lane
         code = code or self.code or self.state.loaded.codes[0]
-        cached = lanes is self.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
-        key = (None if lanes is self.all_lanes else lane, lanes.count, id(code))
-        found = self._around.get(key) if cached else None
+        owner = self.key_of(lanes)
+        key = owner, id(code)
+        found = None if owner is None else self._around.get(key)
         if found is None:
             found = Surroundings(replace(self.context(lanes), result_kind=None), code)
-            if cached:
+            if owner is not None:
                 self._around[key] = found
         return found
 

@@ -8,7 +8,6 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
 from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static
-from dwarfgpu.program.source.type_parser import ARITHMETIC
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
 from dwarfgpu.program.variables import scopes
@@ -202,6 +201,8 @@ class Names:
         return self._types[key]
 
     def _type(self, frame: Frame, name: str, keyword: str) -> Type | None:
+        from dwarfgpu.program.source.type_parser import ARITHMETIC
+
         if all(word in ARITHMETIC for word in name.split()):
             return self._base(frame, name)
         declared = None

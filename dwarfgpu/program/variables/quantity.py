@@ -111,8 +111,7 @@ class Quantity:
     def write(self, value: Any, lanes: Iterable[int] | int | str | None = None) -> None:
         """Assign a value, as ``=`` of the source language does: a number, or an expression that is evaluated.
 
-        It is written in the lane or lanes that are named; by default in the active ones. The frames of a wave that have
-        been found stay as they are; ask the wave for its frames again where what was written matters for them.
+        It is written in the lane or lanes that are named; by default in the active ones.
         """
         text = value if isinstance(value, str) else repr(value)
         chosen: Any = (lanes,) if isinstance(lanes, int) else lanes

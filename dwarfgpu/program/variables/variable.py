@@ -102,8 +102,10 @@ class Variable(Quantity):
         self.is_shadowed = is_shadowed
         """Whether a variable of an inner block has the same name."""
         self._plan: _Plan | Unavailable | None = None
-        self._places: dict[Any, Location] = {}
-        """Where it is in the lanes that have asked, if that depends on nothing else."""
+        self._objects: dict[Any, Object] = {}
+        """What it is in the lanes that have asked, if it stays where it is until something is written."""
+        self._changes = -1
+        """Up to which write that holds."""
         self._type: Type | None = None
         self._repairs: tuple[Repair, ...] | None = None
 
@@ -144,27 +146,30 @@ class Variable(Quantity):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
+        key = self.frame.key_of(lanes)
+        if key is None or not plan.is_fixed or self.frame.trace is not None:
+            return self._found(plan, lanes)
+        # what names registers, lanes and constants alone stays where it is, unless where a caller has its registers
+        # is another place by then
+        changes = self.frame.state.backend.changes
+        if self._changes != changes:
+            self._changes = changes
+            self._objects.clear()
+        found = self._objects.get(key)
+        if found is None:
+            found = self._objects[key] = self._found(plan, lanes)
+        return found
+
+    def _found(self, plan: _Plan, lanes: LaneSet) -> Object:
         around = self.frame.around(lanes, self.code)
         if plan.constant is not None:
             data = constant_bytes(plan.constant)
             stream = int.from_bytes(data, self.frame.target.byte_order)
             return Object(self.type, around.located(locations.at(Implicit(stream, 8 * len(data)))))
-        location = self._remembered(plan, lanes)
+        location = self._located(plan, lanes)
         if len(location.places) == 1 and type(location.places[0].storage) is Composite:
             location = _completed(location, self.type)
         return Object(self.type, Place(Located(around, location)))
-
-    def _remembered(self, plan: _Plan, lanes: LaneSet) -> Location:
-        """Where it is. What names registers and lanes alone stays where it is, whatever the machine holds by then."""
-        lane = lanes.lane
-        is_known = lanes is self.frame.all_lanes or (lanes.count == 1 and (lane is None or type(lane) is int))
-        if not is_known or not plan.is_fixed or self.frame.trace is not None:
-            return self._located(plan, lanes)
-        key = lanes.count, None if lanes is self.frame.all_lanes else lane
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = self._located(plan, lanes)
-        return found
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame

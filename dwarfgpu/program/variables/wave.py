@@ -36,6 +36,8 @@ class Wave:
         self.index = index
         self._frames: list[Frame] = []
         self._level = 0
+        self._changes = stopped.machine.changes
+        """Up to which write the frames hold."""
 
     def __repr__(self) -> str:
         return f"Wave({self.id!r})"
@@ -67,17 +69,28 @@ class Wave:
 
     def frame(self, number: int = 0) -> Frame:
         """The frame with a number, 0 for the innermost one."""
-        for found in self:
-            if found.number == number:
-                return found
+        found = self._at(number) if number >= 0 else None
+        if found is not None:
+            return found
         message = f"{self.id} has {len(self._frames)} frames, no frame {number}"
         raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
 
     def __iter__(self) -> Iterator[Frame]:
         index = 0
-        while index < len(self._frames) or self._find():
-            yield self._frames[index]
+        while (found := self._at(index)) is not None:
+            yield found
             index += 1
+
+    def _at(self, index: int) -> Frame | None:
+        """The frame with a number. All are found again when something has been written since."""
+        if self._changes != self.stopped.machine.changes:
+            self._changes = self.stopped.machine.changes
+            self._frames.clear()
+            self._level = 0
+        while index >= len(self._frames):
+            if not self._find():
+                return None
+        return self._frames[index]
 
     def _find(self) -> bool:
         """Find the frames of one more call; whether there was one."""
@@ -96,7 +109,7 @@ class Wave:
         return self.stopped.stack(self.index, self.state.rules).end
 
     def forget(self) -> None:
-        """Give back the frames. They are found again when somebody asks, with what has been written since."""
+        """Give back the frames, which are found again when somebody asks."""
         self._frames.clear()
         self._level = 0
         self.stopped.forget(self.index)

@@ -117,7 +117,7 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
     for group in wave_groups(stopped, waves):
         for numbers, count, mask, error in _masks(stopped, group):
             for wave in numbers:
-                owner = int(machine.dispatch[wave])
+                owner = machine.place_of(wave)[0]
                 key = group.pc, owner, mask, str(error), wave if each else None
                 rows.setdefault(key, []).append(wave)
                 about.setdefault(key, (group, count, mask, error))

@@ -48,11 +48,9 @@ def waves_of(stopped: Stopped) -> Machine:
 
 def place_of(machine: Machine, wave: int) -> WavePlace:
     """The place of one wave of a machine."""
-    index = int(machine.dispatch[wave])
+    index, position, number = machine.place_of(wave)
     dispatch = machine.dispatches[index] if index >= 0 else None
-    x, y, z = (int(each) for each in machine.work_group[wave])
-    group = None if min(x, y, z) < 0 else (x, y, z)
-    number = int(machine.wave_in_group[wave])
+    group = None if min(position) < 0 else position
     wave_in_group = None if number < 0 else number
     if dispatch is None or dispatch.grid is None or dispatch.work_group is None:
         return WavePlace(dispatch, group, wave_in_group)

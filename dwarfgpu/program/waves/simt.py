@@ -79,11 +79,6 @@ class Simt:
     # --- DW_AT_LLVM_lanes -----------------------------------------------------------------------------------------
 
     @property
-    def says_lanes(self) -> bool:
-        """Whether the function says how many lanes it uses."""
-        return self.find("DW_AT_LLVM_lanes") is not None
-
-    @property
     def lane_count(self) -> int:
         """How many lanes the function uses.
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
-from dwarfgpu.objfile.containers.bundle import list_images, open_container
+from dwarfgpu.objfile.containers.bundle import open_container
 from dwarfgpu.objfile.containers.place import Place, file_uri, parse_place, parse_target, target_matches
 from dwarfgpu.objfile.elf.image import open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
@@ -200,7 +200,7 @@ def test_what_is_no_uri_of_a_file(text):
 def test_a_bundle_is_listed_and_opened(tmp_path):
     path = tmp_path / "k.hipfb"
     path.write_bytes(TWO)
-    entries = list_images(path)
+    entries = open_container(path).entries
 
     assert [(e.index, e.kind, e.triple, e.target_id, e.offset, e.size, e.format) for e in entries] == [
         (0, "host", "x86_64-unknown-linux-gnu", "", 4096, 0, "empty"),
@@ -219,7 +219,7 @@ def test_a_bundle_is_listed_and_opened(tmp_path):
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_compressed_bundles(version):
     data = compressed(TWO, version)
-    entries = list_images(data)
+    entries = open_container(data).entries
     assert [(entry.target_id, entry.format, entry.uri) for entry in entries] == [
         ("", "empty", None),
         ("gfx90a", "compressed", None),
@@ -232,7 +232,7 @@ def test_compressed_bundles(version):
 def test_a_table_longer_than_what_is_decompressed_first():
     names = [(f"{HIP}gfx{number}", b"") for number in range(1000, 1600)]
     data = compressed(bundle_of(*names, (f"{HIP}gfx90a", A)))
-    assert len(list_images(data)) == 601
+    assert len(open_container(data).entries) == 601
     assert info(open_image(data, "gfx90a")) == b"for A"
 
 
@@ -274,7 +274,7 @@ def test_an_exact_name_wins():
 
 def test_what_is_not_an_elf_file_is_refused_by_its_name():
     data = bundle_of((f"{HIP}gfx90a", b"BC\xc0\xde" + bytes(20)), (f"{HIP}gfx1100", b""))
-    assert [entry.format for entry in list_images(data)] == ["bitcode", "empty"]
+    assert [entry.format for entry in open_container(data).entries] == ["bitcode", "empty"]
     with pytest.raises(Unsupported) as error:
         open_image(data, 0)
     assert "bitcode" in str(error.value)
@@ -324,7 +324,7 @@ def test_several_bundles_in_a_host_program(tmp_path):
 def test_offload_binaries(version):
     images = ((4, "amdgcn-amd-amdhsa", "gfx90a:xnack+", A), (1, "amdgcn-amd-amdhsa", "gfx1100", B))
     data = offload_binary(*images, version=version)
-    entries = list_images(data)
+    entries = open_container(data).entries
     assert [(e.kind, e.triple, e.target_id, e.format) for e in entries] == [
         ("hip", "amdgcn-amd-amdhsa", "gfx90a:xnack+", "elf"),
         ("openmp", "amdgcn-amd-amdhsa", "gfx1100", "elf"),
@@ -340,7 +340,7 @@ def test_sections_named_after_their_target():
     builder.section("__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a", A)
     builder.section("__CLANG_OFFLOAD_BUNDLE__host-x86_64-pc-linux-gnu-", b"\0")
     data = builder.build()
-    assert [(entry.kind, entry.target_id) for entry in list_images(data)] == [
+    assert [(entry.kind, entry.target_id) for entry in open_container(data).entries] == [
         ("host", ""),
         ("hip", "gfx90a"),
         ("host", ""),
@@ -444,7 +444,7 @@ def test_a_uri_past_the_end_of_the_file(tmp_path):
 def test_offload_binaries_with_padding_between_them():
     image = (4, "amdgcn-amd-amdhsa", "gfx90a", A)
     data = offload_binary(image) + bytes(3 << 20) + offload_binary(image) + bytes(24)
-    assert [entry.target_id for entry in list_images(data)] == ["gfx90a", "gfx90a"]
+    assert [entry.target_id for entry in open_container(data).entries] == ["gfx90a", "gfx90a"]
     container = open_container(data + b"something else, of 32 bytes or more")
     assert [problem.kind for problem in container.problems] == ["bad_magic"]
 
@@ -468,7 +468,7 @@ def test_an_image_has_few_keys():
     image[32 + 16 : 32 + 24] = (1 << 40).to_bytes(8, "little")  # how many there are
     with pytest.raises(MalformedFile):
         open_container(bytes(image[:200]))
-    assert [entry.target_id for entry in list_images(bytes(image))] == ["gfx90a"]
+    assert [entry.target_id for entry in open_container(bytes(image)).entries] == ["gfx90a"]
 
 
 SAMPLES = [

@@ -300,6 +300,44 @@ def test_writes_go_where_a_variable_is(lanes):
         frame["unused"].write(1)
 
 
+def write(wave: Any, name: str, value: int) -> None:
+    """Write to a register of a wave."""
+    machine = wave.stopped.machine
+    register = machine.register_named(name)
+    machine.write_register(register, value.to_bytes(register.bit_size // 8, "little"), wave.index, None)
+
+
+def test_a_wave_has_the_frames_of_where_it_stands_now(lanes):
+    frame = kernel(lanes, EVEN)
+    wave = frame.wave
+    write(wave, "pc", LOAD + LEFT)
+    assert wave.frame(0).place == wave.pc == LOAD + LEFT
+    assert [each.place for each in wave] == [each.place for each in wave.frames()] == [LOAD + LEFT]
+    assert wave.frame(0) is wave.frame(0) is not frame
+    assert frame.place == LOAD + EVEN
+
+
+def test_lanes_are_active_as_the_mask_is_now(lanes):
+    frame = kernel(lanes, EVEN)
+    assert frame["even"].values().states[:3] == ["active"] * 3
+    write(frame.wave, "exec", 0b101)
+    assert frame["even"].values().states[:4] == ["active", "inactive", "active", "inactive"]
+    assert [each.is_active for each in frame.wave.lanes[:3]] == [True, False, True]
+    assert len(frame["even"].values("active")) == 2
+
+
+def test_a_variable_of_a_caller_is_where_its_frame_is_now():
+    path = FIXTURES.parent / "docs" / "examples" / "calls.json"
+    wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]
+    inner, outermost = wave.frame(1), wave.frame(4)
+    before, saved = inner.physical.cfa(inner.lane(0)), outermost["lane"].location(0)
+    write(wave, "s33", 209)  # the frame pointer of `inner`, in units of 32 bytes; it was 208
+    after = inner.physical.cfa(inner.lane(0))
+    assert after.single.bit_offset - before.single.bit_offset == 32 * 8
+    assert outermost["lane"].location(0) == wave.frame(4)["lane"].location(0) != saved
+    assert wave.frame(1) is not inner
+
+
 def test_assignments_are_made_when_every_lane_is_known(lanes):
     frame = kernel(lanes, EVEN)
     found = frame.eval("out[lane % 2] = out[(lane + 1) % 2]", lanes=[0, 1])

@@ -102,7 +102,7 @@ def simt(depth=None, **found):
 def test_defaults():
     found = simt()
 
-    assert (found.lane_count, found.says_lanes) == (64, False)
+    assert found.lane_count == 64
     assert found.iterations() == 1
     assert found.active_mask() == 0xFF
     assert {each.pc for each in found.lane_pcs()} == {INNER}
@@ -112,7 +112,7 @@ def test_defaults():
 def test_fewer_lanes(lanes):
     found = simt(inner={"lanes": lanes}, mask=(1 << 64) - 1)
 
-    assert found.says_lanes
+    assert found.lane_count == lanes
     assert found.active_mask() == (1 << lanes) - 1
     assert len(found.lane_pcs()) == lanes
 

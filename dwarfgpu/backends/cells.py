@@ -1,0 +1,106 @@
+"""Cells: numbers of one type, row after row, in memory or in a file that is mapped.
+
+They are seen in two ways: as bytes, for a question about one of them, and as an array of numpy, for a question about
+many. Both are the same memory, so what is written through one is read through the other, and numpy is imported when
+somebody asks for the array and not before.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Array
+
+_LARGE = 1 << 16
+"""Cells of more bytes get pages of their own, which cost nothing until somebody writes to them."""
+_CODES = {"b1": "?", "u1": "B", "i8": "q", "u8": "Q"}
+"""How `struct` calls the types whose numbers are read one by one."""
+
+
+def item_size(kind: str) -> int:
+    """The bytes of a number, or of a text, of a type as numpy writes it."""
+    return int(kind[2:]) * (4 if kind[1] == "U" else 1)
+
+
+def byte_size(kind: str, shape: tuple[int, ...]) -> int:
+    """The bytes of an array."""
+    size = item_size(kind)
+    for length in shape:
+        size *= length
+    return size
+
+
+class Cells:
+    """Numbers of one type in a number of dimensions, C order."""
+
+    __slots__ = ("_array", "_row", "buffer", "kind", "shape")
+
+    def __init__(self, kind: str, shape: tuple[int, ...], buffer: memoryview | None = None) -> None:
+        self.kind = kind
+        """Their type, as numpy writes it."""
+        self.shape = shape
+        self.buffer: memoryview = memoryview(_zeros(byte_size(kind, shape))) if buffer is None else buffer
+        """Their bytes, which can be written."""
+        self._array: Array | None = None
+        self._row: struct.Struct | None = None
+
+    @classmethod
+    def of_bytes(cls, data: Any) -> Cells:
+        """Bytes, or the bytes of any array. What can be written is kept and not copied."""
+        if hasattr(data, "dtype"):
+            import numpy as np
+
+            data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        view = memoryview(data)
+        view = memoryview(bytearray(view)) if view.readonly else view.cast("B") if view.nbytes else view
+        return cls("|u1", (view.nbytes,), view)
+
+    @property
+    def row_size(self) -> int:
+        """The bytes of what has the same first index."""
+        return byte_size(self.kind, self.shape[1:])
+
+    @property
+    def array(self) -> Array:
+        """All of them as an array, which is the same memory."""
+        if self._array is None:
+            import numpy as np
+
+            self._array = np.ndarray(self.shape, self.kind, self.buffer)
+        return self._array
+
+    def shaped(self, *shape: int) -> Cells:
+        """The same cells in other dimensions."""
+        return Cells(self.kind, shape, self.buffer)
+
+    def with_rows(self, count: int, data: bytes | None = None) -> Cells:
+        """A copy with more rows at the end, of zeros or of some bytes."""
+        found = Cells(self.kind, (self.shape[0] + count, *self.shape[1:]))
+        size = len(self.buffer)
+        found.buffer[:size] = self.buffer
+        if data is not None:
+            found.buffer[size:] = data
+        return found
+
+    def tolist(self) -> list[int]:
+        """All numbers, one after the other."""
+        return list(struct.unpack(self._format(len(self.buffer) // item_size(self.kind)), self.buffer))
+
+    def row(self, index: int) -> tuple[int, ...]:
+        """The numbers with the same first index."""
+        if self._row is None:
+            self._row = struct.Struct(self._format(self.row_size // item_size(self.kind)))
+        return self._row.unpack_from(self.buffer, index * self._row.size)
+
+    def _format(self, count: int) -> str:
+        return f"{'>' if self.kind[0] == '>' else '<'}{count}{_CODES[self.kind[1:]]}"
+
+
+def _zeros(size: int) -> Any:
+    if size < _LARGE:
+        return bytearray(size)
+    is_unix = hasattr(mmap, "MAP_PRIVATE")  # elsewhere no process is ever forked that would share the pages
+    return mmap.mmap(-1, size, access=mmap.ACCESS_COPY if is_unix else mmap.ACCESS_DEFAULT)

@@ -1,0 +1,77 @@
+"""JSON documents that are written while they become known."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from dwarfgpu.cli.documents import Document
+from dwarfgpu.errors import MalformedFile
+
+BROKEN = MalformedFile("broken", "something is broken")
+
+
+def written(document):
+    """The text of a document, and the error that came with it."""
+    stream = io.StringIO()
+    try:
+        Document(document).write(stream)
+    except MalformedFile as error:
+        return stream.getvalue(), error
+    return stream.getvalue(), None
+
+
+def failing(*items):
+    yield from items
+    raise BROKEN
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {},
+        {"a": 1, "b": [], "c": {}, "d": None},
+        {"units": []},
+        {"units": [1, "two\nlines", [3, {"four": [5]}]], "more": {"x": [True]}},
+        {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]},
+    ],
+)
+def test_iterators_are_written_as_the_lists_they_stand_for(whole):
+    def lazy(value):
+        if isinstance(value, list):
+            return (lazy(each) for each in value)
+        return {key: lazy(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+    text = json.dumps(whole, indent=2)
+
+    assert written(whole) == (text, None)
+    assert written(lazy(whole)) == (text, None)
+
+
+def test_an_item_is_written_before_the_next_one_is_made():
+    stream = io.StringIO()
+    before = []
+
+    def items():
+        for number in range(3):
+            before.append(stream.getvalue().count("row"))
+            yield f"row {number}"
+
+    Document({"items": items()}).write(stream)
+
+    assert before == [0, 1, 2]
+
+
+def test_an_error_at_the_beginning_leaves_nothing_behind():
+    assert written({"schema": 1, "units": failing()}) == ("", BROKEN)
+
+
+def test_an_error_later_on_leaves_a_whole_document():
+    text, error = written(
+        {"units": iter([{"entries": failing(1, 2)}, {"entries": iter([3])}]), "sections": iter([4])}
+    )
+
+    assert error is BROKEN
+    assert json.loads(text) == {"units": [{"entries": [1, 2]}], "sections": []}
