@@ -93,6 +93,7 @@ def renderer(
         repeats=settings["print repeats"],
         depth=settings["print max-depth"],
         static_members=settings["print static-members"],
+        is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
     )
     return found

@@ -135,10 +135,11 @@ class Attached:
 
     def repaired(self, repair: Policy) -> Attached:
         """The same machine, with other idioms of compilers read as they are meant."""
-        codes = [
-            LoadedCode(code.file, code.bias, dialect=code.dialect.name, repair=repair)
-            for code in self.stopped.loaded.codes
-        ]
+        usual = self.state.target.default_dialect
+        codes = []
+        for code in self.stopped.loaded.codes:
+            dialect = None if code.dialect.name == usual else code.dialect.name
+            codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
         return Attached(self.program, Stopped(self.stopped.machine, Loaded(codes), name=self.stopped.name))
 
     @property

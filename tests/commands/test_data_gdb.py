@@ -45,6 +45,72 @@ int crash(int depth, const char *why, struct node *n) {
 int main(int argc, char **argv) { int count = argc + 3; return crash(count, text, &first); }
 """
 
+CPLUS = r"""
+#include <cstdlib>
+struct A { int x = 1; double d = 2.5; };
+struct V { int v = 9; };
+struct E : A {};
+struct B : A, V { int y = 3; A inner; A pair[2]; static int count; int deep[2][2] = {{1, 2}, {3, 4}}; };
+int B::count = 7;
+template <typename T> struct Box { T t; };
+struct Empty {};
+struct Holder { Empty e; Box<A> box; B *p; int &r; union { int i; float f; }; };
+B b; E e; int i = 5; Empty empty; int &alias = i; const char *text = "some";
+Holder h = {{}, {{}}, &b, i, {3}};
+Box<B> bb;
+extern "C" int crash(int &r, B by_value) { r++; abort(); }
+int main() { crash(i, b); }
+"""
+
+IN_CPLUS = """
+print b
+print h
+set print pretty on
+print b
+print e
+print h
+print bb
+print empty
+print/x b
+print b.pair
+print &b
+print *h.p
+info args
+info locals
+set print static-members off
+print b
+set print pretty off
+print b
+set print symbol off
+print &b
+set print symbol on
+set print elements 1
+print b.deep
+print b.pair
+set print elements 200
+set print max-depth 1
+print h
+set print max-depth 20
+whatis r
+whatis alias
+whatis h.r
+ptype h
+ptype Box<A>
+ptype/o Holder
+ptype/o B
+print sizeof(B)
+print alias
+print &alias
+print $ref = alias
+show values 1
+output h.i
+output/x i
+printf "%d %s|%5.2f|%-4d|%04x %% %c\\n", i, text, b.d, b.x, b.y, 65
+printf "%lu %p\\n", sizeof(B), &b
+printf "%d"
+printf "%d" i
+""".strip().splitlines()
+
 COMMANDS = """
 print
 print $
@@ -232,10 +298,13 @@ down
 @pytest.fixture(scope="module")
 def crashed(tmp_path_factory, require_tool):
     """A program and a core file of it."""
-    folder = tmp_path_factory.mktemp("crashed")
-    (folder / "p.c").write_text(SOURCE)
+    return built(tmp_path_factory.mktemp("crashed"), require_tool, "gcc", "p.c", SOURCE)
+
+
+def built(folder, require_tool, compiler, name, source):
+    (folder / name).write_text(source)
     options = ["-g", "-O0", "-no-pie", "-static", "-w"]
-    subprocess.run([require_tool("gcc"), *options, "-o", "p", "p.c"], cwd=folder, check=True)
+    subprocess.run([require_tool(compiler), *options, "-o", "p", name], cwd=folder, check=True)
     gdb = require_tool("gdb")
     subprocess.run(
         [gdb, "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file p.core", "p"],
@@ -257,7 +326,8 @@ def said_by_gdb(tools, program, core, commands):
         "-ex",
         "set print frame-info short-location",
     ]
-    arguments += ["-ex", "frame function crash"]
+    level = next(frame.number for frame in Run(program, core).debugger.wave if frame.name == "crash")
+    arguments += ["-ex", f"frame {level}"]
     for index, command in enumerate(commands):
         arguments += ["-ex", f"echo @@{index}@@\\n", "-ex", command]
     done = subprocess.run(
@@ -300,6 +370,15 @@ def test_values_types_and_memory_are_as_gdb_writes_them(crashed, require_tool):
     run = Run(program, core, width=1000)
     run("frame function crash")
     wrong = compared(run, COMMANDS, answers)
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_values_and_types_of_cplus_are_as_gdb_writes_them(tmp_path, require_tool):
+    program, core = built(tmp_path, require_tool, "g++", "p.cpp", CPLUS)
+    answers = said_by_gdb(require_tool, program, core, IN_CPLUS)
+    run = Run(program, core, width=1000)
+    run("frame function crash")
+    wrong = compared(run, IN_CPLUS, answers)
     assert not wrong, "\n".join(["", *wrong])
 
 

@@ -145,7 +145,8 @@ class _Writer:
             self.lines += holes
             indent = place + indent[len(place) :]
             self.declarer.layout = self.layout.inside(member)
-            show += self.declarer.layout.opens
+            if self.outer.text(member.type, "", -1, 0) not in self.declarer.local:
+                show += self.declarer.layout.opens
         shown = self.declarer.text(member.type, member.name or "", show, self.level + 4 + deeper)
         bits = "" if member.bit_size is None else f" : {member.bit_size}"
         self.lines.append(f"{indent}{' ' * deeper}{shown}{bits};")

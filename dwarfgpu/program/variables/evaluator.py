@@ -449,7 +449,7 @@ class Evaluator:
             left = self.operand(node.target)
             found = self._placed(self.compute.binary(node.operator.removesuffix("="), left, right))
         else:
-            found = self.object(node.value)
+            found = self.object(node.value).target()
         self.notes.append((name, found))
         return found
 
