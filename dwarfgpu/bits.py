@@ -29,6 +29,24 @@ if TYPE_CHECKING:
 
 MASK64 = (1 << 64) - 1
 
+_numpy: list[bool] = []
+"""Whether there is one, once somebody has asked."""
+
+
+def has_arrays() -> bool:
+    """Whether many slots can be asked together, which takes numpy. Without it they are asked one after the other.
+
+    The Python inside a debugger may have none, or one that was built for another version of Python.
+    """
+    if not _numpy:
+        try:
+            import numpy as np
+        except ImportError:
+            _numpy.append(False)
+        else:
+            _numpy.append(hasattr(np, "uint64"))
+    return _numpy[0]
+
 
 def select(bits: Bits, positions: Positions) -> Bits:
     """The patterns of some slots; of one slot an int."""

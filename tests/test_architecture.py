@@ -52,7 +52,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the faces
     "cli": GROUND | {"program", "render", "repl"},
     "repl": GROUND | {"program", "render", "commands"},
-    "gdbplugin": GROUND | {"program", "render", "commands"},
+    "gdbplugin": GROUND | {"backends", "targets", "program", "render", "commands"},
+    "gdb": GROUND | {"program", "gdbplugin"},
     "__main__": {"cli"},
     # the public names, re-exported
     "": LIBRARY | {"render"},

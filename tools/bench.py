@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from bench_files import files
+from bench_gdb import gdb
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 from bench_unwind import unwind
@@ -141,6 +142,7 @@ GROUPS = {
     "unwind": unwind,
     "waves": waves,
     "variables": variables,
+    "gdb": gdb,
 }
 
 

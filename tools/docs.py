@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from dwarfgpu.backends.core import CoreMachine  # noqa: E402
 from dwarfgpu.backends.described import DescribedMachine  # noqa: E402
+from dwarfgpu.backends.gdb.backend import GdbBackend  # noqa: E402
 from dwarfgpu.backends.machine import Machine  # noqa: E402
 from dwarfgpu.backends.protocol import Backend  # noqa: E402
 from dwarfgpu.backends.snapshot import Snapshot  # noqa: E402
@@ -100,7 +101,7 @@ def rules_page() -> str:
     return "\n".join(lines)
 
 
-BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, CoreMachine)
+BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, GdbBackend, CoreMachine)
 
 
 def backends_page() -> str:
@@ -131,8 +132,9 @@ def backends_page() -> str:
         f"There are: {classes}.",
         "",
         "All of them pass one suite, `tests/backends/conformance.py`, but for the last, whose processes have one",
-        "address space and no lanes; a new backend is a member of it in a dozen lines. Where they may differ, the",
-        "suite expects what a backend says in its `capabilities`, from which this page is made.",
+        "address space and no lanes; a new backend is a member of it in a dozen lines. That of GDB passes it inside",
+        "GDB, where a stub of its remote protocol shows the waves of a machine. Where backends may differ, the suite",
+        "expects what each says in its `capabilities`, from which this page is made.",
         "",
         "An access may begin at any byte of memory: kernels run with unaligned access enabled (ROCm compute ABI,",
         "`SH_MEM_CONFIG`). What must be aligned, and is refused otherwise, are the apertures (to 2^32) and the AMD",

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
-from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-
-_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)")
-_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)")
-_BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
-_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-MAX_DIGITS = 400
-"""Of a number in the words of a command: Python needs long for very many."""
 
 
 # --- state --------------------------------------------------------------------------------------------------------
 
 
 def _state(session: Session, options: Any) -> int:
+    from dwarfgpu.program.dispatches import words
     from dwarfgpu.program.dispatches.dispatch import initial_state
     from dwarfgpu.program.dispatches.planning import plan
     from dwarfgpu.program.files import codeobject
@@ -35,15 +27,15 @@ def _state(session: Session, options: Any) -> int:
     dispatch = plan(
         file,
         options.kernel,
-        _sizes(options.grid, "--grid"),
-        _sizes(options.work_group, "--work-group"),
-        _arguments(options.arg),
+        words.sizes(options.grid, "--grid"),
+        words.sizes(options.work_group, "--work-group"),
+        words.arguments(options.arg, "--arg"),
         private_size=None
         if options.private_size is None
-        else _number(options.private_size, "--private-size"),
-        dynamic_local=_number(options.dynamic_local, "--dynamic-local"),
+        else words.number(options.private_size, "--private-size"),
+        dynamic_local=words.number(options.dynamic_local, "--dynamic-local"),
     )
-    place = dispatch.geometry.place(_number(options.wave, "--wave"))
+    place = dispatch.geometry.place(words.number(options.wave, "--wave"))
     registers = initial_state(dispatch, place)
     if session.wants_json:
         session.print_json(render.state_json(dispatch, place, registers))
@@ -52,58 +44,15 @@ def _state(session: Session, options: Any) -> int:
     return report_problems(session, file.problems)
 
 
-def _number(text: str, what: str) -> int:
-    if not _INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
-        raise UsageError(f"{what} {text[:40]!r} is no number", hint="write it in decimal, or as 0x10")
-    return int(text, 0) if "x" in text.lower() else int(text)
-
-
-def _sizes(text: str, what: str) -> tuple[int, ...]:
-    """``X``, ``X,Y`` or ``X,Y,Z``."""
-    return tuple(_number(part.strip(), what) for part in text.split(","))
-
-
-def _arguments(texts: list[str] | None) -> Any:
-    """The values of ``--arg``: by name where they have one, else by position; None without any."""
-    if not texts:
-        return None
-    named = [_NAMED.fullmatch(text) for text in texts]
-    if not any(named):
-        return [_value(text) for text in texts]
-    values: dict[str, Any] = {}
-    for text, match in zip(texts, named, strict=True):
-        if match is None:
-            raise UsageError(
-                f"--arg {text[:40]!r} has no name and others have", hint="write NAME=VALUE for each"
-            )
-        if match[1] in values:
-            raise UsageError(f"--arg {match[1]} is given twice")
-        values[match[1]] = _value(match[2])
-    return values
-
-
-def _value(text: str) -> Any:
-    """A number, or bytes."""
-    match = _BYTES.fullmatch(text)
-    if match:
-        return bytes.fromhex(match[1])
-    if _INTEGER.fullmatch(text):
-        return _number(text, "--arg")
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
-    raise UsageError(f"--arg {text[:40]!r} is no value", hint=hint)
-
-
 # --- hsa ----------------------------------------------------------------------------------------------------------
 
 
 def _hsa(session: Session, options: Any) -> int:
     from dwarfgpu.program.cases import question
-    from dwarfgpu.program.dispatches import structures
+    from dwarfgpu.program.dispatches import structures, words
     from dwarfgpu.render import state as render
 
-    address = _number(options.address.removeprefix("global#"), "ADDR")
+    address = words.number(options.address.removeprefix("global#"), "ADDR")
     hint = "`dwarfgpu hsa` needs a snapshot: a state with a schema"
     machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
     found = structures.read_object(machine, machine.target, options.kind, address)

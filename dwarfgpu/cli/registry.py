@@ -66,6 +66,7 @@ ROWS = {
     "address": Row("machines", "show one address in every address space that reaches it"),
     "snapshot": Row("machines", "convert, check or summarise a snapshot"),
     "debug": Row("debug", "look around in a machine that stands still, command by command"),
+    "gdb-script": Row("gdbscript", "print the path of the script that loads dwarfgpu into GDB"),
 }
 """All commands, as help lists them. Only the module of the command that runs is imported."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.commands.registry import Registry
@@ -10,7 +11,7 @@ from dwarfgpu.commands.words import read_arguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.output import Output
     from dwarfgpu.program.program import Attached, Program
@@ -63,6 +64,8 @@ class Debugger:
         self._writes = 0
         self._again: str | None = None
         self._has_moved = False
+        self._stays = 0
+        """How many commands that run others have to bring the focus back."""
         self._depth = 0
 
     # --- Lines ----------------------------------------------------------------------------------------------------
@@ -124,6 +127,22 @@ class Debugger:
         """An empty line shall repeat nothing."""
         self._again = None
 
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
+        before = self.wave_number, self.frame_number, dict(self.lanes)
+        self._stays += 1
+        try:
+            yield
+        finally:
+            self._stays -= 1
+            self.wave_number, self.frame_number, self.lanes = before
+
+    def _move(self) -> None:
+        """Those who watch are told when the command has ended."""
+        if not self._stays:
+            self._has_moved = True
+
     # --- What is looked at ----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
@@ -177,7 +196,10 @@ class Debugger:
         chosen = self.lanes.get(self.wave_number)
         if chosen is not None:
             return chosen
-        mask = self.wave.frame(0).active_mask
+        try:
+            mask = self.wave.frame(0).active_mask
+        except DwarfGpuError:  # where the wave stands is not known
+            mask = None
         return (mask & -mask).bit_length() - 1 if mask else 0
 
     def select_wave(self, number: int) -> None:
@@ -185,13 +207,13 @@ class Debugger:
         self.machine[number].frame(0)  # one that has none is not selected
         self.wave_number = number
         self.frame_number = 0
-        self._has_moved = True
+        self._move()
 
     def select_frame(self, number: int) -> None:
         """Look at a frame of the wave."""
         self.wave.frame(number)
         self.frame_number = number
-        self._has_moved = True
+        self._move()
 
     def select_lane(self, number: int) -> None:
         """Look at a lane of the wave."""
@@ -201,4 +223,4 @@ class Debugger:
             raise UsageError(f"Lane {number} does not exist on this {noun}.", kind="no_lane")
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
-        self._has_moved = True
+        self._move()

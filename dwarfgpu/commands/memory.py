@@ -19,8 +19,6 @@ from dwarfgpu.render.numbers import formatted
 from dwarfgpu.render.values import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
 
@@ -291,8 +289,16 @@ class _Shower:
             code: Any = import_module("dwarfgpu.commands.code")
         except ModuleNotFoundError:
             raise UsageError("instructions cannot be shown", kind="no_disassembler") from None
-        lines: Iterator[str] = code.instructions(self.debugger, where.value, self.form.count)
-        self.debugger.output.lines(lines)
+        found: list[tuple[int, int, bytes, str]] = code.instructions(
+            self.debugger, where.value, self.form.count
+        )
+        here = self.debugger.frame.pc
+        for address, size, _data, text in found:
+            mark = "=>" if address == here else "  "
+            self.debugger.output.line(f"{mark} {self._label(Address(None, address))}\t{text}")
+            self.known.next = Address(None, address + size)
+        if not found and self.form.count:
+            raise self._inaccessible(where)
 
 
 def _moved(where: Address, count: int) -> Address:

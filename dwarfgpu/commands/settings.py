@@ -96,6 +96,12 @@ SETTINGS = (
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
     Setting("print static-members", True, "whether static members are shown"),
+    Setting(
+        "print frame-arguments",
+        "scalars",
+        "which arguments frames are shown with",
+        choices=("scalars", "all", "none"),
+    ),
     Setting("print symbol", True, "whether pointers show the symbol they lead to"),
     Setting("context", False, "whether a change of focus shows the context view"),
     Setting(

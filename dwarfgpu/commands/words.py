@@ -92,6 +92,8 @@ def read_arguments(command: Command, text: str) -> Arguments:
             text = text[match.end() :]
             break
         meant = [flag] if flag in known else [name for name in known if name.startswith(flag)]
+        if flag[1:2].isdecimal():
+            break  # a number
         if len(meant) != 1 or not flag[1:2].isalpha():
             if command.completes == "expression" and not meant:
                 break  # a minus

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.files.codeobject import CodeObject, opened
+from dwarfgpu.program.machines.live import Live, rules_of
 from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
 from dwarfgpu.program.machines.stopped import Stopped, load_code, open_stopped
 from dwarfgpu.program.repairs.repaired import AUTO, Policy, policy_of
@@ -31,6 +32,8 @@ class Program:
         self.repair = repair
         """Which idioms of compilers are read as they are meant."""
         self._state: State | None = None
+        self._live: Live | None = None
+        self._last: Attached | None = None
 
     def __repr__(self) -> str:
         return f"Program({self.file.name!r})"
@@ -75,7 +78,7 @@ class Program:
     # --- With a machine -------------------------------------------------------------------------------------------
 
     def attach(self, machine: str | os.PathLike[str] | Machine, *, force: bool = False) -> Attached:
-        """Attach a machine: the name of a snapshot or of a core file, or a machine of the library.
+        """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
 
         A snapshot whose code object is another one is refused unless ``force`` is said.
         """
@@ -84,6 +87,8 @@ class Program:
             stopped = open_stopped(
                 self.file, path, _read, force=force, dialect=self.dialect, repair=self.repair
             )
+        elif hasattr(machine, "process"):
+            return self._attach_live(machine)
         elif hasattr(machine, "code_objects"):
             waves: Any = machine
             loaded, problems = load_code(
@@ -96,14 +101,28 @@ class Program:
             )
         return Attached(self, stopped)
 
+    def _attach_live(self, machine: Any) -> Attached:
+        """A process in GDB. What is known of its code from the last time is kept, if that is the same."""
+        if self._live is None:
+            self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
+        stopped = self._live.stopped(machine)
+        last = self._last
+        state: State | None = None
+        if last is not None and last.stopped.loaded is stopped.loaded and last.state.target == machine.target:
+            state = last.state.with_machine(machine)
+        if state is None:
+            state = State(stopped.loaded, machine.target, machine, rules_of(machine.target))
+        self._last = Attached(self, stopped, state)
+        return self._last
+
 
 class Attached:
     """A program with a machine: a sequence of waves (threads)."""
 
-    def __init__(self, program: Program, stopped: Stopped) -> None:
+    def __init__(self, program: Program, stopped: Stopped, state: State | None = None) -> None:
         self.program = program
         self.stopped = stopped
-        self.state = State(stopped.loaded, stopped.machine.target, stopped.machine)
+        self.state = state or State(stopped.loaded, stopped.machine.target, stopped.machine)
         self._waves: dict[int, Wave] = {}
 
     def __len__(self) -> int:

@@ -91,10 +91,14 @@ class BacktraceRenderer:
         if frame.cfa_error is not None:
             yield from self._indented(str(frame.cfa_error), "error")
         for saved in frame.saved or ():
-            text = ", ".join(self._spans(saved))
-            first, *rest = wrapped(f"{saved.register.name}: {text}", WIDTH - INDENT)
-            yield " " * INDENT + first
-            yield from (" " * (INDENT + 2) + line for line in rest)
+            yield from self.saved(saved)
+
+    def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
+        """Where a register is."""
+        text = ", ".join(self._spans(saved))
+        first, *rest = wrapped(f"{saved.register.name}: {text}", width - indent)
+        yield " " * indent + first
+        yield from (" " * (indent + 2) + line for line in rest)
 
     def _place(self, frame: ShownFrame) -> str:
         if frame.call.source is not None:

@@ -1,12 +1,17 @@
-"""Addresses and machines as text and as JSON."""
+"""Addresses, machines and what they are made of as text, and as JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, labelled, plain_style, shown, table
+from dwarfgpu.render.columns import Row, columns, fitted
+from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.machines.devices import Agent, DispatchRow, Queue
+    from dwarfgpu.program.machines.loaded import LoadedCode
     from dwarfgpu.program.machines.snapshots import Summary
     from dwarfgpu.program.waves.address_views import View, Views
     from dwarfgpu.render.layout import Style
@@ -104,3 +109,81 @@ def summary_json(found: Summary) -> Json:
         "memory": memory,
         "problems": found.problems,
     }
+
+
+# --- What a machine is made of --------------------------------------------------------------------------------------
+
+
+def agents_table(
+    found: list[Agent], current: int | None, width: int = WIDTH, style: Style = plain_style
+) -> Iterator[str]:
+    """Agents; all of them stand still, which is A."""
+    rows = [
+        Row(
+            (
+                each.number,
+                "A",
+                f"AMDGPU Agent {each.number}",
+                each.architecture,
+                f"wave{each.lane_count}",
+                str(len(each.waves)),
+            ),
+            current in each.waves,
+        )
+        for each in found
+    ]
+    yield from columns(("Id", "State", "Target Id", "Architecture", "Lanes", "Waves"), rows, width, style)
+
+
+def queues_table(
+    found: list[Queue], current: int | None, width: int = WIDTH, style: Style = plain_style
+) -> Iterator[str]:
+    """Queues; what is not in the memory of the machine is left blank."""
+    rows = []
+    for number, each in enumerate(found, 1):
+        numbers = ("" if value is None else str(value) for value in (each.read, each.write, each.size))
+        address = "" if each.address is None else f"{each.address:#x}"
+        name = f"AMDGPU Queue {each.agent}:{each.number}"
+        rows.append(Row((str(number), name, each.kind or "", *numbers, address), current in each.waves))
+    head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
+    yield from columns(head, rows, width, style)
+
+
+def dispatches_table(
+    found: list[DispatchRow], current: int | None, width: int = WIDTH, style: Style = plain_style
+) -> Iterator[str]:
+    """Dispatches with their sizes in work-items."""
+    rows = []
+    for each in found:
+        one = each.dispatch
+        cells = (
+            str(one.id),
+            f"AMDGPU Dispatch {each.agent}:{each.queue}:{one.id}",
+            _sizes(one.grid),
+            _sizes(one.work_group),
+            each.fence or "",
+            str(len(each.waves)),
+            one.kernel or "??",
+        )
+        rows.append(Row(cells, current in each.waves))
+    head = ("Id", "Target Id", "Grid", "Workgroup", "Fence", "Waves", "Kernel Function")
+    yield from columns(head, rows, width, style)
+
+
+def _sizes(sizes: tuple[int, int, int] | None) -> str:
+    return "?" if sizes is None else f"[{','.join(map(str, sizes))}]"
+
+
+def files_table(codes: Iterable[LoadedCode], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+    """The files of code that are loaded, with the addresses of their instructions."""
+    rows = []
+    lacks = False
+    for code in codes:
+        low, high = code.text or (None, None)
+        digits = 2 + 2 * code.file.image.address_size
+        cells = ["" if address is None else f"{address:#0{digits}x}" for address in (low, high)]
+        lacks = lacks or not code.file.has_dwarf
+        rows.append(Row((*cells, "Yes" if code.file.has_dwarf else "Yes (*)", code.file.name)))
+    yield from columns(("From", "To", "Syms Read", "File"), rows, width, style)
+    if lacks:
+        yield from fitted("(*): the file has no debugging information.", width)

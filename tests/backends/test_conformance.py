@@ -7,8 +7,10 @@ import pytest
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.backends.snapshot import Snapshot
+from dwarfgpu.errors import DwarfGpuError
 from tests.backends.conformance import BackendConformance
 
 FOLDER = []
@@ -32,6 +34,58 @@ def machine_of(state):
     for name, address, data in state.memory:
         machine.memory.map(state.target.space_named(name), address, data)
     return machine
+
+
+class ProcessOfMachine:
+    """What GDB answers about a process, from a machine of the library."""
+
+    has_moved_on = False
+    changes = file_changes = 0
+
+    def __init__(self, machine):
+        self.machine = machine
+        self.ids = machine.ids
+
+    def _register(self, name):
+        found = self.machine.register_named(name)
+        if found is None:
+            raise Refused(f"there is no register {name}")
+        return found
+
+    def read_register(self, thread, name):
+        order = self.machine.target.byte_order
+        return int.from_bytes(asked(self.machine.read_register, self._register(name), thread, None), order)
+
+    def write_register(self, thread, name, content):
+        register = self._register(name)
+        data = content.to_bytes(register.bit_size // 8, self.machine.target.byte_order)
+        asked(self.machine.write_register, register, data, thread, None)
+        self.changes += 1
+
+    def read_memory(self, thread, space, address, size):
+        where = self.machine.target.space_named(space or "none")
+        return asked(self.machine.read_memory, where, address, size, thread, None)
+
+    def write_memory(self, thread, space, address, data):
+        where = self.machine.target.space_named(space or "none")
+        asked(self.machine.write_memory, where, address, data, thread, None)
+        self.changes += 1
+
+
+def asked(ask, *arguments):
+    try:
+        return ask(*arguments)
+    except DwarfGpuError as error:
+        raise Refused(error.message) from None
+
+
+class TestGdb(BackendConformance):
+    """GDB's backend with a process that needs no GDB; `tests.gdb.test_conformance` has a real one."""
+
+    backend = GdbBackend
+
+    def make(self, state):
+        return GdbBackend(state.target, ProcessOfMachine(machine_of(state)))
 
 
 class TestDescribed(BackendConformance):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.header import malformed
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 from dwarfgpu.records import record
@@ -116,7 +116,7 @@ class Metadata:
     printf: tuple[PrintfFormat, ...]
     documents: tuple[dict[Any, Any], ...]
     """The documents as they are, one for each note."""
-    problems: tuple[MalformedFile, ...]
+    problems: tuple[DwarfGpuError, ...]
 
 
 _ARGUMENT_FIELDS = {
@@ -197,8 +197,10 @@ def target_name(image: Image) -> str | None:
 
 def _value_of(data: bytes, key: str) -> Any:
     """The value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
-    import msgpack
-
+    try:
+        import msgpack
+    except ImportError:
+        return None
     try:
         unpacker = msgpack.Unpacker(strict_map_key=False, unicode_errors="backslashreplace")
         unpacker.feed(data)
@@ -222,7 +224,7 @@ class _Reader:
         self._kernels: list[KernelMetadata] = []
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
-        self._problems: list[MalformedFile] = []
+        self._problems: list[DwarfGpuError] = []
         self._arguments: dict[tuple[Any, ...] | None, KernelArgument] = {}
 
     def result(self, encoding: str) -> Metadata:
@@ -241,7 +243,7 @@ class _Reader:
         self._where = (note.place, note.offset)
         try:
             document = self._unpacked(note.data) if note.owner == "AMDGPU" else self._yaml(note.data)
-        except MalformedFile as error:
+        except (MalformedFile, Unsupported) as error:
             self._problems.append(error)
             return
         if not isinstance(document, dict):
@@ -261,8 +263,11 @@ class _Reader:
         self._read_printf(printf, prefix + keys[2])
 
     def _unpacked(self, data: bytes) -> Any:
-        import msgpack
-
+        try:
+            import msgpack
+        except ImportError:
+            message = f"{self._file}: the metadata is MessagePack, which cannot be read here"
+            raise Unsupported("no_msgpack", message, hint="install the package msgpack", spec=SPEC) from None
         try:
             return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="backslashreplace")
         except msgpack.ExtraData as error:

@@ -182,6 +182,18 @@ def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
     return (CallFrame(name, name, source, inlined=False, offset=None),)
 
 
+def begins_line(file: CodeObject, address: int) -> bool:
+    """Whether an address of code is the first one of a line of the source."""
+    if not file.has_dwarf:
+        return False
+    try:
+        row = _in_dwarf(file, address)[2]
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return False
+    return row is not None and row.is_statement and row.range[0] == address
+
+
 def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     if not file.has_dwarf or not file.image.is_linked:
         return ()

@@ -153,6 +153,8 @@ class CodeObject:
         self._frames: Frames | None = None
         self._split: list[CodeObject] = []
         self._debug: CodeObject | None = None
+        self.debug_path: str | None = None
+        """Where the separate file with its debugging information is, if somebody knows; else it is looked for."""
         self._problems: list[DwarfGpuError] = []
 
     @property
@@ -222,7 +224,10 @@ class CodeObject:
         """The file with its debugging information: itself, or the separate one that belongs to it."""
         if self._debug is None:
             self._debug = self
-            if not _has_units(self.image) and self.image.path is not None:
+            known = None if self.debug_path is None else self._opened(self.debug_path)
+            if known is not None and _has_units(known.image):
+                self._debug = known
+            elif not _has_units(self.image) and self.image.path is not None:
                 self._debug = self._separate(self.image.path) or self
         return self._debug
 

@@ -193,7 +193,7 @@ class _Writer:
             cfa = frame.cfa(frame.activation.thread.lanes)
         except DwarfGpuError as found:
             error = found
-        saved = tuple(self._saved(frame, explicit)) if self.registers else None
+        saved = tuple(saved_registers(frame, explicit)) if self.registers else None
         yield ShownFrame(
             number + len(calls) - 1,
             frame.pc,
@@ -206,19 +206,33 @@ class _Writer:
             saved,
         )
 
-    def _saved(self, frame: Frame, explicit: set[int]) -> Iterator[Saved]:
-        """The registers of a frame that are elsewhere than in themselves."""
-        thread = frame.activation.thread
-        for number in sorted(explicit):
-            register = thread.register(number)
-            if register is None:
-                continue
-            try:
-                location = frame.register(number, thread.lanes)
-            except DwarfGpuError:
-                continue  # what is wrong with it is said where it is asked for
-            if not is_undefined(location) and not _is_itself(location, register):
-                yield Saved(register, tuple(_spans(location, register)))
+
+def saved_registers(frame: Frame, explicit: set[int] | None = None) -> Iterator[Saved]:
+    """The registers of a frame that are elsewhere than in themselves.
+
+    ``explicit`` are those that the rules of inner frames are about, if somebody has gone through them already.
+    """
+    if explicit is None:
+        inner = [frame.stack.at(level) for level in range(frame.level)]
+        explicit = {number for each in inner if each is not None for number in _with_rules(each)}
+    thread = frame.activation.thread
+    for number in sorted(explicit):
+        register = thread.register(number)
+        if register is None:
+            continue
+        try:
+            location = frame.register(number, thread.lanes)
+        except DwarfGpuError:
+            continue  # what is wrong with it is said where it is asked for
+        if not is_undefined(location) and not _is_itself(location, register):
+            yield Saved(register, tuple(_spans(location, register)))
+
+
+def saved_by(frame: Frame) -> Iterator[Saved]:
+    """Where a frame has put registers of its caller."""
+    caller = frame.stack.at(frame.level + 1)
+    if caller is not None:
+        yield from saved_registers(caller, set(_with_rules(frame)))
 
 
 def _with_rules(frame: Frame) -> Iterator[int]:

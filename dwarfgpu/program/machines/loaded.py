@@ -15,7 +15,7 @@ from dwarfgpu.program.repairs.repaired import OFF, repaired
 from dwarfgpu.program.repairs.rules import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
@@ -89,6 +89,18 @@ class LoadedCode:
         address = self.in_file(pc)
         return any(low <= address < high for low, high in self._code)
 
+    @property
+    def text(self) -> tuple[int, int] | None:
+        """The addresses of its instructions: of ``.text``, or of all that can be executed where there is none."""
+        section = self.file.image.section(".text")
+        spans = [(section.address, section.address + section.size)] if section is not None else [*self._code]
+        if not spans:
+            return None
+        return self._moved(min(low for low, _high in spans)), self._moved(max(high for _low, high in spans))
+
+    def _moved(self, address: int) -> int:
+        return (address + self.bias) & self._mask
+
     # --- What is at an address ------------------------------------------------------------------------------------
 
     def information_at(self, pc: int) -> Information:
@@ -156,7 +168,7 @@ class Loaded:
     """All code that is loaded. Of files that overlap the first one counts."""
 
     def __init__(self, codes: Iterable[LoadedCode]) -> None:
-        self.codes = tuple(codes)
+        self.codes: Sequence[LoadedCode] = tuple(codes)
         self._information: dict[int, Information | DwarfGpuError] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.columns import names_of
+from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import UsageError
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.machine import CodeObject, Dispatch, Machine
+    from dwarfgpu.backends.machine import CodeObject, Dispatch
+    from dwarfgpu.program.machines.stopped import Stopped
 
 MAX_NAMES = 4
 """How many waves are named."""
@@ -58,6 +61,15 @@ def summary(path: str) -> Summary:
         problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
         is_sound=not any(other for _index, _what, other in problems),
     )
+
+
+def save(stopped: Stopped, destination: str) -> None:
+    """Write a machine as it is now, with all that was written to it. A file that is there is never overwritten."""
+    machine: Any = stopped.machine
+    if not isinstance(machine, Machine):
+        message = f"a machine of {machine.target.name} cannot be saved"
+        raise UsageError(message, hint="a snapshot has the waves of GPUs; a core file is its own snapshot")
+    snapshot.save(machine, destination)
 
 
 def convert(source: str, destination: str, *, force: bool = False) -> Machine:

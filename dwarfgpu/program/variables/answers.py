@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.repairs.rules import Repair
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
@@ -91,8 +92,25 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     frame.repaired.clear()
     numbers = frame.lane_numbers(lanes)
     mask = frame.active_mask
+    found: list[LaneAnswer] = []
+    for some, lane_set in frame.lane_sets(numbers):
+        found += _answers(quantity, some, lane_set, mask)
+    kind = next((each.value.type for each in found if each.value is not None), None)
+    same = [lane for lane in numbers if lane is not None] or None
+    repaired = tuple(
+        AsWritten(name, each.repairs, answer(each.as_written(), name, same))
+        for name, each in list(frame.repaired.items())
+    )
+    return Answer(text, kind or _type_of(quantity), tuple(found), repaired)
+
+
+def _answers(
+    quantity: Quantity, numbers: tuple[int | None, ...], lanes: LaneSet, mask: int | None
+) -> list[LaneAnswer]:
+    """What something is in lanes that are asked together."""
+    frame = quantity.frame
     found: list[Any] = [None] * len(numbers)
-    for group in quantity.groups(frame.lane_set(numbers)) if numbers else ():
+    for group in quantity.groups(lanes):
         for index, position in enumerate(positions_in(group, len(numbers))):
             lane = numbers[position]
             is_active = mask is None or lane is None or bool(mask >> lane & 1)
@@ -106,13 +124,7 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
             if isinstance(error, (UsageError, MalformedFile)):
                 raise error
             found[position] = LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
-    kind = next((each.value.type for each in found if each.value is not None), None)
-    same = [lane for lane in numbers if lane is not None] or None
-    repaired = tuple(
-        AsWritten(name, each.repairs, answer(each.as_written(), name, same))
-        for name, each in list(frame.repaired.items())
-    )
-    return Answer(text, kind or _type_of(quantity), tuple(found), repaired)
+    return found
 
 
 def _type_of(quantity: Quantity) -> Type | None:

@@ -92,7 +92,9 @@ class Values:
             raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
         if lane in self.reasons:
             raise Unavailable(self.reasons[lane])
-        position = self.lanes.index(lane)
+        return self._element(self.lanes.index(lane))
+
+    def _element(self, position: int) -> Any:
         found = self._array[position]
         return found.item() if found.dtype.names is None and found.dtype.kind != "V" else found
 

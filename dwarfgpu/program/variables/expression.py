@@ -109,7 +109,6 @@ def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
 def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
     """``target = text`` in some lanes; all values are found before the first is written."""
     numbers = frame.lane_numbers(lanes)
-    chosen = frame.lane_set(numbers)
     tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
     writes: list[tuple[Write, LaneSet]] = []
 
@@ -118,13 +117,14 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
         evaluator.assign(target.find(part), evaluator.operand(tree))
         return evaluator.writes[-1], part
 
-    for group in each_part(chosen, find):
-        if group.result is None:
-            error = group.outcome(0)
-            assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-            first = numbers[positions_in(group, chosen.count)[0]]
-            raise error if first is None else _in_lane(error, first)
-        writes.append(group.result)
+    for some, chosen in frame.lane_sets(numbers):
+        for group in each_part(chosen, find):
+            if group.result is None:
+                error = group.outcome(0)
+                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+                first = some[positions_in(group, chosen.count)[0]]
+                raise error if first is None else _in_lane(error, first)
+            writes.append(group.result)
     for write, part in writes:
         make(write, frame, part)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import is_undefined
@@ -75,6 +76,8 @@ class Frame:
         self._lanes: dict[int | None, LaneSet] = {}
         self.all_lanes: LaneSet | None = None
         """All lanes of the wave, once somebody has asked for them together."""
+        self.selected_lane: int | None = None
+        """The lane that a question without one is about, where somebody has selected one."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
         self._mask_of = -1
@@ -113,6 +116,11 @@ class Frame:
         return self.scope is not None and self.scope.is_inlined
 
     @property
+    def is_innermost(self) -> bool:
+        """Whether it is the innermost of the functions that share a call frame."""
+        return self._depth == 0
+
+    @property
     def name(self) -> str | None:
         """The function's name with its scopes; of code without debugging information that of the symbol."""
         if self.function is not None:
@@ -149,7 +157,9 @@ class Frame:
         return self.target.lane_count > 1
 
     def lane(self, number: int | None) -> LaneSet:
-        """One lane, or with None no lane in particular."""
+        """One lane; with None the one that is selected, or no lane in particular."""
+        if number is None:
+            number = self.selected_lane
         found = self._lanes.get(number)
         if found is None:
             if number is not None and not 0 <= number < self.target.lane_count:
@@ -186,6 +196,14 @@ class Frame:
             return self.all_lanes
         known = [self.lane(each).lane for each in numbers]
         return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
+
+    def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
+        """Some lanes as sets that can be asked: all together, or each alone where there is no numpy."""
+        if not numbers:
+            return []
+        if len(numbers) == 1 or b.has_arrays():
+            return [(numbers, self.lane_set(numbers))]
+        return [((number,), self.lane(number)) for number in numbers]
 
     @property
     def active_mask(self) -> int | None:
@@ -325,6 +343,10 @@ class Frame:
             variable = next((each for each in self.variables() if each.name == name), None)
             found = self._named[name] = self.expression(name) if variable is None else variable
         return found
+
+    def variable(self, name: str) -> Quantity:
+        """The same as ``frame[name]``."""
+        return self[name]
 
     def __contains__(self, name: str) -> bool:
         try:

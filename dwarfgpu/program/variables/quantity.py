@@ -97,9 +97,16 @@ class Quantity:
         return each_part(lanes, self.find)
 
     def values(self, lanes: Iterable[int] | str | None = None) -> Values:
-        """The value in many lanes: an array, and a state for each lane. ``lanes``: numbers, ``active``, or all."""
+        """The value in many lanes: an array, and a state for each lane. ``lanes``: numbers, ``active``, or all.
+
+        Without numpy it is a list.
+        """
         frame = self.frame
         numbers = frame.lane_numbers(lanes)
+        if not b.has_arrays():
+            from dwarfgpu.program.variables.listed import ListedValues
+
+            return ListedValues(self, numbers)
         chosen = frame.lane_set(numbers)
         found = Values(frame, numbers, chosen, self.groups(chosen))
         for lane, reason in list(found.reasons.items()):

@@ -42,6 +42,13 @@ class State:
         self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
         self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
 
+    def with_machine(self, backend: Backend) -> State:
+        """The same code with another machine, or with the same one later: what is known of the code is kept."""
+        found = State(self.loaded, self.target, backend, self.rules)
+        found.types, found.names = self.types, self.names
+        found._calls, found._functions = self._calls, self._functions
+        return found
+
     def calls_at(self, code: LoadedCode, place: int) -> tuple[CallFrame, ...]:
         """The functions at an address with their lines in the source, innermost first."""
         key = id(code), place
@@ -71,6 +78,8 @@ class State:
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
         """The loaded file that a unit belongs to; a split unit belongs to the file with its skeleton."""
+        if likely is not None and likely.file.has_dwarf and likely.file.dwarf is unit.dwarf:
+            return likely
         codes = self.loaded.codes
         for code in codes:
             if code.file.has_dwarf and code.file.dwarf is unit.dwarf:

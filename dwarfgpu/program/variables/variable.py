@@ -341,7 +341,10 @@ def _completed(location: Location, type: Type) -> Location:
     place = location.places[0]
     storage: Any = place.storage
     size = known_size(type)
-    if size is None or place.bit_offset != 0:  # which is that of a composite as its operations leave it
+    offset = place.bit_offset
+    if (
+        size is None or not isinstance(offset, int) or offset
+    ):  # 0 in all lanes, as operations leave a composite
         return location
     missing = 8 * size - storage.bit_size
     if not 0 < missing <= 8 * MAX_READ or not storage.parts:

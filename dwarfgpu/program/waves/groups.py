@@ -112,24 +112,44 @@ class WaveRow:
 def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
     """Waves with where they stand and which lanes are active, equal ones together, or each by itself."""
     rows: dict[Any, list[int]] = {}
-    about: dict[Any, tuple[WaveGroup, int, int | None, DwarfGpuError | None]] = {}
+    about: dict[Any, Standing] = {}
     machine = waves_of(stopped)
-    for group in wave_groups(stopped, waves):
-        for numbers, count, mask, error in _masks(stopped, group):
-            for wave in numbers:
-                owner = machine.place_of(wave)[0]
-                key = group.pc, owner, mask, str(error), wave if each else None
-                rows.setdefault(key, []).append(wave)
-                about.setdefault(key, (group, count, mask, error))
+    for one in standings(stopped, waves):
+        for wave in one.waves:
+            owner = machine.place_of(wave)[0]
+            key = one.pc, owner, one.mask, str(one.error), wave if each else None
+            rows.setdefault(key, []).append(wave)
+            about.setdefault(key, one)
     result = []
     for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
-        group, count, mask, error = about[key]
+        one = about[key]
         places = tuple(place_of(machine, wave) for wave in members)
         problem = next((place.problems[0] for place in places if place.problems), None)
-        call = None if group.pc is None else stopped.loaded.calls_at(group.pc)[0]
+        call = None if one.pc is None else stopped.loaded.calls_at(one.pc)[0]
         names = tuple(stopped.machine.ids[wave] for wave in members)
-        result.append(WaveRow(names, places, group.pc, call, count, mask, error or problem))
+        result.append(WaveRow(names, places, one.pc, call, one.lane_count, one.mask, one.error or problem))
     return result
+
+
+@record
+class Standing:
+    """Waves that stand at one place with the same lanes active."""
+
+    waves: tuple[int, ...]
+    pc: int | None
+    lane_count: int
+    mask: int | None
+    """The active lanes; None where that is not known."""
+    error: DwarfGpuError | None = None
+    """What is not known, and why."""
+
+
+def standings(stopped: Stopped, waves: list[int] | None = None) -> Iterator[Standing]:
+    """Where waves (all, if not said otherwise) stand, and with which lanes."""
+    waves_of(stopped)
+    for group in wave_groups(stopped, waves):
+        for numbers, count, mask, error in _masks(stopped, group):
+            yield Standing(tuple(numbers), group.pc, count, mask, error)
 
 
 def _masks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
+import sys
 
 import msgpack
 import pytest
@@ -15,6 +16,7 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat, read_metadata, target_name
 from dwarfgpu.objfile.kernels.yamltext import parse_yaml
+from dwarfgpu.program.files.codeobject import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 
@@ -469,3 +471,13 @@ def test_metadata_is_what_llvm_prints(tmp_path, require_tool, processor, version
     assert visible[1].is_restrict is True
     assert all(kernel.other == {} for kernel in found.kernels)
     assert all(argument.other == {} for argument in itertools.chain(first.args, second.args))
+
+
+def test_without_msgpack_the_rest_of_the_file_is_read(monkeypatch):
+    """As in a debugger whose Python does not have it."""
+    monkeypatch.setitem(sys.modules, "msgpack", None)
+    file = opened("fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")
+    assert file.target.target.name == "amdgcn-gfx90a"
+    assert file.kernels.kernels
+    assert [error.kind for error in file.kernels.problems if error.kind == "no_msgpack"] == ["no_msgpack"]
+    assert target_name(file.image) is None

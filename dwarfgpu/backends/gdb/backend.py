@@ -1,0 +1,305 @@
+"""A process in GDB as a machine: registers of its innermost frames by GDB's names, memory, and the same to be written.
+
+Which register is which is said by the target, GDB only knows names. An address space that is only a view of others is
+resolved here, as in every machine; GDB is asked for the others with ``aspace#address`` (ROCgdb manual, "AMD GPU Address
+Spaces"), which a GDB without them refuses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dwarfgpu.backends.protocol import (
+    Backend,
+    Capabilities,
+    memory_unavailable,
+    not_writable,
+    register_unavailable,
+)
+from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.targets.target import AddressSpace, Register, Target
+
+GDB_NAMES = {
+    "rflags": "eflags",
+    "fs.base": "fs_base",
+    "gs.base": "gs_base",
+    "fcw": "fctrl",
+    "fsw": "fstat",
+}
+"""What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
+
+
+class Refused(Exception):
+    """GDB does not do what it was asked for."""
+
+    def __init__(self, why: str) -> None:
+        Exception.__init__(self, why)
+        self.why = why
+
+
+@record
+class LoadedFile:
+    """A file of code in a process, and where GDB has put it."""
+
+    name: str
+    """A path, a code object URI, or what GDB calls code that is in memory alone."""
+    debug: str | None
+    """The separate file with its debugging information, if GDB has found one."""
+    code: tuple[tuple[int, int], ...]
+    """The addresses of its sections with code: the first, and the first past them."""
+    section: str
+    """The first section with code."""
+    start: int
+    """Where that begins in the process."""
+
+
+class Process(Protocol):
+    """What GDB answers about one process. Threads are counted from 0; every method may raise `Refused`."""
+
+    ids: list[str]
+    """What each thread is called."""
+
+    @property
+    def has_moved_on(self) -> bool:
+        """Whether the process has run since, or is no more."""
+
+    @property
+    def changes(self) -> int:
+        """Counts the times that registers or memory were written."""
+
+    def read_register(self, thread: int, name: str) -> int:
+        """The content of a register of the innermost frame, as a number."""
+
+    def write_register(self, thread: int, name: str, content: int) -> None:
+        """Replace the content of a register of the innermost frame."""
+
+    def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
+        """Memory, in an address space or (None) in the default one."""
+
+    def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
+        """Replace bytes of memory."""
+
+    @property
+    def file_changes(self) -> int:
+        """Counts the times that files of code were loaded or forgotten."""
+
+    def files(self) -> Sequence[LoadedFile]:
+        """The code that is loaded."""
+
+
+class GdbBackend(Backend):
+    """Threads of a process in GDB that have one target; each is a wave.
+
+    It is about one stop of the process: when that goes on, what was found out about the old one is refused.
+    """
+
+    capabilities = Capabilities(
+        name="gdb",
+        summary="a process in GDB: its threads, or the waves that GDB shows as threads",
+        many_waves=True,
+        writes="changes the process, and GDB shows it",
+        unknown="whatever GDB cannot read or has no name for",
+        gathered="slot by slot",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, process: Process) -> None:
+        self.target = target
+        self.process = process
+        self.ids = process.ids
+        self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
+        """What has been read of registers, by thread and number."""
+        self._known_until = process.changes
+
+    @property
+    def changes(self) -> int:  # type: ignore[override]
+        return self.process.changes
+
+    @property
+    def wave_count(self) -> int:
+        return len(self.ids)
+
+    def register(self, number: int) -> Register | None:
+        """The register of the target with a DWARF number."""
+        return self.target.register(number)
+
+    def register_named(self, name: str) -> Register | None:
+        """The register with a name, that of the target or GDB's."""
+        ours = next((ours for ours, theirs in GDB_NAMES.items() if theirs == name.lower()), name)
+        return self.target.register_named(ours) or self.target.register_named(name)
+
+    def wave_named(self, name: str) -> int | None:
+        """The index of the thread with a name."""
+        return self.ids.index(name) if name in self.ids else None
+
+    def program_counter(self, wave: int) -> int | None:
+        """Where a thread stands, if that is known."""
+        number = self.target.program_counter
+        register = None if number is None else self.target.register(number)
+        if register is None:
+            return None
+        try:
+            return int.from_bytes(self.read_register(register, wave, None), self.target.byte_order)
+        except EvaluationError:
+            return None
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+        if self._known_until != self.process.changes:
+            self._known_until = self.process.changes
+            self._known.clear()
+        key = wave, register.number
+        found = self._known.get(key)
+        self._check_current()
+        if found is None:
+            found = self._known[key] = self._read(register, wave)
+        if isinstance(found, bytes):
+            return found
+        raise found.with_traceback(None)
+
+    def _read(self, register: Register, wave: int) -> bytes | DwarfGpuError:
+        try:
+            self._check_wave(register, wave)
+            content = self.process.read_register(wave, _gdb_name(register))
+        except Refused as refused:
+            return register_unavailable(register, refused.why)
+        except EvaluationError as error:
+            return error
+        return _pattern(content, register).to_bytes(-(-register.bit_size // 8), self.target.byte_order)
+
+    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+        self._check_wave(register, wave)
+        size = -(-register.bit_size // 8)
+        if len(data) != size:
+            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        try:
+            content = int.from_bytes(data, self.target.byte_order)
+            self.process.write_register(wave, _gdb_name(register), content)
+        except Refused as refused:
+            raise _not_written(f"register {register.name}", refused) from None
+
+    def _check_wave(self, register: Register, wave: int) -> None:
+        self._check_current()
+        if not 0 <= wave < len(self.ids):
+            raise register_unavailable(register, f"there is no thread {wave}")
+
+    def _check_current(self) -> None:
+        if self.process.has_moved_on:
+            raise EvaluationError(
+                "moved_on", "the program has run since this was found", hint="ask for the frame again"
+            )
+
+    # --- Many slots at once ---------------------------------------------------------------------------------------
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        self._check_current()  # no slot has anything then, and each would say so
+        return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+
+    def gather_register(
+        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        self._check_current()
+        return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        self._check(space, address, size, wave)
+        if space.alias is None:
+            return self._bytes(space, address, size, wave) if size else b""
+        found = b""
+        for number, start, length in space.alias.pieces(address, size, lane, self.target.lane_count):
+            found += self._bytes(self._space(number), start, length, wave)
+        return found
+
+    def write_memory(
+        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
+    ) -> None:
+        self.read_memory(space, address, len(data), wave, lane)  # all of it is there, or nothing is written
+        pieces = [(space.number, address, len(data))]
+        if space.alias is not None:
+            pieces = space.alias.pieces(address, len(data), lane, self.target.lane_count)
+        position = 0
+        for number, start, length in pieces:
+            part = data[position : position + length]
+            try:
+                self.process.write_memory(wave, self._name_of(self._space(number)), start, part)
+            except Refused as refused:
+                raise _not_written(f"memory at {space.name}#{address:#x}", refused) from None
+            position += length
+
+    def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
+        self._check_current()
+        why = ""
+        if address < 0 or address + size > 1 << space.address_bits:
+            why = "they reach past the end of the address space"
+        elif not 0 <= wave < len(self.ids):
+            why = f"there is no thread {wave}"
+        elif size and address == space.null:
+            why = "it is the null address"
+        if why:
+            raise memory_unavailable(space, address, size, why)
+
+    def _space(self, number: int) -> AddressSpace:
+        found = self.target.space(number)
+        if found is None:  # views lead to spaces of the same target
+            raise AssertionError(number)
+        return found
+
+    def _name_of(self, space: AddressSpace) -> str | None:
+        """What GDB is told of a space: nothing of the one that its addresses belong to anyway."""
+        return None if space == self.target.default_space else space.name
+
+    def _bytes(self, space: AddressSpace, address: int, size: int, wave: int) -> bytes:
+        name = self._name_of(space)
+        try:
+            return self.process.read_memory(wave, name, address, size)
+        except Refused as refused:
+            first = self._first_missing(name, address, size, wave)
+            detail = refused.why
+            if first != address:
+                detail = f"{space.name}#{first:#x} is the first without a value"
+            raise memory_unavailable(space, address, size, detail) from None
+
+    def _first_missing(self, name: str | None, address: int, size: int, wave: int) -> int:
+        """The first address of a range that cannot be read: what can be read of it is its beginning."""
+        low, high = 0, size - 1
+        while low < high:
+            middle = (low + high) // 2
+            try:
+                self.process.read_memory(wave, name, address, middle + 1)
+                low = middle + 1
+            except Refused:
+                high = middle
+        return address + low
+
+
+def _gdb_name(register: Register) -> str:
+    return GDB_NAMES.get(register.name, register.name)
+
+
+def _pattern(content: int, register: Register) -> int:
+    """The bits of a register among those of GDB's, which may have more or fewer."""
+    return content & ((1 << register.bit_size) - 1)
+
+
+def _not_written(what: str, refused: Refused) -> EvaluationError:
+    error: Any = not_writable(what)
+    error.message = f"{error.message}: {refused.why}"
+    return error  # type: ignore[no-any-return]

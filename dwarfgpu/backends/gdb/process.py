@@ -1,0 +1,181 @@
+"""One process of GDB: what it answers about threads, registers, memory and files."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
+from dwarfgpu.backends.gdb.contents import assign, number_of
+from dwarfgpu.backends.gdb.objfiles import object_files
+from dwarfgpu.backends.gdb.watch import watch
+from dwarfgpu.errors import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WAVE = re.compile(r"AMDGPU Wave (\S+)")
+_VECTOR, _LANE_BYTES = "v0", 4
+"""A register that every wave has, and how much of it each lane has."""
+
+_files: dict[int, tuple[int, list[LoadedFile]]] = {}
+"""The files of each inferior, with how many had been loaded until then."""
+
+
+class GdbProcess:
+    """Some threads of an inferior, as they stand now."""
+
+    def __init__(self, inferior: Any, threads: list[Any]) -> None:
+        self.inferior = inferior
+        self.threads = threads
+        self.ids = [name_of(thread) for thread in threads]
+        self._watch = watch()
+        self._runs = self._watch.runs(inferior.num)
+
+    @property
+    def has_moved_on(self) -> bool:
+        if not self.inferior.is_valid() or self._runs != self._watch.runs(self.inferior.num):
+            return True
+        return not self.threads[0].is_valid()
+
+    @property
+    def program(self) -> str | None:
+        """The file that the process executes, if GDB knows it."""
+        found: str | None = self.inferior.progspace.filename
+        return next((each.name for each in self.files() if each.debug == found), found)
+
+    def architecture(self, thread: int) -> str:
+        """GDB's name for what a thread executes."""
+        with self._selected(thread):
+            return str(gdb.newest_frame().architecture().name())
+
+    def lane_count(self, thread: int) -> int | None:
+        """How many lanes its vector registers have, if there are any."""
+        with self._selected(thread):
+            try:
+                kind = gdb.newest_frame().read_register(_VECTOR).type
+            except ValueError:
+                return None
+            return int(kind.sizeof) // _LANE_BYTES
+
+    @property
+    def changes(self) -> int:
+        return self._watch.changes
+
+    def read_register(self, thread: int, name: str) -> int:
+        with self._selected(thread):
+            try:
+                return number_of(gdb.newest_frame().read_register(name))
+            except ValueError:
+                raise Refused(f"GDB has no register {name}") from None
+
+    def write_register(self, thread: int, name: str, content: int) -> None:
+        with self._selected(thread, innermost=True):
+            try:
+                assign(name, content)
+            except ValueError:
+                raise Refused(f"GDB has no register {name}") from None
+
+    def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
+        with self._selected(thread):
+            return bytes(self.inferior.read_memory(_address(space, address), size))
+
+    def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
+        with self._selected(thread):
+            self.inferior.write_memory(_address(space, address), data)
+
+    @property
+    def file_changes(self) -> int:
+        return self._watch.files
+
+    def read(self, address: int, size: int) -> bytes:
+        """Memory of the default address space, as the first thread sees it."""
+        try:
+            return self.read_memory(0, None, address, size)
+        except Refused as refused:
+            message = f"{size} bytes of memory at {address:#x} are not available: {refused.why}"
+            raise EvaluationError("memory_unavailable", message) from None
+
+    def files(self) -> list[LoadedFile]:
+        known = _files.get(self.inferior.num)
+        if known is None or known[0] != self._watch.files:
+            with self._selected(0):
+                known = _files[self.inferior.num] = self._watch.files, object_files()
+        return known[1]
+
+    @contextmanager
+    def _selected(self, index: int, *, innermost: bool = False) -> Iterator[None]:
+        """Select a thread, and afterwards what was selected before. What GDB does not do is `Refused`."""
+        wanted, before = self.threads[index], gdb.selected_thread()
+        frame = None
+        try:
+            if innermost or before is not wanted:
+                frame = gdb.selected_frame() if before is not None else None
+                wanted.switch()
+                gdb.newest_frame().select()
+            yield
+        except gdb.error as error:
+            raise Refused(_one_line(error)) from None
+        finally:
+            if frame is not None:
+                before.switch()
+                if frame.is_valid():
+                    frame.select()
+
+
+def stamp_of(thread: Any) -> Any:
+    """What is another one when something else is stopped than before, of the process of a thread.
+
+    While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
+    they went on because it did not hold.
+    """
+    if thread.is_running():
+        return object()
+    inferior, seen = thread.inferior, watch()
+    return seen.runs(inferior.num), seen.files, inferior.pid, inferior.threads()
+
+
+def threads_of(inferior: Any) -> list[Any]:
+    """The threads of an inferior, in the order of their numbers."""
+    return sorted(inferior.threads(), key=lambda each: each.num)
+
+
+def is_wave(thread: Any) -> bool:
+    """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
+    process, light, number = thread.ptid
+    return _wave_name(thread) is not None or (light == 1 != process and number != 0)
+
+
+def name_of(thread: Any) -> str:
+    """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
+    process, light, number = thread.ptid
+    if is_wave(thread):
+        return _wave_name(thread) or str(number)
+    return str(light or number or process)
+
+
+def _wave_name(thread: Any) -> str | None:
+    for text in (getattr(thread, "ptid_string", None), thread.details):  # the first one since GDB 14
+        found = _WAVE.search(text or "")
+        if found is not None:
+            return found[1]
+    return None
+
+
+def _address(space: str | None, address: int) -> Any:
+    """An address as GDB takes it."""
+    if space is None:
+        return address
+    try:
+        return gdb.parse_and_eval(f"{space}#{address:#x}")
+    except gdb.error as error:
+        why = f"this GDB does not know the address space {space}: {_one_line(error)}"
+        raise Refused(why) from None
+
+
+def _one_line(error: Exception) -> str:
+    """What GDB says, without the full stop at its end."""
+    return " ".join(str(error).split()).removesuffix(".")

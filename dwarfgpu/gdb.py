@@ -1,0 +1,79 @@
+"""The library for scripts of GDB: ``import dwarfgpu.gdb as dg``.
+
+What the functions give are the frames, variables and values of the library itself. Inside GDB they are about the
+thread, the frame and the lane that are selected there; elsewhere about what `use` was told, so that a script also runs
+on a snapshot or a core file.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program import host as hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dwarfgpu.program.host import Host
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.provenance import Source
+    from dwarfgpu.program.variables.wave import Wave
+
+__all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
+
+
+def use(
+    where: Attached | Host | None, *, wave: int | str = 0, frame: int = 0, lane: int | None = None
+) -> None:
+    """Say which program is asked about: one with its machine, or a host of your own. None is GDB again."""
+    if where is None or hasattr(where, "frame"):
+        hosts.use(where)  # type: ignore[arg-type]
+    else:
+        hosts.use(hosts.Chosen(where, wave=wave, frame=frame, lane=lane))
+
+
+def host() -> Host:
+    """Who is asked: what `use` was told, else GDB."""
+    if not hosts.is_set() and find_spec("gdb") is not None:
+        from dwarfgpu.gdbplugin.host import gdb_host
+
+        return gdb_host()
+    return hosts.current()
+
+
+def attached() -> Attached:
+    """The program of the selected thread, with its machine."""
+    return host().attached()
+
+
+def waves() -> Sequence[Wave]:
+    """All waves; of a program without any all its threads."""
+    return host().waves()
+
+
+def wave() -> Wave:
+    """The selected wave or thread."""
+    return host().wave()
+
+
+def selected() -> Frame:
+    """The selected frame. A question that names no lane is about the selected one."""
+    return host().frame()
+
+
+def eval(text: str, lanes: Iterable[int] | int | str | None = None) -> Values:  # noqa: A001 (`dg.eval`)
+    """Evaluate an expression in the selected frame, in some lanes: numbers, ``active``, or (without) all of them."""
+    return selected().eval(text, lanes)
+
+
+def locate(text: str, lane: int | None = None) -> tuple[Source, ...]:
+    """Where the parts of a variable or of what an expression names are: register, lane and bit, or an address.
+
+    Without a lane it is the selected one.
+    """
+    quantity: Any = selected()[text]
+    return quantity.provenance(lane)  # type: ignore[no-any-return]

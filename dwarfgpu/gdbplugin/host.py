@@ -1,0 +1,133 @@
+"""GDB as the host of scripts: the process, the thread, the frame and the lane that are selected in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from dwarfgpu.backends.gdb.process import is_wave, threads_of
+from dwarfgpu.errors import UsageError
+from dwarfgpu.gdbplugin.processes import Processes
+from dwarfgpu.program.host import in_lane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.wave import Wave
+
+_LANE = "_lane"
+"""The convenience variable that says which lane is selected (ROCgdb manual); elsewhere the user may set it."""
+_INNER = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
+"""Frames that GDB shows beside those of calls: of inlined functions, and made-up ones of calls that were jumps."""
+
+
+class GdbHost:
+    """GDB, as a `program.host.Host`."""
+
+    def __init__(self) -> None:
+        self.processes = Processes()
+
+    def attached(self) -> Attached:
+        return self.processes.of(_thread())
+
+    def waves(self) -> Sequence[Wave]:
+        thread = _thread()
+        if not is_wave(thread):
+            thread = next((each for each in threads_of(thread.inferior) if is_wave(each)), thread)
+        return list(self.processes.of(thread))
+
+    def wave(self) -> Wave:
+        thread = _thread()
+        attached = self.processes.of(thread)
+        machine: Any = attached.stopped.machine
+        return attached[machine.process.threads.index(thread)]
+
+    def frame(self) -> Frame:
+        wave = self.wave()
+        try:
+            chosen = gdb.selected_frame()
+            level, outside = _position(chosen)
+            found = _numbered(wave, level, outside, chosen.pc())
+        except gdb.error as error:
+            raise UsageError(f"GDB has no frame: {error}", kind="no_frame") from None
+        return in_lane(found, selected_lane())
+
+
+def gdb_host() -> GdbHost:
+    """The host of this GDB."""
+    if not _host:
+        _host.append(GdbHost())
+    return _host[0]
+
+
+_host: list[GdbHost] = []
+
+
+def selected_lane() -> int | None:
+    """The lane that GDB has selected, if it knows lanes or somebody has said one."""
+    found = gdb.convenience_variable(_LANE)
+    try:
+        return None if found is None else int(found)
+    except (gdb.error, TypeError):  # it is void, or no number
+        return None
+
+
+def _thread() -> Any:
+    found = gdb.selected_thread()
+    if found is None:
+        raise UsageError(
+            "GDB has no process that could be asked",
+            kind="no_process",
+            hint="start the program, attach to one, or open a core file",
+        )
+    return found
+
+
+# --- Frames -------------------------------------------------------------------------------------------------------
+
+
+def _position(frame: Any) -> tuple[int, int]:
+    """Which call a frame of GDB belongs to, from the innermost one, and how many functions it is inlined into.
+
+    Frames are not counted by their level: GDB also shows calls that were jumps, and does not show inlined functions at
+    their first instruction.
+    """
+    if frame.type() == gdb.TAILCALL_FRAME:
+        name = frame.name() or "this function"
+        raise UsageError(
+            f"the frame of {name} is not there any more: it ended with a jump to its callee",
+            kind="no_frame",
+            hint="select another frame",
+        )
+    outside = 0
+    outer = frame
+    while outer is not None and outer.type() == gdb.INLINE_FRAME:
+        outer = outer.older()
+        outside += 1
+    level = 0
+    inner = frame.newer()
+    while inner is not None:
+        level += inner.type() not in _INNER
+        inner = inner.newer()
+    return level, outside
+
+
+def _numbered(wave: Wave, level: int, outside: int, pc: int) -> Frame:
+    """The frame of the library: the innermost of a call first, so that what is around counts from the last."""
+    found: list[Frame] = []
+    for frame in wave:
+        at = 0 if frame.physical is None else frame.physical.level
+        if at > level:
+            break
+        if at == level:
+            found.append(frame)
+    if not found:
+        message = f"GDB's frame is call {level} of {wave.id}, and dwarfgpu finds no such call"
+        raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {wave.end.message}")
+    if found[0].pc != pc:
+        message = f"GDB's frame is at {pc:#x}, and call {level} of {wave.id} at {found[0].pc or 0:#x}"
+        raise UsageError(message, kind="no_frame", hint="GDB and dwarfgpu unwind this stack differently")
+    return found[max(0, len(found) - 1 - outside)]

@@ -1,0 +1,193 @@
+"""Waves, lanes and work-groups in tables as ROCgdb has them, and what it calls each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.program.waves.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.waves.places import group_text, place_of, waves_of
+from dwarfgpu.render.calls import line_text, standing_text
+from dwarfgpu.render.columns import Row, columns
+from dwarfgpu.render.lanes import LETTERS
+from dwarfgpu.render.layout import WIDTH, counted, plain_style, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.machines.stopped import Stopped
+    from dwarfgpu.program.waves.groups import Standing
+    from dwarfgpu.program.waves.lanes import Lane, Lanes
+    from dwarfgpu.program.waves.places import Triple, WavePlace
+    from dwarfgpu.program.waves.runs import WaveRun, WorkGroup
+    from dwarfgpu.render.layout import Style
+
+
+# --- What they are called -----------------------------------------------------------------------------------------
+
+
+def dispatch_position(where: WavePlace) -> str | None:
+    """A wave in its dispatch: ``(2,1,3)/0``; None where that is not known."""
+    if where.work_group is None or where.wave_in_group is None:
+        return None
+    return f"{group_text(where.work_group)}/{where.wave_in_group}"
+
+
+def item_text(item: Triple) -> str:
+    """A work-item in its work-group: ``[7,3,1]``."""
+    return f"[{','.join(map(str, item))}]"
+
+
+def wave_title(name: str, where: WavePlace) -> str:
+    """``AMDGPU Wave 1:2:1:1 (0,0,0)/0 "add"``."""
+    position = dispatch_position(where)
+    kernel = where.dispatch.kernel if where.dispatch is not None else None
+    text = f"AMDGPU Wave {shown(name)}" + ("" if position is None else f" {position}")
+    return text if kernel is None else f'{text} "{shown(kernel)}"'
+
+
+def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
+    """``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``; of several lanes ``1:2:1:1/5-7 (0,0,0)[5-7,0,0]``."""
+    first, last = lanes[0], lanes[-1]
+    text = f"AMDGPU Lane {shown(name)}/{_range(first, last)}"
+    group = "" if where.work_group is None else f" {group_text(where.work_group)}"
+    low, high = where.item(first), where.item(last)
+    if low is None or high is None:
+        return text + group
+    items = item_text(low)
+    if low != high:
+        items = f"{items}-{item_text(high)}"
+        if low[1:] == high[1:]:
+            items = f"[{low[0]}-{high[0]},{low[1]},{low[2]}]"
+    return f"{text}{group or ' '}{items}"
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+# --- Waves --------------------------------------------------------------------------------------------------------
+
+
+def waves_table(
+    stopped: Stopped,
+    runs: Iterable[WaveRun],
+    current: int | None,
+    width: int = WIDTH,
+    style: Style = plain_style,
+) -> Iterator[str]:
+    """Waves, numbered from 1."""
+    machine, rows = waves_of(stopped), []
+    places: dict[int | None, str] = {}
+    for run in runs:
+        one = run.standing
+        if one.pc not in places:
+            places[one.pc] = standing_text(stopped.loaded, one.pc, short=True)
+        first = wave_title(machine.ids[run.first], place_of(machine, run.first))
+        if run.last != run.first:
+            where = place_of(machine, run.last)
+            last = f"{shown(machine.ids[run.last])} {dispatch_position(where) or ''}".rstrip()
+            first = f"{first} to {last}"
+        cells = (
+            _range(run.first + 1, run.last + 1),
+            _active(one),
+            first,
+            places[one.pc],
+        )
+        rows.append(Row(cells, run.first == current))
+    yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)
+
+
+def _active(one: Standing) -> str:
+    return "?" if one.mask is None else f"{one.mask.bit_count()}/{one.lane_count}"
+
+
+def wave_texts(stopped: Stopped, runs: Iterable[WaveRun]) -> Iterator[tuple[int, str]]:
+    """What `waves_table` shows of each wave, with its number from 1."""
+    machine = waves_of(stopped)
+    for run in runs:
+        where = standing_text(stopped.loaded, run.standing.pc)
+        for wave in range(run.first, run.last + 1):
+            yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}"
+
+
+def work_groups_table(
+    stopped: Stopped,
+    runs: Iterable[tuple[WorkGroup, WorkGroup, int]],
+    current: int | None,
+    width: int = WIDTH,
+    style: Style = plain_style,
+) -> Iterator[str]:
+    """Work-groups with their waves; those that are alike and follow each other as one."""
+    machine, rows = waves_of(stopped), []
+    for first, last, count in runs:
+        name = "?" if first.position is None else group_text(first.position)
+        if last.position is not None and last is not first:
+            name += f" to {group_text(last.position)}"
+        owner = None if first.dispatch is None else machine.dispatches[first.dispatch]
+        waves = _range(first.waves[0] + 1, last.waves[-1] + 1)
+        if count > 1 and len(first.waves) > 1:
+            waves += f" ({counted(len(first.waves), 'wave')} each)"
+        where = "; ".join(
+            dict.fromkeys(standing_text(stopped.loaded, one.pc, short=True) for one in first.standings)
+        )
+        lanes = sum(one.lane_count for one in first.standings) if first.used is None else first.used
+        active = "?" if first.active is None else f"{first.active}/{lanes}"
+        cells = "" if owner is None else str(owner.id), name, waves, active, where
+        rows.append(Row(cells, current in first.waves))
+    yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows, width, style)
+
+
+# --- Lanes --------------------------------------------------------------------------------------------------------
+
+
+def folded(lanes: Iterable[Lane], current: int | None) -> Iterator[list[Lane]]:
+    """Neighbours in one state at one place together; the lane that is looked at stands alone."""
+    run: list[Lane] = []
+    for lane in lanes:
+        if run:
+            last = run[-1]
+            is_next = last.place == lane.place and last.number + 1 == lane.number
+            if not is_next or current in (last.number, lane.number):
+                yield run
+                run = []
+        run.append(lane)
+    if run:
+        yield run
+
+
+def lanes_table(
+    found: Lanes,
+    groups: Iterable[list[Lane]],
+    current: int | None,
+    width: int = WIDTH,
+    style: Style = plain_style,
+) -> Iterator[str]:
+    """Lanes with their states, and where they stand."""
+    rows = []
+    for group in groups:
+        lane = group[0]
+        numbers = [each.number for each in group]
+        cells = (
+            _range(numbers[0], numbers[-1]),
+            LETTERS[lane.state],
+            lane_title(found.wave, found.where, numbers),
+            lane_place(found, lane),
+        )
+        rows.append(Row(cells, current in numbers, "" if lane.state == ACTIVE else "dim"))
+    yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
+
+
+def lane_place(found: Lanes, lane: Lane, *, short: bool = True) -> str:
+    """Where a lane stands; of one that does not execute that is only known where the program says it."""
+    if lane.state == UNUSED:
+        return "(unused)"
+    if lane.error is not None:
+        return "(not known)"
+    if lane.state not in (ACTIVE, UNKNOWN) and not found.by_attribute:
+        return "(inactive)"
+    if lane.pc is None or lane.call is None:
+        return "(never active)"
+    source = lane.call.source
+    where = "" if source is None or source.file is None else f" at {line_text(source, short=short)}"
+    number = f"#{lane.frame} " if lane.frame not in (None, found.frame) else ""
+    return f"{number}{shown(lane.call.function or '??')} (){where}"

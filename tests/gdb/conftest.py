@@ -1,0 +1,49 @@
+"""Programs of the fixtures that GDB can run, and the rule for a GDB with another Python."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.gdb.running import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OURS = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@pytest.fixture(scope="session")
+def require_tool(require_tool: Callable[..., str]) -> Callable[..., str]:
+    """The same, but for GDB: what is installed for the tests (numpy, pytest) must be for the Python in it too."""
+
+    def require(*names: str) -> str:
+        path = require_tool(*names)
+        if names == ("gdb",) and python_of(path) != OURS:
+            pytest.skip(f"GDB has Python {python_of(path)}, and the packages of the tests are for {OURS}")
+        return path
+
+    return require
+
+
+@cache
+def python_of(gdb: str) -> str:
+    """The version of the Python inside a GDB."""
+    show = "python import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run([gdb, "-nx", "-batch", "-ex", show], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def runnable_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose variables stock debuggers cannot read; what is stored cannot be executed."""
+    path = tmp_path_factory.mktemp("host") / "host"
+    shutil.copy(ROOT / "fixtures" / "asm" / "host.x86_64", path)
+    path.chmod(0o755)
+    return path

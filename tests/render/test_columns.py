@@ -1,0 +1,44 @@
+"""Tables fit the screen, whatever stands in them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.render.columns import NARROWEST, Row, columns, fitted
+
+CELLS = st.text(st.characters(codec="utf-8"), max_size=120)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS, st.booleans()), max_size=6), st.integers(1, 130))
+def test_no_line_is_wider_than_the_screen(rows, width):
+    head = ("Id", "Target Id", "Frame")
+    lines = list(columns(head, [Row((a, b, c), mark) for a, b, c, mark in rows], width))
+    assert max(map(len, lines)) <= max(width, NARROWEST)
+    assert all(line.isprintable() for line in lines)
+    found = "".join("".join(lines).split())
+    for row in rows:
+        for cell in row[:3]:
+            assert "".join(fitted(cell, 10_000)[0].split()) in found
+
+
+def test_a_row_that_is_too_long_goes_on_below():
+    rows = [Row(("1", "short", "x")), Row(("2", "m" * 30, "last"), True), Row(("3", "short", "y" * 40))]
+    assert list(columns(("Id", "Name", "What"), rows, 30)) == [
+        "  Id Name What",
+        "  1  short x",
+        "* 2",
+        "    mmmmmmmmmmmmmmmmmmmmmmmmmm",
+        "    mmmm",
+        "    last",
+        "  3  short",
+        "    yyyyyyyyyyyyyyyyyyyyyyyyyy",
+        "    yyyyyyyyyyyyyy",
+    ]
+
+
+def test_styles_do_not_count():
+    lines = list(
+        columns(("Id", "What"), [Row(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}")
+    )
+    assert lines == ["<dim>  Id What", "<dim>  1  x"]
