@@ -15,7 +15,7 @@ from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.remembered import Remembered, number
 from dwarfgpu.records import record, replace
 from dwarfgpu.render import characters
-from dwarfgpu.render.numbers import formatted
+from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import Writer
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def address_of(debugger: Debugger, text: str) -> Address:
         raise UsageError("Value can't be converted to integer.", kind="not_a_scalar") from None
     mask = (1 << 8 * frame.target.address_size) - 1
     space = inner.address_space if isinstance(inner, (Pointer, Base)) else None
-    return Address(space, int(value) & mask)
+    pattern = value if isinstance(value, int) else whole(value)
+    return Address(space, pattern & mask)
 
 
 def show(debugger: Debugger, form: Format, where: Address) -> None:

@@ -147,11 +147,6 @@ class Attached:
             found = self._waves[index] = Wave(self.state, self.stopped, index)
         return found
 
-    def forget(self) -> None:
-        """Give back the frames of all waves. They are found again with what has been written since."""
-        for wave in self._waves.values():
-            wave.forget()
-
     def repaired(self, repair: Policy) -> Attached:
         """The same machine, with other idioms of compilers read as they are meant."""
         usual = self.state.target.default_dialect

@@ -82,6 +82,7 @@ def test_what_can_be_read_is_shown_before_the_error(run):
         ("x/99999999999999x slots", "units are too many"),
         ("x $v3", "Attempt to take address of value not located in memory."),
         ("x/i", "`x` needs an address"),
+        ("x 1.5 / 0.0", "Cannot access memory at address 0x7fffffffffffffff"),
         ("x/-2i $pc", "instructions are shown onwards alone"),
     ],
 )

@@ -37,8 +37,6 @@ class State:
         self.names = Names(self)
         self.remembered: Remembered | None = None
         """What ``$1`` and ``$foo`` are, where somebody keeps values."""
-        self.writes = 0
-        """How often something has been written."""
         self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
         self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
 
