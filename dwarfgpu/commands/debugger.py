@@ -56,7 +56,7 @@ class Debugger:
         """The lines that were typed."""
         self.next_line: Callable[[str], str | None] | None = None
         """Gives a further line of whatever lines come from, for commands that go on over several."""
-        self.watchers: list[Callable[[], None]] = []
+        self.watchers: list[Callable[[], None]] = [self._show_context]
         """Are called after a command that has changed what is looked at."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
@@ -122,6 +122,12 @@ class Debugger:
             self._states[kind] = kind()
         found: T = self._states[kind]
         return found
+
+    def _show_context(self) -> None:
+        if self.settings["context"]:
+            from dwarfgpu.commands.context import show_context
+
+            show_context(self)
 
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""

@@ -280,19 +280,14 @@ class _Shower:
 
     def _instructions(self, where: Address) -> None:
         """What `disassemble` shows, from an address on."""
-        from importlib import import_module
+        from dwarfgpu.commands.code import instructions
 
         if self.form.count < 0:
             raise UsageError(
                 "instructions are shown onwards alone", hint="`disassemble` shows a whole function"
             )
-        try:
-            code: Any = import_module("dwarfgpu.commands.code")
-        except ModuleNotFoundError:
-            raise UsageError("instructions cannot be shown", kind="no_disassembler") from None
-        found: list[tuple[int, int, bytes, str]] = code.instructions(
-            self.debugger, where.value, self.form.count
-        )
+        value: Any = where.value
+        found = instructions(self.debugger, value, self.form.count)
         here = self.debugger.frame.pc
         for address, size, _data, text in found:
             mark = "=>" if address == here else "  "

@@ -82,6 +82,8 @@ class Arguments:
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
     form = ""
+    if command.formats:  # `p /x 1` as well as `p/x 1`
+        text = text.lstrip()
     if text.startswith("/"):
         if not command.formats:
             raise UsageError(f"`{command.name}` has no formats, so no slash", hint=f"`{command.usage}`")

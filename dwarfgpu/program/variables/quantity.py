@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
 
 
-class Quantity:
+class Quantity(ABC):
     """Something with a value in each lane of a frame."""
 
     frame: Frame
 
     @property
+    @abstractmethod
     def type(self) -> Type:
         """The type of the program."""
-        raise NotImplementedError
 
+    @abstractmethod
     def find(self, lanes: LaneSet) -> Object:
         """The value as an object, for all of some lanes at once; `lanes.Diverge` where they need different ones."""
-        raise NotImplementedError
 
     # --- One lane -------------------------------------------------------------------------------------------------
 
