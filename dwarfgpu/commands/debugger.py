@@ -67,11 +67,13 @@ class Debugger:
         """Are called after a command that has changed what is looked at."""
         self.ask: Callable[[str], bool] | None = None
         """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
-        self.shell_status = 0
+        self.shell_status: int | None = None
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
         self._states: dict[Any, Any] = {}
+        self._changes = 0
+        """How often the machine had been written to when it was last seen."""
         self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
@@ -101,12 +103,30 @@ class Debugger:
             command.load()(self, read_arguments(command, rest))
         finally:
             self._depth -= 1
+            self._notice_writes()
         if command.repeats != "nothing":
             self._again = line if command.repeats == "same" else command.name
         if self._has_moved and not self._depth:
             self._has_moved = False
             for watcher in self.watchers:
                 watcher()
+
+    def _notice_writes(self) -> None:
+        """What is written changes what is seen, and there may be other frames."""
+        changes = 0 if self.attached is None else self.attached.state.backend.changes
+        if changes == self._changes:
+            return
+        self._changes = changes
+        self._has_moved = True
+        try:
+            self.wave.frame(self.frame_number)
+        except DwarfGpuError:  # there are not so many any more
+            self.frame_number = 0
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether those who watch are going to be told of a change when the command has ended."""
+        return self._has_moved
 
     def state_of(self, kind: Callable[[], T]) -> T:
         """What commands of one kind remember from one call to the next; made when it is first asked for."""
@@ -149,6 +169,8 @@ class Debugger:
 
     def use(self, program: Program, attached: Attached | None) -> None:
         """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
+        from dwarfgpu.commands.convenience import remembered
+
         self.program = program
         self.attached = attached
         self.lanes.clear()
@@ -156,6 +178,8 @@ class Debugger:
         self.frame_number = 0
         self._known_names = None
         self._has_moved = True
+        self._changes = 0 if attached is None else attached.state.backend.changes
+        (program if attached is None else attached).state.remembered = remembered(self)
 
     @property
     def known_names(self) -> KnownNames:
@@ -166,10 +190,6 @@ class Debugger:
             state = self.opened.state if self.attached is None else self.attached.state
             self._known_names = KnownNames([code.file for code in state.loaded.codes])
         return self._known_names
-
-    def convenience_names(self) -> list[str]:
-        """The names of convenience variables, for completion."""
-        return []
 
     @property
     def opened(self) -> Program:

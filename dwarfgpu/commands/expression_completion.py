@@ -47,7 +47,9 @@ def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
 
 def _variables(debugger: Debugger, letters: str) -> Iterator[Candidate]:
     """Convenience variables and registers."""
-    for name in debugger.convenience_names():
+    from dwarfgpu.commands.convenience import names
+
+    for name in names(debugger):
         if name.startswith(letters):
             yield Candidate(f"${name}", "convenience variable")
     yield from registers(debugger, letters, "$")

@@ -65,8 +65,12 @@ class Arguments:
 
     def pattern(self) -> re.Pattern[str]:
         """The rest as a regular expression."""
+        import warnings
+
         try:
-            return re.compile(self.text)
+            with warnings.catch_warnings():  # of what a later Python reads in another way
+                warnings.simplefilter("ignore", FutureWarning)
+                return re.compile(self.text)
         except (re.error, RecursionError, OverflowError) as error:
             raise self.wrong(f"takes a regular expression: {error}") from None
 

@@ -48,9 +48,7 @@ def test_an_error_is_one_line_and_the_prompt_returns(sitting: Sitting) -> None:
 def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dwarfgpu.commands.control.echo", lambda _debugger, _arguments: int("x"))
     text = sitting("echo", ENTER, "show confirm", ENTER)
-    assert text.startswith(
-        "error: internal error: ValueError: invalid literal for int"
-    )
+    assert text.startswith("error: internal error: ValueError: invalid literal for int")
     assert "confirm  on\n" in text
     assert "Traceback" not in text
     text = sitting("set debug on", ENTER, "echo", ENTER, "show confirm", ENTER)

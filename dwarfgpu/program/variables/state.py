@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.codelookup import CallFrame
     from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
     from dwarfgpu.program.sources.files import SourceFiles
+    from dwarfgpu.program.variables.remembered import Remembered
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.targets.target import Target
 
@@ -35,6 +36,8 @@ class State:
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
         self.names = Names(self)
+        self.remembered: Remembered | None = None
+        """What ``$1`` and ``$foo`` are, where somebody keeps values."""
         self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
         self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
         self._sources: SourceFiles | None = None
