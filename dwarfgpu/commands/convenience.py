@@ -18,7 +18,7 @@ def remembered(debugger: Debugger) -> Remembered:
 
 
 def looked_at(debugger: Debugger) -> dict[str, str | int]:
-    """What is looked at: ``$_thread``, ``$_wave_id``, ``$_lane_count``, and ROCgdb's positions; ``$_shell_exitcode``."""
+    """``$_thread``, ``$_wave_id``, ``$_lane_count``, ROCgdb's positions; and ``$_shell_exitcode``."""
     found: dict[str, str | int] = {}
     if debugger.shell_status is not None:
         found["_shell_exitcode"] = debugger.shell_status

@@ -114,8 +114,10 @@ class Prompt:
                 self._first = None
 
     def wait_for(self, keys: Coroutine[Any, Any, T]) -> T:
-        """Let an editor read keys. One loop serves all of them: a new one for each would be left to the collector of
-        garbage, and a ^C that arrives while that works is lost.
+        """Let an editor read keys.
+
+        One loop serves all of them: a new one for each would be left to the collector of garbage, and a ^C that arrives
+        while that works is lost.
         """
         return self._loop.run_until_complete(keys)
 

@@ -123,16 +123,19 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """Write a text. Where the screen is full the user is asked whether to go on."""
-        if not self._pages or self.output.height is None:
-            self.session.out.write(text)
-            return
-        columns, _lines = self.size()
-        for line in text.splitlines(keepends=True):
-            rows = max(0, len(_STYLES.sub("", line.rstrip("\n"))) - 1) // columns + line.endswith("\n")
-            if self._pages and self._rows + rows >= self.output.height and self._rows:
-                self._ask_for_more()
+        for line in text.splitlines(keepends=True) if self._pages else (text,):
+            if self._pages and self.output.height is not None:
+                self._make_room(line, self.output.height)
             self.session.out.write(line)
-            self._rows += rows
+
+    def _make_room(self, line: str, height: int) -> None:
+        """Ask the user before a line for which there is no room."""
+        columns, _lines = self.size()
+        shown = _STYLES.sub("", line.rstrip("\n")).expandtabs()
+        rows = max(0, len(shown) - 1) // columns + line.endswith("\n")
+        if self._rows and self._rows + rows >= height:
+            self._ask_for_more()
+        self._rows += rows
 
     def _ask_for_more(self) -> None:
         self.session.out.flush()
