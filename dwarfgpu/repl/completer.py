@@ -10,7 +10,7 @@ from dwarfgpu.commands.completion import complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from threading import Lock
+    from threading import RLock
 
     from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.document import Document
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class CommandCompleter(Completer):
     """Completes the line that the cursor is in."""
 
-    def __init__(self, debugger: Debugger, busy: Lock) -> None:
+    def __init__(self, debugger: Debugger, busy: RLock) -> None:
         self._debugger = debugger
         self._busy = busy
 

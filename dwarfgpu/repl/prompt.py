@@ -39,8 +39,8 @@ class Prompt:
         self._first: FirstPrompt | None = None
         self._toolbar = ""
         self._loop = asyncio.new_event_loop()
-        self._busy = threading.Lock()
-        """Is held by whoever asks the program: a command, or completion, which works in a thread."""
+        self._busy = threading.RLock()
+        """Is held by whoever asks the program: a command (as which the full screen runs), or completion, in a thread."""
         self.session: PromptSession[str] = PromptSession(
             history=self.history,
             completer=CommandCompleter(self.debugger, self._busy),
@@ -52,7 +52,7 @@ class Prompt:
             include_default_pygments_style=False,
             bottom_toolbar=lambda: self._toolbar,
             multiline=True,
-            prompt_continuation=lambda width, _line, _wraps: f"{'>':>{width - 1}} ",
+            prompt_continuation=lambda width, _line, wraps: "" if wraps else f"{'>':>{width - 1}} ",
             key_bindings=bindings(),
             enable_open_in_editor=True,
             enable_suspend=True,

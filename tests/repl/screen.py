@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds until what is expected counts as missing."""
 STEP = 0.03
 

@@ -127,6 +127,7 @@ def test_another_size_is_noticed(start: Callable[..., Screen]) -> None:
     screen.resizes(120, 30)
     screen.until(lambda _shown: TOOLBAR in screen.rows()[29], "the toolbar at the bottom")
     screen.runs("pipe show width | tail -1")
+    screen.until(lambda shown: shown.count(PROMPT) == 2 and "Columns" in shown, "the next prompt")
     screen.resizes(60, 20)
     screen.until(lambda _shown: TOOLBAR in screen.rows()[19], "the toolbar at the bottom")
     screen.runs("help pagination")
@@ -134,7 +135,7 @@ def test_another_size_is_noticed(start: Callable[..., Screen]) -> None:
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
-def test_the_full_screen(start: Callable[..., Screen], columns: int, lines: int) -> None:
+def test_the_full_screen(start: Callable[..., Screen], tmp_path: Path, columns: int, lines: int) -> None:
     screen = start(columns, lines, "-ex", f"set directories {ROOT}/fixtures")
     screen.shows(TOOLBAR)
     screen.runs("tui")
@@ -152,7 +153,8 @@ def test_the_full_screen(start: Callable[..., Screen], columns: int, lines: int)
     screen.presses("Tab")
     screen.shows("info lanes")
     screen.presses("C-c")
-    screen.runs("shell sleep 1000")
+    screen.runs(f"shell touch {tmp_path}/begun; sleep 1000")
+    screen.until(lambda _shown: (tmp_path / "begun").exists(), "that the program has begun")
     screen.presses("C-c")
     screen.shows("Quit")
     screen.presses("C-x", "a")
@@ -204,7 +206,7 @@ def test_no_colours_where_nobody_wants_them(
 
 
 def test_the_terminal_is_as_it_was(start: Callable[..., Screen], tmp_path: Path) -> None:
-    screen = start(80, 24, "-ex", f"shell stty -a > {tmp_path}/before")
+    screen = start(200, 24, "-ex", f"shell stty -a > {tmp_path}/before")
     screen.shows(TOOLBAR)
     screen.runs(f"shell stty -a > {tmp_path}/after")
     screen.runs("echo done\\n")
