@@ -29,7 +29,10 @@ class Log:
         if name != "logging enabled":
             return
         if not self._debugger.settings[name]:
-            self.close()
+            if self._file is not None:
+                path = self._file.name
+                self.close()
+                self._debugger.output.line(f"Done logging to {path}.")
         elif self._file is None:
             try:
                 self._open()
@@ -62,5 +65,4 @@ class Log:
             return
         self._debugger.output.write = self._write
         self._file.close()
-        path, self._file, self._write = self._file.name, None, None
-        self._debugger.output.line(f"Done logging to {path}.")
+        self._file, self._write = None, None

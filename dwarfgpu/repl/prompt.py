@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prompt_toolkit import PromptSession
@@ -40,7 +41,7 @@ class Prompt:
         self._toolbar = ""
         self._loop = asyncio.new_event_loop()
         self._busy = threading.RLock()
-        """Is held by whoever asks the program: a command (as which the full screen runs), or completion, in a thread."""
+        """Is held by whoever asks the program: a command, which the full screen is too, or completion in a thread."""
         self.session: PromptSession[str] = PromptSession(
             history=self.history,
             completer=CommandCompleter(self.debugger, self._busy),
@@ -83,7 +84,7 @@ class Prompt:
             if text.strip():
                 self.debugger.typed.append(text)
             with self._busy:
-                self.runner.interruptible(text)
+                self.runner.interruptible(partial(self.runner.execute, text))
 
     def close(self) -> None:
         """Read no more keys."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands.debugger import Quit
@@ -56,11 +57,11 @@ class Runner:
             return False
 
     def run(self, text: str) -> int:
-        """Run a line, or several that belong together; the first that fails ends them. Return the exit status."""
-        return self.guarded(lambda: self.execute(text))
+        """Run lines; what goes wrong is shown. Return the exit status."""
+        return self.guarded(partial(self.execute, text))
 
     def execute(self, text: str) -> None:
-        """The same, but what is wrong is raised."""
+        """Run a line, or several that belong together; the first that fails ends them."""
         debugger = self.debugger
         lines, further = joined(text.split("\n")), debugger.next_line
 
@@ -95,11 +96,11 @@ class Runner:
         self.session.out.flush()
         self.session.err.write("".join(format_exception(error)))
 
-    def interruptible(self, text: str) -> int:
-        """Run what was typed; ^C ends it."""
+    def interruptible(self, action: Callable[[], object]) -> int:
+        """The same, and ^C ends it."""
         try:
             with can_interrupt():
-                return self.run(text)
+                return self.guarded(action)
         except KeyboardInterrupt:
             self.session.out.flush()
             self.session.err.write("Quit\n")

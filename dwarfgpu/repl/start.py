@@ -37,28 +37,32 @@ def debug(session: Session, options: Any) -> int:
 
 
 def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
-    run = runner.run
+    do = runner.guarded
     if is_interactive:
         sit_down(runner)
-        run = runner.interruptible
+        do = runner.interruptible
         if not options.quiet:
             _greet(runner)
     init = init_file()
     if not options.no_init and init is not None:  # what is wrong in it does not keep anybody from working
-        runner.guarded(lambda: run_script(runner.debugger, init))
-    status = runner.guarded(lambda: _open(runner.debugger, options))
+        do(partial(run_script, runner.debugger, init))
+    status = do(partial(_open, runner.debugger, options))
     if status and not is_interactive:
         return status
+    worst = status
     for kind, text in options.commands or ():
         is_script = kind == "file"
-        status = runner.guarded(partial(run_script, runner.debugger, text)) if is_script else run(text)
+        status = do(
+            partial(run_script, runner.debugger, text) if is_script else partial(runner.execute, text)
+        )
         if status and options.batch:
             return status
+        worst = max(worst, status)
     if options.batch:
         return 0
     if is_interactive:
         return _prompt(runner)
-    return max(status, _read_lines(runner))
+    return max(worst, _read_lines(runner))
 
 
 def _greet(runner: Runner) -> None:

@@ -43,8 +43,8 @@ class TestCommands:
     @pytest.mark.parametrize(
         "line, expected",
         [
-            ("prin", ["print"]),
-            ("  prin", ["  print"]),
+            ("ptyp", ["ptype"]),
+            ("  ptyp", ["  ptype"]),
             ("info la", ["info lanes"]),
             ("i lan", ["i lanes"]),
             ("maint print addr", ["maint print address-spaces"]),
@@ -52,18 +52,18 @@ class TestCommands:
             ("wher", ["where"]),
             ("help inf", ["help info"]),
             ("help info lan", ["help info lanes"]),
-            ("pipe prin", ["pipe print"]),
-            ("| prin", ["| print"]),
-            ("alias p0 = prin", ["alias p0 = print"]),
+            ("pipe ptyp", ["pipe ptype"]),
+            ("| ptyp", ["| ptype"]),
+            ("alias p0 = ptyp", ["alias p0 = ptype"]),
             ("lane app", ["lane apply"]),
             ("lane apply al", ["lane apply all"]),
-            ("lane apply all prin", ["lane apply all print"]),
+            ("lane apply all ptyp", ["lane apply all ptype"]),
             ("lane apply 0-3,5 info la", ["lane apply 0-3,5 info lanes"]),
-            ("wave apply 1 2 prin", ["wave apply 1 2 print"]),
+            ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),
             ("zzz", []),
             ("zzz x", []),
             ("info zzz x", []),
-            ("# prin", []),
+            ("# ptyp", []),
             ("alias p", []),
         ],
     )
@@ -237,3 +237,8 @@ class TestMembers:
         assert texts(host, "print space::insi") == ["print space::inside"]
         assert texts(host, "ptype deri") == ["ptype derived"]
         assert texts(host, "list x.") == ["list x.cc:"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_row_of_the_table_has_a_function_with_help(command: Command) -> None:
+    assert not command.run or command.details

@@ -76,6 +76,8 @@ class Sitting:
             typed: list[tuple[str, str]] = []
 
             def type_next(app: Any) -> None:
+                if app.is_done:
+                    return
                 if buffer._load_history_task is None or not buffer._load_history_task.done():
                     app.invalidate()
                     return
