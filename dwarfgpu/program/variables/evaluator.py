@@ -30,7 +30,7 @@ from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.program.variables import registers
+from dwarfgpu.program.variables import dollars
 from dwarfgpu.program.variables.classes import base_named, class_moved, has_base, member_named, seen_as
 from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
 from dwarfgpu.program.variables.unknown_names import hint_for
@@ -86,6 +86,8 @@ class Evaluator:
             model, lambda name, keyword: frame.state.names.type(frame, name, keyword), self._space_number
         )
         self.writes: list[Write] = []
+        self.notes: list[tuple[str, Object]] = []
+        """The convenience variables that are to be set."""
 
     def _space_number(self, name: str) -> int | None:
         found = self.frame.target.space_named(name)
@@ -241,11 +243,7 @@ class Evaluator:
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
 
     def _register_name(self, node: s.RegisterName) -> Any:
-        found = registers.named(self, node.name)
-        if found is None:
-            hint = "registers are named as the target names them, such as $pc, $exec or $v4"
-            raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
-        return found
+        return dollars.value(self, node)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -447,7 +445,7 @@ class Evaluator:
         if number is None:
             names = (each.name for each in self.frame.target.address_spaces)
             known = ", ".join(name for name in names if not name[-1].isdigit())
-            message = f"{self.frame.target.name} has no address space {node.space[:80]}"
+            message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
         size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
@@ -461,7 +459,9 @@ class Evaluator:
 
     # --- Assignment -----------------------------------------------------------------------------------------------
 
-    def _assignment(self, node: s.Assignment) -> Operand:
+    def _assignment(self, node: s.Assignment) -> Any:
+        if isinstance(node.target, s.RegisterName) and dollars.may_set(self, node.target.name):
+            return dollars.note(self, node, node.target.name)
         found = self.value(node.target)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
