@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.commands.registry import Registry
 from dwarfgpu.commands.settings import Settings
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.wave import Wave
+
+T = TypeVar("T")
 
 DEEPEST = 100
 """How deep commands may call each other: scripts that source themselves end here."""
@@ -58,6 +60,8 @@ class Debugger:
         """Are called after a command that has changed what is looked at."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self._states: dict[Any, Any] = {}
+        self._writes = 0
         self._again: str | None = None
         self._has_moved = False
         self._stays = 0
@@ -86,12 +90,38 @@ class Debugger:
             command.load()(self, read_arguments(command, rest))
         finally:
             self._depth -= 1
+            self._notice_writes()
         if command.repeats != "nothing":
             self._again = line if command.repeats == "same" else command.name
         if self._has_moved and not self._depth:
             self._has_moved = False
             for watcher in self.watchers:
                 watcher()
+
+    def _notice_writes(self) -> None:
+        """Find frames anew where something has been written since."""
+        attached = self.attached
+        if attached is None or attached.state.writes == self._writes:
+            return
+        self._writes = attached.state.writes
+        attached.forget()
+        self._has_moved = True
+        try:
+            self.wave.frame(self.frame_number)
+        except DwarfGpuError:  # there are not so many any more
+            self.frame_number = 0
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether those who watch are going to be told of a change when the command has ended."""
+        return self._has_moved
+
+    def state_of(self, kind: Callable[[], T]) -> T:
+        """What commands of one kind remember from one call to the next; made when it is first asked for."""
+        if kind not in self._states:
+            self._states[kind] = kind()
+        found: T = self._states[kind]
+        return found
 
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""
@@ -117,12 +147,16 @@ class Debugger:
 
     def use(self, program: Program, attached: Attached | None) -> None:
         """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
+        from dwarfgpu.commands.convenience import remembered
+
         self.program = program
         self.attached = attached
         self.lanes.clear()
         self.wave_number = 0 if attached is not None and len(attached) else None
         self.frame_number = 0
         self._has_moved = True
+        self._writes = 0
+        (program if attached is None else attached).state.remembered = remembered(self)
 
     @property
     def opened(self) -> Program:

@@ -94,6 +94,7 @@ SETTINGS = (
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
+    Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
     Setting("print static-members", True, "whether static members are shown"),
     Setting(
         "print frame-arguments",

@@ -8,14 +8,18 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import asm, listing, verify
+from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.program.setting import Setting
+from dwarfgpu.records import replace
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.listing import Line
     from dwarfgpu.expr.verify import Finding
+    from dwarfgpu.lanes import LaneResults, LaneSet
+    from dwarfgpu.program.variables.frame import Frame
 
 
 def setting(
@@ -49,6 +53,20 @@ def assemble(text: str, where: Setting) -> bytes:
 def lines(expression: Expression, where: Setting) -> list[Line]:
     """The listing of an expression."""
     return listing.lines(expression, where.target)
+
+
+def of_frame(frame: Frame) -> Setting:
+    """The setting of the code of a frame."""
+    code = frame.code or frame.state.loaded.codes[0]
+    target = frame.target
+    form = Format(target.address_size, 4, target.byte_order, 5)
+    return Setting(target, code.dialect, form, frame.state.rules)
+
+
+def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResults[Any]:
+    """What an expression gives in a frame, in some lanes."""
+    context = replace(frame.context(lanes), result_kind=None)
+    return evaluate(expression, context, frame.trace)
 
 
 def findings(expression: Expression, where: Setting, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:

@@ -147,6 +147,20 @@ class Attached:
             found = self._waves[index] = Wave(self.state, self.stopped, index)
         return found
 
+    def forget(self) -> None:
+        """Give back the frames of all waves. They are found again with what has been written since."""
+        for wave in self._waves.values():
+            wave.forget()
+
+    def repaired(self, repair: Policy) -> Attached:
+        """The same machine, with other idioms of compilers read as they are meant."""
+        usual = self.state.target.default_dialect
+        codes = []
+        for code in self.stopped.loaded.codes:
+            dialect = None if code.dialect.name == usual else code.dialect.name
+            codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
+        return Attached(self.program, Stopped(self.stopped.machine, Loaded(codes), name=self.stopped.name))
+
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
         """What is broken in the state, and what has been found broken in the files so far."""

@@ -8,7 +8,7 @@ from dwarfgpu.expr import listing
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.records import record
-from dwarfgpu.render.layout import ranges_text
+from dwarfgpu.render.layout import ranges_text, wrapped
 from dwarfgpu.render.text import TextRenderer
 
 if TYPE_CHECKING:
@@ -77,8 +77,11 @@ class Tracer:
         operands = " ".join(str(operand) for operand in step.operands if operand is not None)
         return f"{text} ({step.operation.name} {operands})" if operands else f"{text} ({step.operation.name})"
 
-    def lines(self) -> list[str]:
-        """The trace as text, an operation a line; a line in between says when other lanes go on."""
+    def lines(self, longest: int | None = None) -> list[str]:
+        """The trace as text, an operation a line; a line in between says when other lanes go on.
+
+        With ``longest`` what does not fit a line goes on below it.
+        """
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
@@ -92,7 +95,15 @@ class Tracer:
             slots = step.lanes
             count = len(slots)
             stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
-            shown.append(f"{step.offset:#06x}  {step.text:{width}}  {stacks}")
+            line = f"{step.offset:#06x}  {step.text:{width}}  {stacks}"
+            if longest is None or len(line) <= longest:
+                shown.append(line)
+                continue
+            shown += [
+                f"{'' if number else f'{step.offset:#06x}':6}  {'  ' * bool(number)}{part}"
+                for number, part in enumerate(wrapped(step.text, longest - 10))
+            ]
+            shown += [f"            {part}" for part in wrapped(stacks, longest - 12)]
         return shown
 
     def _stack(self, entries: tuple[Entry, ...], count: int) -> str:

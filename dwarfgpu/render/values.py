@@ -56,6 +56,8 @@ class Look:
     depth: int = 20
     """How deep structures and arrays are shown."""
     static_members: bool = True
+    is_pretty: bool = False
+    """Whether each member of a structure is on a line of its own."""
     symbol: Callable[[Address], str | None] | None = None
     """The symbol at an address, as ``name+offset``."""
     space_name: Callable[[int], str | None] | None = None
@@ -78,6 +80,8 @@ class Writer:
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
         """How many members and elements may still be shown, those of all structures and arrays counted."""
+        self.unnamed = 0
+        """How many members without a name are around what is written."""
         self.shown_bases: list[Any] = []
         """The virtual bases that have been written: each is shown once."""
         self.shown_statics: list[Any] = []
@@ -128,9 +132,9 @@ class Writer:
         if isinstance(inner, Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
-            return "{...}" if depth > self.look.depth else self._struct(value, inner, depth)
+            return "{...}" if self._is_deep(depth) else self._struct(value, inner, depth)
         if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
-            return "{...}" if depth > self.look.depth else self._array(value, depth)
+            return self._array(value, depth)
         if isinstance(inner, Pointer):
             return self._pointer(value, inner, depth, is_top=is_top)
         if isinstance(inner, MemberPointer):
@@ -144,6 +148,10 @@ class Writer:
         if isinstance(inner, Void):
             return "void"
         return self._scalar(value)
+
+    def _is_deep(self, depth: int) -> bool:
+        """Whether what is in a structure or an array is left out; members without a name do not count."""
+        return depth - self.unnamed >= self.look.depth
 
     def member(self, value: Object, depth: int) -> str:
         """A member or element: what is wrong with it is written in its place."""
@@ -316,7 +324,7 @@ class Writer:
             text = elements.characters_of(self.look, found)
             if text is not None:
                 return text
-        return f"{{{elements.text(self, found, depth)}}}"
+        return "{...}" if self._is_deep(depth) else f"{{{elements.text(self, found, depth)}}}"
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
@@ -344,7 +352,19 @@ class Writer:
                 fields.append(problem(error))
         if not fields:
             fields = ["<No data fields>"]
-        return f"{{{', '.join([*parts, *fields])}}}"
+        return self._laid_out(parts, fields, type, depth)
+
+    def _laid_out(self, parts: list[str], fields: list[str], type: Struct, depth: int) -> str:
+        """Bases and members in braces, in one line or each on its own."""
+        indent = "\n" + "  " * (depth + 1)
+        is_empty = fields == ["<No data fields>"]
+        if not self.look.is_pretty or is_empty:
+            first = indent if self.look.is_pretty and parts else ""
+            return f"{{{first}{f', {first}'.join(parts)}{', ' if parts else ''}{', '.join(fields)}}}"
+        inside = f",{indent}".join(fields)
+        if parts:  # whose members are whose is said, as they begin at the same column
+            inside = f"{f', {indent}'.join(parts)}, {indent}members of {type.name}:{indent}{inside}"
+        return f"{{{indent}{inside}{indent[:-2]}}}"
 
     @staticmethod
     def _is_gone(value: Object) -> bool:
@@ -369,6 +389,7 @@ class Writer:
 
     def _field(self, value: Object, member: Any, depth: int) -> str:
         name = member.name
+        self.unnamed += name is None
         try:
             if name is not None and name.startswith(("_vptr.", "_vptr$")):
                 found = value.field(member)
@@ -379,6 +400,8 @@ class Writer:
                 text = self.text(value.field(member), depth + 1)
         except DwarfGpuError as error:
             text = problem(error)
+        finally:
+            self.unnamed -= name is None
         return text if name is None else f"{name} = {text}"
 
     def _static(self, value: Object, name: str, depth: int) -> str:

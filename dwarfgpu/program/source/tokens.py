@@ -24,7 +24,8 @@ SIGNS = (
 
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
-_REGISTER = re.compile(r"\$[\w.]*")
+_REGISTER = re.compile(r"\$(?:[fg]s\.base\b|\$?\w*)")
+"""What begins with a dollar; of what GDB calls values of its history, ``$``, ``$$`` and ``$$3`` too."""
 _HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")
 _FLOAT = re.compile(
     r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*"
@@ -81,7 +82,7 @@ def _next(text: str, position: int) -> Token:
             return Token(kind, match[0], position)
     register = _REGISTER.match(text, position)
     if register is not None:
-        return Token("register", register[0].rstrip("."), position)
+        return Token("register", register[0], position)
     name = _NAME.match(text, position)
     if name is not None:
         return Token("name", name[0], position)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.declaration import Declarer
+    from dwarfgpu.program.types.layout_text import Layout
     from dwarfgpu.program.types.model import Body, Member, Method, StaticMember, Struct, VariantPart
 
 
@@ -40,6 +41,7 @@ class _Writer:
         self.declarer.left = declarer.left
         self.declarer.opened = declarer.opened + 1
         self.outer = declarer
+        self.layout: Layout | None = declarer.layout
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:
         """Inside a template its parameters stand for its arguments, and typedefs need no scope."""
@@ -66,6 +68,8 @@ class _Writer:
                 self._static(next(each for each in body.statics if each.name == entry), labelled=labelled)
         for part in body.variant_parts:
             self._variants(part)
+        if self.layout is not None:
+            return self._laid_out(self.layout)
         methods = [each for each in self._grouped() if not each.is_artificial]
         if methods and self.section is not None:
             self.lines.append("")
@@ -81,8 +85,15 @@ class _Writer:
         inside = "".join(f"{line}\n" for line in self.lines)
         return f"{self._arguments()}{self._bases()}{{\n{inside}{' ' * self.level}}}"
 
+    def _laid_out(self, layout: Layout) -> str:
+        """The members with their offsets and the total size; without methods, which have none."""
+        lines = [*self.lines, *layout.end(self.type, self.level)]
+        inside = "".join(f"{line}\n" for line in lines)
+        return f"{self._arguments()}{self._bases()}{{\n{inside}{layout.closing(self.level)}}}"
+
     def _indent(self) -> str:
-        return " " * (self.level + 4)
+        blank = "" if self.layout is None else self.layout.blank
+        return blank + " " * (self.level + 4)
 
     def _arguments(self) -> str:
         if not self.body.arguments or self.type.name is None:
@@ -121,16 +132,24 @@ class _Writer:
     def _label(self, access: str) -> None:
         if self.section != access:
             self.section = access
-            self.lines.append(f"{' ' * (self.level + 2)}{access}:")
+            self.lines.append(f"{self._indent()[:-2]}{access}:")
 
     # --- Members --------------------------------------------------------------------------------------------------
 
     def _member(self, member: Member, *, labelled: bool, deeper: int = 0) -> None:
         if labelled:
             self._label(self._access_of(member))
-        shown = self.declarer.text(member.type, member.name or "", self.show - 1, self.level + 4 + deeper)
+        show, indent = self.show - 1, self._indent()
+        if self.layout is not None:
+            *holes, place = self.layout.member(self.type, member)
+            self.lines += holes
+            indent = place + indent[len(place) :]
+            self.declarer.layout = self.layout.inside(member)
+            if self.outer.text(member.type, "", -1, 0) not in self.declarer.local:
+                show += self.declarer.layout.opens
+        shown = self.declarer.text(member.type, member.name or "", show, self.level + 4 + deeper)
         bits = "" if member.bit_size is None else f" : {member.bit_size}"
-        self.lines.append(f"{self._indent()}{' ' * deeper}{shown}{bits};")
+        self.lines.append(f"{indent}{' ' * deeper}{shown}{bits};")
 
     def _static(self, member: StaticMember, *, labelled: bool) -> None:
         if labelled:

@@ -29,6 +29,7 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle
 
 if TYPE_CHECKING:
+    from dwarfgpu.program.types.layout_text import Layout
     from dwarfgpu.program.types.model import Type
 
 ORDER = ("const", "volatile", "restrict", "_Atomic")
@@ -41,6 +42,15 @@ MAX_TEXT_DEPTH = 24
 def declaration(type: Type) -> str:
     """The declaration of a type, opened: ``struct Node {`` and its members, each on a line."""
     return Declarer(is_cplus=speaks_cplus(type)).text(type, "", 1, 0)
+
+
+def declaration_with_offsets(type: Type) -> str:
+    """The same with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` has it."""
+    from dwarfgpu.program.types.layout_text import Layout
+
+    declarer = Declarer(is_cplus=speaks_cplus(type))
+    declarer.layout = Layout()
+    return declarer.text(type, "", 1, 0)
 
 
 def type_text(type: Type, declarator: str = "", *, is_cplus: bool | None = None) -> str:
@@ -78,6 +88,8 @@ class Declarer:
         self.local = local or {}
         self.left = [MAX_TYPES]
         """How many types may still be written; shared with those who write a part."""
+        self.layout: Layout | None = None
+        """Where members are, if that is to be written beside them."""
         self.opened = 0
         """How many classes are being opened around what is written."""
 

@@ -24,7 +24,7 @@ from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, Struct
 from dwarfgpu.program.types.naming import is_cplus
-from dwarfgpu.program.types.sizes import byte_size, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
@@ -74,6 +74,8 @@ class Evaluator:
             model, lambda name, keyword: frame.state.names.type(frame, name, keyword), self._space_number
         )
         self.writes: list[Write] = []
+        self.notes: list[tuple[str, Object]] = []
+        """The convenience variables that are to be set."""
 
     def _space_number(self, name: str) -> int | None:
         found = self.frame.target.space_named(name)
@@ -215,7 +217,12 @@ class Evaluator:
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
 
     def _register_name(self, node: s.RegisterName) -> Any:
-        found = registers.named(self, node.name)
+        remembered = self.frame.state.remembered
+        found: Any = None if remembered is None else remembered.of_history(self, node.name)
+        if found is None:
+            found = registers.named(self, node.name)
+        if found is None and remembered is not None:
+            found = remembered.variable(self, node.name)
         if found is None:
             hint = "registers are named as the target names them, such as $pc, $exec or $v4"
             raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
@@ -349,7 +356,11 @@ class Evaluator:
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
             return self.compute.size(self.builder.build(node.operand))
-        return self.compute.size(self.type_of(node.operand))
+        kind = self.type_of(node.operand)
+        if known_size(kind) is None and isinstance(resolved(kind), Array):  # as long as it is now
+            found = self.object(node.operand).target().array()
+            return Operand(self.compute.model.size_type, found.length * found.stride // 8)
+        return self.compute.size(kind)
 
     def type_of(self, node: Any) -> Type:
         """The type of a tree. Of a variable it is known without a location."""
@@ -399,8 +410,9 @@ class Evaluator:
     def _in_space(self, node: s.InSpace) -> Operand:
         number = self._space_number(node.space)
         if number is None:
-            known = ", ".join(each.name for each in self.frame.target.address_spaces)
-            message = f"{self.frame.target.name} has no address space {node.space[:80]}"
+            spaces = [each.name for each in self.frame.target.address_spaces if each.name[-1:].isalpha()]
+            known = ", ".join(spaces)
+            message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
         size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
@@ -414,7 +426,9 @@ class Evaluator:
 
     # --- Assignment -----------------------------------------------------------------------------------------------
 
-    def _assignment(self, node: s.Assignment) -> Operand:
+    def _assignment(self, node: s.Assignment) -> Any:
+        if isinstance(node.target, s.RegisterName) and self._is_variable(node.target.name):
+            return self._note(node, node.target.name)
         found = self.value(node.target)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
@@ -422,6 +436,22 @@ class Evaluator:
         if node.operator:
             operand = self.compute.binary(node.operator.removesuffix("="), self._loaded(found), operand)
         return self.assign(found, operand)
+
+    def _is_variable(self, name: str) -> bool:
+        """Whether a name behind a dollar is that of a convenience variable, or may become one."""
+        remembered = self.frame.state.remembered
+        return remembered is not None and remembered.may_set(name) and not registers.knows(self, name)
+
+    def _note(self, node: s.Assignment, name: str) -> Object:
+        """Note that a convenience variable is to be set, to a value of any type."""
+        if node.operator:
+            right = self.operand(node.value)
+            left = self.operand(node.target)
+            found = self._placed(self.compute.binary(node.operator.removesuffix("="), left, right))
+        else:
+            found = self.object(node.value).target()
+        self.notes.append((name, found))
+        return found
 
     def assign(self, found: Object, operand: Operand) -> Operand:
         """Note an assignment, which is made when everything has been evaluated; its value is that of the target."""

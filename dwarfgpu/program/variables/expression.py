@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.evaluator import Write
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.remembered import Remembered
 
 
 class SourceExpression(Quantity):
@@ -44,8 +45,7 @@ class SourceExpression(Quantity):
         """The value as an object, for some lanes. Assignments in it are made."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         found = evaluator.object(self.tree)
-        for each in evaluator.writes:
-            make(each, self.frame, lanes)
+        finish([evaluator])
         return found
 
     def groups(self, lanes: LaneSet) -> list[Group[Object]]:
@@ -59,17 +59,46 @@ class SourceExpression(Quantity):
             return found
 
         groups = each_part(lanes, find)
-        for group in groups:
-            if group.result is not None:
-                evaluator = evaluators[id(group.result)]
-                for each in evaluator.writes:
-                    make(each, self.frame, evaluator.lanes)
+        finish([evaluators[id(group.result)] for group in groups if group.result is not None])
         return groups
+
+    def perform(self, lanes: LaneSet) -> None:
+        """Evaluate it for its assignments alone, which are made if it has a value in all of the lanes."""
+        evaluators: list[Evaluator] = []
+
+        def find(part: LaneSet) -> Object:
+            evaluator = Evaluator(self.frame, part, self.text)
+            found = evaluator.object(self.tree)
+            evaluators.append(evaluator)
+            return found
+
+        for group in each_part(lanes, find):
+            if group.result is None:
+                error = group.outcome(0)
+                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+                first = lanes.select(positions_in(group, lanes.count)[0]).lane
+                raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))
+        finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Why there is nothing: the reason of the variable that is missing, where the expression names one alone."""
         found = Evaluator(self.frame, lanes, self.text).named(self.tree)
         return found.explain(lanes) if isinstance(found, Variable) else None
+
+
+def finish(evaluators: Iterable[Evaluator]) -> None:
+    """Do the assignments of an expression, each evaluator those of its lanes."""
+    notes: dict[str, list[tuple[LaneSet, Object]]] = {}
+    remembered: Remembered | None = None
+    for evaluator in evaluators:
+        for write in evaluator.writes:
+            make(write, evaluator.frame, evaluator.lanes)
+        for name, value in evaluator.notes:
+            notes.setdefault(name, []).append((evaluator.lanes, value))
+        remembered = evaluator.frame.state.remembered
+    for name, pieces in notes.items():
+        assert remembered is not None  # noqa: S101 (nothing is noted without)
+        remembered.set(name, pieces)
 
 
 def make(write: Write, frame: Frame, lanes: LaneSet) -> None:

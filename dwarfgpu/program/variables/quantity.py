@@ -158,6 +158,7 @@ def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneS
     """Write a pattern to where an object is, lane after lane."""
     location = Quantity._location(found)  # noqa: SLF001 (the same module)
     accessor = Accessor(frame.backend, frame.target.byte_order)
+    frame.state.writes += 1
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)
         accessor.write(place, bit_size, int(b.select(pattern, position)))

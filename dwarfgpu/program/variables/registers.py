@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.source.operands import Operand
-from dwarfgpu.program.types.model import Array, Dimension, Lazy
+from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, unavailable
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register
 
 _INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
+_CODE = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=False)
+"""What the program counter points to, as GDB has it."""
+_STACK = ("sp", "fp", "rsp", "rbp")
 _LANE = ("lane", "_lane")
 _WAVE = ("wave", "_wave")
 
@@ -32,9 +35,10 @@ def named(evaluator: Evaluator, name: str) -> Any:
         return Operand(model.base("int"), lanes.lane)
     if name in _WAVE and frame.physical is not None:
         return Operand(model.base("int"), frame.physical.stack.wave)
-    if name == "pc" and frame.pc is not None:
-        return Operand(model.base("unsigned long"), frame.pc)
     register = _register(evaluator, name)
+    counter = frame.target.program_counter
+    if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
+        return Operand(model.pointer_to(_CODE), frame.pc)
     if register is None:
         return None
     info = evaluator.around.context.frame
@@ -42,9 +46,16 @@ def named(evaluator: Evaluator, name: str) -> Any:
         raise UsageError("there is no frame whose registers are meant", kind="no_frame")
     location = info.register(register.number, lanes)
     kind = _type(evaluator, register)
+    if not frame.has_lanes and name in _STACK:
+        kind = model.pointer_to(VOID)
     if kind is None:
         raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, which no type has")
     return Object(kind, evaluator.around.located(location))
+
+
+def knows(evaluator: Evaluator, name: str) -> bool:
+    """Whether ``$name`` is a register of the target, or something of the state."""
+    return name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
 
 
 def _register(evaluator: Evaluator, name: str) -> Register | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.files.codelookup import CallFrame
     from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.variables.remembered import Remembered
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.targets.target import Target
 
@@ -34,6 +35,10 @@ class State:
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
         self.names = Names(self)
+        self.remembered: Remembered | None = None
+        """What ``$1`` and ``$foo`` are, where somebody keeps values."""
+        self.writes = 0
+        """How often something has been written."""
         self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
         self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
 

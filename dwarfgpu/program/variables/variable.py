@@ -73,6 +73,8 @@ class Described:
     """Addresses of the running program; None: wherever the variable is in scope."""
     is_default: bool = False
     """Whether it is valid wherever no other of the list is."""
+    expression: Expression | None = None
+    """The operations as they are evaluated."""
 
 
 @record
@@ -277,19 +279,19 @@ class Variable(Quantity):
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
-            return tuple(Described(listing(each)) for each in _tuple(unit.expressions(location)))
+            return tuple(
+                Described(listing(each), expression=each) for each in _tuple(unit.expressions(location))
+            )
         found = _list(location)
         if found.error is not None:
             raise found.error
         bias = self.code.in_program
-        return tuple(
-            Described(
-                listing(unit.decoded(location, each.expression, found.section, each.expression_offset)),
-                None if each.default else (bias(each.start), bias(each.end)),
-                each.default,
-            )
-            for each in found.entries
-        )
+        known = []
+        for each in found.entries:
+            expression = unit.decoded(location, each.expression, found.section, each.expression_offset)
+            where = None if each.default else (bias(each.start), bias(each.end))
+            known.append(Described(listing(expression), where, each.default, expression))
+        return tuple(known)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """The expressions, as bytes, that say where it is at an address of the file."""

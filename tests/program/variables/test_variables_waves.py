@@ -236,7 +236,7 @@ def test_expressions_in_every_lane(lanes, text):
         ("&(even + 1)", 1, "a computed value has no address"),
         ("&even", 1, "what is in no memory has no address"),
         ("$nothing", 1, "there is no register \\$nothing"),
-        ("gibberish#1", 1, "has no address space gibberish"),
+        ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
         ("X(1)", 2, "nothing is called"),
         ("*limit", 1, "leads to no object"),
         ("(struct nothing)0", 2, "there is no struct named nothing"),

@@ -1,0 +1,115 @@
+"""Commands of scripts that write values: ``output`` and ``printf``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.commands import asking
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.source.tokens import tokens
+from dwarfgpu.program.types.model import Array, Pointer
+from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.variables.columns import python_value
+from dwarfgpu.program.variables.reasons import Unavailable
+
+if TYPE_CHECKING:
+    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.commands.words import Arguments
+    from dwarfgpu.program.values.objects import Object
+
+LONGEST = 1 << 16
+"""A string in memory is written up to so many characters."""
+_CONVERSION = re.compile(r"%(%|([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGp]))")
+_BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+def output(debugger: Debugger, arguments: Arguments) -> None:
+    """For scripts: what `print` shows behind the equals sign. It gets no number in the history."""
+    value = _value(debugger, arguments.needed())
+    debugger.output.write(asking.renderer(debugger, asking.print_format(arguments)).cell(value))
+
+
+def printf(debugger: Debugger, arguments: Arguments) -> None:
+    """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is looked at."""
+    words = tokens(arguments.needed())
+    if words[0].kind != "string":
+        raise UsageError("Bad format string", kind="bad_format", hint='printf "%d\\n", EXPR')
+    template, texts = words[0].value, _split(arguments.text, words)
+    conversions = [match for match in _CONVERSION.finditer(template) if match[1] != "%"]
+    rest = _CONVERSION.sub("", template)
+    if "%" in rest:
+        raise UsageError(f"Unrecognized format specifier in {template[:60]!r}", kind="bad_format")
+    if len(conversions) != len(texts):
+        raise UsageError("Wrong number of arguments for specified format-string", kind="bad_format")
+    values = iter([_argument(debugger, *pair) for pair in zip(conversions, texts, strict=True)])
+    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), template)
+    debugger.output.write(written)
+
+
+def _split(text: str, words: list[Any]) -> list[str]:
+    """The expressions behind a string, which commas part."""
+    if words[1].kind == "end":
+        return []
+    if words[1].text != ",":
+        raise UsageError("Invalid argument syntax", kind="bad_format", hint="a comma stands behind the text")
+    found = []
+    depth, start = 0, words[1].end
+    for word in words[2:]:
+        if word.kind == "sign":
+            depth += _BRACKETS.get(word.text, 0)
+        if word.kind == "end" or (word.text == "," and word.kind == "sign" and not depth):
+            part = text[start : word.position].strip()
+            if part or word.kind != "end":
+                found.append(part)
+            start = word.end
+    return found
+
+
+def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
+    flags, width, precision, letter = match[2], match[3], match[4], match[5]
+    found = _value(debugger, text).value
+    assert found is not None  # noqa: S101 (what has none is an error)
+    if letter == "s":
+        shown = _string(found)
+        shown = shown if precision is None else shown[: int(precision or 0)]
+        return shown.ljust(int(width or 0)) if "-" in flags else shown.rjust(int(width or 0))
+    number = python_value(found)
+    if not isinstance(number, (int, float)):
+        raise UsageError(f"Value can't be converted to integer: {text[:60]}", kind="not_a_scalar")
+    form = f"%{flags}{width}{'' if precision is None else f'.{precision}'}"
+    if letter == "p":
+        return f"{f'{int(number):#x}':>{int(width or 0)}}"
+    if letter == "c":
+        return chr(int(number) & 0xFF).rjust(int(width or 0))
+    if letter in "uoxX":
+        letter, number = "d" if letter == "u" else letter, int(number) & (1 << found.bits()) - 1
+    elif letter in "di":
+        number = int(number)
+    written: str = f"{form}{letter}" % number
+    return written
+
+
+def _value(debugger: Debugger, text: str) -> Any:
+    """What an expression is in the lane that is looked at."""
+    one = asking.asked(debugger, text, asking.focus(debugger)).lanes[0]
+    if one.value is None:
+        assert one.reason is not None  # noqa: S101 (it has no value)
+        raise Unavailable(one.reason)
+    return one
+
+
+def _string(found: Object) -> str:
+    """The characters that a pointer leads to, or that an array has, up to a zero."""
+    found = found.target()
+    inner = resolved(found.type)
+    if isinstance(inner, Pointer):
+        place, limit = found.dereferenced().place, LONGEST
+    elif isinstance(inner, Array):
+        place, limit = found.place, found.array().length
+    else:
+        raise UsageError("%s takes a string", kind="not_a_string")
+    codes = bytearray()
+    while len(codes) < limit and (code := int(place.moved(8 * len(codes)).read(8).bits)):
+        codes.append(code)
+    return codes.decode("utf-8", "backslashreplace")

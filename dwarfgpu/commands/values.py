@@ -1,0 +1,245 @@
+"""Commands about values: ``print``, ``eval``, ``info locals``, ``set var``, and what is remembered of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.commands import asking
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.variables.reasons import Unavailable
+from dwarfgpu.program.variables.remembered import Remembered, kept
+from dwarfgpu.program.variables.variable import PARAMETER
+from dwarfgpu.render.lane_values import value_in_lanes
+from dwarfgpu.render.layout import shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.commands.words import Arguments
+    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.render.variables import VariablesRenderer
+
+OPTIMIZED_OUT = "<optimized out>"
+SHOWN_VALUES = 10
+
+
+# --- print ----------------------------------------------------------------------------------------------------------
+
+
+def print_value(debugger: Debugger, arguments: Arguments) -> None:
+    """The value is that of the lane that is looked at. Of several lanes it is shown as `{[0-3]=7, [4]=8}`; lanes that
+    do not execute the code have theirs in parentheses. Each value gets a number, and $1 is it from then on; $ is the
+    last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
+    EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
+    """
+    letter = asking.print_format(arguments)
+    values = debugger.state_of(Remembered)
+    lanes = asking.lanes_of(debugger, arguments)
+    in_each = asking.names_lanes(arguments)
+    text = arguments.text or "$"
+    if text == "$" and not in_each and None not in (last := values.last().lanes):
+        lanes, in_each = [each for each in last if each is not None], True
+    found = asking.asked(debugger, text, lanes)
+    writer = asking.renderer(debugger, letter)
+    if not found.lanes:
+        raise UsageError("no lane is active", kind="no_lane")
+    if in_each and any(each.value is not None for each in found.lanes):
+        number = values.add(kept(found, in_each_lane=True))
+        debugger.output.lines(value_in_lanes(writer, found, f"${number} = ", debugger.output.width))
+        return
+    one = found.lanes[0]
+    if in_each or one.value is None:
+        _show_nothing(debugger, found.text, one)
+        return
+    number = values.add(kept(found, in_each_lane=False))
+    debugger.output.line(f"${number} = {writer.cell(one)}{_note(debugger, one)}")
+
+
+def _show_nothing(debugger: Debugger, text: str, one: LaneAnswer) -> None:
+    """Why there is no value, if that is no error but what the program is like."""
+    assert one.reason is not None  # noqa: S101 (it has no value)
+    if one.state == "error":
+        is_memory = one.reason.kind == "memory_unavailable"
+        error = one.reason.error if is_memory and one.reason.error is not None else Unavailable(one.reason)
+        raise error.with_traceback(None)
+    style = debugger.output.style
+    reason = style("error", f"{OPTIMIZED_OUT} ({one.reason.message})")
+    debugger.output.line(f"{style('name', shown(text))} = {reason}{_note(debugger, one)}")
+
+
+def _note(debugger: Debugger, one: LaneAnswer) -> str:
+    """That the lane does not execute the code."""
+    return "" if one.is_active else debugger.output.style("dim", f"  (lane {one.lane} is inactive)")
+
+
+# --- eval -----------------------------------------------------------------------------------------------------------
+
+
+def evaluate(debugger: Debugger, arguments: Arguments) -> None:
+    """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
+    no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
+    information and call sites too. -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes,
+    which are evaluated in the frame.
+    """
+    text = arguments.needed()
+    letter = asking.print_format(arguments)
+    lanes = asking.lanes_of(debugger, arguments, "active")
+    frame = frame_repaired(debugger, arguments.get("repair"))
+    if arguments.has("ops") or arguments.has("hex"):
+        from dwarfgpu.commands.operations import evaluate_operations
+
+        evaluate_operations(debugger, arguments, frame, lanes)
+        return
+    tracer = None
+    if arguments.has("trace"):
+        from dwarfgpu.render.trace import Tracer
+
+        tracer = Tracer(frame.target, sections=True)
+        frame.follow(tracer.record)
+    writer = asking.renderer(debugger, letter, frame=frame, locations=arguments.has("location"))
+    try:
+        quantity: Any = frame[text]
+        if debugger.attached is None and arguments.has("location") and hasattr(quantity, "locations"):
+            debugger.output.lines(writer.described(quantity))
+            return
+        found = answer(quantity, text, lanes)
+    finally:
+        frame.follow(None)
+    if tracer is not None:
+        debugger.output.lines(tracer.lines())
+    debugger.output.lines(writer.text(found))
+
+
+def frame_repaired(debugger: Debugger, repair: str | None) -> Frame:
+    """The frame that is looked at, with other idioms of compilers read as they are meant."""
+    if repair is None:
+        return debugger.frame
+    from dwarfgpu.program.program import Program
+    from dwarfgpu.program.repairs.repaired import policy_of
+
+    policy = policy_of(repair)
+    if debugger.attached is None:
+        found = Program(debugger.opened.file, repair=policy).outside
+    else:
+        machine = debugger.machine.repaired(policy)
+        found = machine[debugger.wave.index].frame(debugger.frame_number)
+    found.state.remembered = debugger.state_of(Remembered)
+    return found
+
+
+# --- info locals, info args -----------------------------------------------------------------------------------------
+
+
+def info_locals(debugger: Debugger, arguments: Arguments) -> None:
+    """Those of inner blocks first. REGEXP chooses some of them by name. With lanes each variable is shown with what it
+    is in each of them.
+    """
+    variables = [each for each in _variables(debugger) if each.kind != PARAMETER]
+    _show_variables(debugger, arguments, variables, "locals")
+
+
+def info_args(debugger: Debugger, arguments: Arguments) -> None:
+    """In the order of the source. REGEXP chooses some of them by name."""
+    variables = [each for each in _variables(debugger) if each.kind == PARAMETER]
+    _show_variables(debugger, arguments, variables, "arguments")
+
+
+def _variables(debugger: Debugger) -> tuple[Variable, ...]:
+    frame = debugger.frame
+    if frame.place is None:
+        hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no machine"
+        raise UsageError("No frame selected.", kind="no_frame", hint=hint)
+    if frame.function is None:
+        raise UsageError("No symbol table info available.", kind="no_dwarf")
+    return frame.variables()
+
+
+def _show_variables(
+    debugger: Debugger, arguments: Arguments, variables: Iterable[Variable], noun: str
+) -> None:
+    pattern = arguments.pattern()
+    chosen = [each for each in variables if pattern.search(each.name)]
+    if not chosen:
+        debugger.output.line(f"No {f'matching {noun}' if arguments.text else noun}.")
+        return
+    lanes = asking.lanes_of(debugger, arguments)
+    writer = asking.renderer(debugger, asking.print_format(arguments))
+    for each in chosen:
+        found = answer(each, each.name, lanes)
+        if asking.names_lanes(arguments):
+            debugger.output.lines(writer.text(found))
+        else:
+            debugger.output.lines(variable_lines(debugger, writer, found))
+
+
+def variable_lines(debugger: Debugger, writer: VariablesRenderer, found: Answer) -> list[str]:
+    """``name = value`` for one lane; why there is none below it, if one line does not hold it."""
+    (one,) = found.lanes
+    style = debugger.output.style
+    head = f"{style('name', shown(found.text))} = "
+    if one.value is not None:
+        return [f"{head}{asking.part_text(writer, one.value)}{_note(debugger, one)}"]
+    reason = asking.why(one.reason)
+    text = f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
+    before = "x" * (len(shown(found.text)) + 2)
+    first, *rest = wrapped(f"{before} {text}", debugger.output.width)
+    first = first.removeprefix(before).strip()
+    return [f"{head}{style('error', first)}", *(f"    {style('error', line)}" for line in rest)]
+
+
+# --- set var --------------------------------------------------------------------------------------------------------
+
+
+def set_var(debugger: Debugger, arguments: Arguments) -> None:
+    """It is assigned in the lane that is looked at, if nothing else is said; nothing is written if it has no value in
+    one of the lanes. Registers ($v4), memory (*(int *) p) and convenience variables ($x) are assigned to as well.
+    """
+    text = arguments.needed()
+    frame = debugger.frame
+    lanes = frame.lane_set(frame.lane_numbers(asking.lanes_of(debugger, arguments)))
+    frame.expression(text).perform(lanes)
+
+
+# --- What is remembered ---------------------------------------------------------------------------------------------
+
+
+def show_values(debugger: Debugger, arguments: Arguments) -> None:
+    """The last ten of them, or ten around N."""
+    values = debugger.state_of(Remembered)
+    number = arguments.integer()
+    count = len(values.history)
+    first = max(1, count - SHOWN_VALUES + 1 if number is None else number - SHOWN_VALUES // 2)
+    for each in range(first, min(first + SHOWN_VALUES, count + 1)):
+        _show_kept(debugger, f"${each}", values.numbered(each).lanes)
+
+
+def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
+    """They are set by `set $x = EXPR`. Those that begin with $_ say what is looked at, and cannot be set."""
+    arguments.none()
+    values = debugger.state_of(Remembered)
+    computed = values.computed()
+    if not values.variables and not computed:
+        debugger.output.line("No debugger convenience values now defined.")
+        debugger.output.line('Convenience variables have prefix characters like "$foo" or "$v1".')
+        return
+    for name, value in values.variables.items():
+        _show_kept(debugger, f"${name}", value.lanes)
+    for name in computed:
+        _show_kept(debugger, f"${name}", {None: None})
+
+
+def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> None:
+    numbers = [each for each in lanes if each is not None]
+    chosen: Any = numbers or ([debugger.lane] if debugger.lane is not None else None)
+    found = answer(debugger.frame.expression(name), name, chosen)
+    writer = asking.renderer(debugger)
+    if numbers:
+        debugger.output.lines(value_in_lanes(writer, found, f"{name} = ", debugger.output.width))
+        return
+    (one,) = found.lanes
+    text = writer.cell(one) if one.value is not None else f"<error: {one.reason and one.reason.message}>"
+    debugger.output.line(f"{name} = {text}")
