@@ -76,25 +76,6 @@ def positions(debugger: Debugger) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def positions(debugger: Debugger) -> dict[str, str]:
-    """Where the wave and the lane are, by the names of ROCgdb's convenience variables; what is not known is left out.
-
-    ``_dispatch_pos`` is ``(2,1,3)/0``, ``_thread_workgroup_pos`` ``0`` and ``_lane_workgroup_pos`` ``[7,3,1]``.
-    """
-    if debugger.attached is None or debugger.wave_number is None or not debugger.attached.has_waves:
-        return {}
-    found = {}
-    where, lane = lanes_here(debugger).where, debugger.lane
-    item = None if lane is None else where.item(lane)
-    if where.wave_in_group is not None:
-        found["_thread_workgroup_pos"] = str(where.wave_in_group)
-        if where.work_group is not None:
-            found["_dispatch_pos"] = f"({','.join(map(str, where.work_group))})/{where.wave_in_group}"
-    if item is not None:
-        found["_lane_workgroup_pos"] = f"[{','.join(map(str, item))}]"
-    return found
-
-
 def titles(debugger: Debugger) -> Iterator[tuple[int, str]]:
     """What `info waves` shows of each wave, with its number from 1."""
     if debugger.machine.has_waves:
