@@ -81,7 +81,14 @@ class GdbProcess:
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
         with self._selected(thread):
+            return self.read_unselected(space, address, size)
+
+    def read_unselected(self, space: str | None, address: int, size: int) -> bytes:
+        """Memory as the thread sees it that is selected."""
+        try:
             return bytes(self.inferior.read_memory(_address(space, address), size))
+        except gdb.error as error:
+            raise Refused(_one_line(error)) from None
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
         with self._selected(thread):
