@@ -77,7 +77,7 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
 
 def line_of(row: Command, text: str) -> str:
     """The line of the debugger that a command of GDB is."""
-    return f"{row.name}{text}" if text.startswith("/") else f"{row.name} {text}"
+    return f"{row.name}{text}" if row.formats and text.startswith("/") else f"{row.name} {text}"
 
 
 def in_place_of(line: str, start: int, texts: list[str], word: str) -> list[str]:

@@ -32,8 +32,12 @@ class FrameFilter:
         self.is_of_all = mode == "all"
 
     def filter(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """The frames, each of which knows its variables."""
-        return (Decorated(frame, is_of_all=self.is_of_all) for frame in frames)
+        """The frames, each of which knows its variables. What is at address 0 only ends the stack of a wave."""
+        return (
+            Decorated(frame, is_of_all=self.is_of_all)
+            for frame in frames
+            if frame.inferior_frame().level() == 0 or frame.inferior_frame().pc()
+        )
 
 
 class Decorated(FrameDecorator):  # type: ignore[misc]

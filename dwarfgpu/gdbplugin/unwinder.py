@@ -44,7 +44,7 @@ class PendingProcess(GdbProcess):
         self.pending = pending
         self.is_caller = pending.level() > 0
 
-    has_moved_on = False  # type: ignore[assignment]
+    has_moved_on = False
 
     def architecture(self, _thread: int) -> str:
         return str(self.pending.architecture().name())
@@ -100,24 +100,25 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
         """Say what a register is in the caller; one that GDB is told nothing of is not saved."""
         here = process.pending.read_register(name)
         if name in (found.program_counter, "rip"):
-            content: int | None = found.caller_pc or 0  # 0 ends the stack
+            content = found.caller_pc or 0  # GDB ends a stack there, and asks for no caller of that
         else:
-            register: Register | None = process_register(found, name)
-            if register is None:
-                return
-            if found.is_same(register):
-                information.add_saved_register(name, here)
-                return
-            content = found.register(register)
+            register: Register | None = found.machine.register_named(name)
+            if register is None or found.is_same(register):  # one that only GDB has stays as it is
+                content = _known(here)
+            else:
+                content = found.register(register)
         if content is not None:
             size = here.type.sizeof
             data = (content & (1 << 8 * size) - 1).to_bytes(size, found.byte_order)
             information.add_saved_register(name, gdb.Value(data, here.type))
 
 
-def process_register(found: Unwound, name: str) -> Register | None:
-    """The register of the target that GDB calls by a name."""
-    return found.stopped.machine.register_named(name)  # type: ignore[attr-defined, no-any-return]
+def _known(here: Any) -> int | None:
+    """The bits of a register; None where some of them are not known, which GDB must not be told of."""
+    try:
+        return number_of(here)
+    except Refused:
+        return None
 
 
 _unwinder: list[WaveUnwinder] = []

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.quantity import Quantity
 
 _types = Types()
-_SCALARS = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM)
 
 
 def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = None) -> Any:
@@ -90,7 +89,7 @@ def _fits(theirs: Any, ours: Any) -> bool:
         return False
     if theirs.code == ours.code == gdb.TYPE_CODE_INT:
         return bool(theirs.is_signed == ours.is_signed) and theirs.sizeof > 1
-    return theirs == ours
+    return bool(theirs == ours)
 
 
 def _copied(found: Object, kind: Any) -> Any:

@@ -7,8 +7,9 @@ Spaces"), which a GDB without them refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Backend,
     Capabilities,
@@ -36,6 +37,10 @@ GDB_NAMES = {
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
 
 
+UNKNOWN = ((-1, -1, -1), -1)
+"""No work-group, no number in it."""
+
+
 class Refused(Exception):
     """GDB does not do what it was asked for."""
 
@@ -60,11 +65,25 @@ class LoadedFile:
     """Where that begins in the process."""
 
 
+WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
+"""The position of a work-group in the grid, and the number of a wave in it."""
+
+
+class Column(list[Any]):
+    """What all waves have of one kind."""
+
+    def tolist(self) -> list[Any]:
+        """It as a list, as an array of numpy says it."""
+        return list(self)
+
+
 class Process(Protocol):
     """What GDB answers about one process. Threads are counted from 0; every method may raise `Refused`."""
 
     ids: list[str]
     """What each thread is called."""
+    places: list[WavePlace | None]
+    """Where each wave belongs, if it says so."""
 
     @property
     def has_moved_on(self) -> bool:
@@ -114,6 +133,7 @@ class GdbBackend(Backend):
         self.target = target
         self.process = process
         self.ids = process.ids
+        self.dispatches, self.dispatch = dispatches_of(process.ids)
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """What has been read of registers, by thread and number."""
         self._known_until = process.changes
@@ -138,6 +158,17 @@ class GdbBackend(Backend):
     def wave_named(self, name: str) -> int | None:
         """The index of the thread with a name."""
         return self.ids.index(name) if name in self.ids else None
+
+    # --- Where waves belong ---------------------------------------------------------------------------------------
+
+    @property
+    def work_group(self) -> Column:
+        """The position of the work-group of each wave in the grid; -1 where that is not known."""
+        return Column(list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places)
+
+    def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
+        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
 
     def program_counter(self, wave: int) -> int | None:
         """Where a thread stands, if that is known."""
@@ -288,6 +319,17 @@ class GdbBackend(Backend):
             except Refused:
                 high = middle
         return address + low
+
+
+def dispatches_of(ids: Sequence[str]) -> tuple[list[Dispatch], Column]:
+    """The dispatches that the names of waves tell, and which of them each wave belongs to.
+
+    A wave is agent:queue:dispatch:wave (ROCgdb manual); of the dispatches GDB says no more.
+    """
+    owners = [parts[:3] if len(parts := name.split(":")) == 4 else None for name in ids]
+    known = list(dict.fromkeys(tuple(owner) for owner in owners if owner is not None))
+    found = [Dispatch(int(number) if number.isdecimal() else index) for index, (_, _, number) in enumerate(known)]
+    return found, Column(-1 if owner is None else known.index(tuple(owner)) for owner in owners)
 
 
 def _gdb_name(register: Register) -> str:

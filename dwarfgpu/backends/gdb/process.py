@@ -17,7 +17,10 @@ from dwarfgpu.errors import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WAVE = re.compile(r"AMDGPU Wave (\S+)")
+    from dwarfgpu.backends.gdb.backend import WavePlace
+
+_WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")
+"""``AMDGPU Wave 1:2:1:1 (0,0,0)/0``: agent, queue, dispatch and wave; the work-group, and the number in it."""
 _VECTOR, _LANE_BYTES = "v0", 4
 """A register that every wave has, and how much of it each lane has."""
 
@@ -32,6 +35,7 @@ class GdbProcess:
         self.inferior = inferior
         self.threads = threads
         self.ids = [name_of(thread) for thread in threads]
+        self.places = [place_of(thread) for thread in threads]
         self._watch = watch()
         self._runs = self._watch.runs(inferior.num)
 
@@ -153,22 +157,33 @@ def threads_of(inferior: Any) -> list[Any]:
 def is_wave(thread: Any) -> bool:
     """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
     process, light, number = thread.ptid
-    return _wave_name(thread) is not None or (light == 1 != process and number != 0)
+    return _title(thread) is not None or (light == 1 != process and number != 0)
 
 
 def name_of(thread: Any) -> str:
     """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
     process, light, number = thread.ptid
     if is_wave(thread):
-        return _wave_name(thread) or str(number)
+        title = _title(thread)
+        return str(number) if title is None else title[1]
     return str(light or number or process)
 
 
-def _wave_name(thread: Any) -> str | None:
+def place_of(thread: Any) -> WavePlace | None:
+    """The work-group of a wave, and its number there, if GDB says so."""
+    title = _title(thread)
+    if title is None or title[5] is None:
+        return None
+    x, y, z, wave = (int(title[index]) for index in range(2, 6))
+    return (x, y, z), wave
+
+
+def _title(thread: Any) -> re.Match[str] | None:
+    """What GDB shows a wave as."""
     for text in (getattr(thread, "ptid_string", None), thread.details):  # the first one since GDB 14
         found = _WAVE.search(text or "")
         if found is not None:
-            return found[1]
+            return found
     return None
 
 

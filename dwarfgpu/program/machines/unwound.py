@@ -19,12 +19,12 @@ class Unwound:
     """The innermost frame of a machine, and what its registers are in its caller."""
 
     def __init__(self, stopped: Stopped) -> None:
-        self.stopped = stopped
-        target = stopped.machine.target
+        self.machine: Any = stopped.machine
+        target = self.machine.target
         self.byte_order = target.byte_order
         counter = None if target.program_counter is None else target.register(target.program_counter)
         self.program_counter = None if counter is None else counter.name
-        stack = Stack(stopped.machine, stopped.loaded)
+        stack = Stack(self.machine, stopped.loaded)
         self._frame, self._caller = stack.top, stack.at(1)
         self._lanes = self._frame.activation.thread.lanes
 
