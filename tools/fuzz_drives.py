@@ -13,6 +13,8 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+import fuzz_variables
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.frames.entries import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
@@ -380,5 +382,6 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "tables": tables,
     "address": by_address,
     "name": by_name,
+    **fuzz_variables.DRIVES,
 }
 """What is driven, by the name that findings have. Each entry gets a file of its own."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.cfi.thread import Information, Thread
-    from dwarfgpu.expr.context import DieReference
+    from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
@@ -331,7 +331,7 @@ class Activation:
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         self._unknown("the value of a parameter at the call site")
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         message = "where the thread has its thread-local storage is not known"
         raise MissingContext("thread", message)
 

@@ -20,61 +20,116 @@ if TYPE_CHECKING:
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
     from dwarfgpu.program.cases import question
-    from dwarfgpu.program.variables.all_waves import all_waves
-    from dwarfgpu.render.wave_values import WaveValuesRenderer
+    from dwarfgpu.program.variables.all_waves import by_place
 
     numbers = None
     if options.lane not in (None, "active", "all"):
         numbers = [int(lane) for lane in question.lanes_of(options.lane)]
-    renderer = WaveValuesRenderer(session.style, inactive=options.lane not in (None, "active"))
-    status = OK
-    total = len(attached) * len(options.expressions)
-    progress = Progress(session, "waves", total)
-    columns: dict[str, Any] = {"expressions": options.expressions}
+    progress = Progress(session, "waves", len(attached) * len(options.expressions))
+    output = _Output(session, options, attached)
     problems: list[DwarfGpuError] = []
+    status = OK
 
-    def answers() -> Iterator[tuple[str, WaveValues]]:
-        """What is found, as it is; with --npz it is kept."""
+    def answers() -> Iterator[tuple[int, WaveValues]]:
+        """What is found, as it is."""
         nonlocal status
-        for index, text in enumerate(options.expressions):
-            found = all_waves(attached, text, lanes=numbers, frame=options.frame or 0)
-            for group, values in enumerate(found):
-                progress.advance(len(values.waves))
-                problems.extend(values.problems)
-                if values.problems or values.has_failed:
-                    status = NO_ANSWER
-                if options.npz is None:
-                    progress.clear()
-                    yield text, values
-                else:
-                    kept = {f"{index}.{group}.{key}": value for key, value in values.columns().items()}
-                    columns.update(kept)
+        for index, values in by_place(attached, options.expressions, lanes=numbers, frame=options.frame or 0):
+            progress.advance(len(values.waves))
+            problems.extend(values.problems)
+            if values.problems or values.has_failed:
+                status = NO_ANSWER
+            progress.clear()
+            yield index, values
         progress.clear()
 
-    if options.csv:
-        session.print("wave,frame,expression,lane,state,value")
-    if session.as_json:
-        documents = (each for answer in answers() for each in renderer.documents(*answer))
+    if options.npz is not None:
+        output.save(answers())
+    elif session.as_json:
+        documents = (each for answer in answers() for each in output.documents(*answer))
         session.print_json({"answers": documents})
     else:
-        for text, values in answers():
-            session.print_lines(_lines(session, options, renderer, text, values))
-    if options.npz is not None:
-        from dwarfgpu.program.variables.numpy_types import save
-
-        save(options.npz, columns)
+        if options.csv:
+            session.print("wave,frame,expression,lane,state,value")
+        for answer in answers():
+            session.print_lines(output.lines(*answer))
     known = (*attached.stopped.found, *problems, *attached.program.file.problems)
     return max(status, report_problems(session, known))
 
 
-def _lines(session: Session, options: Any, renderer: Any, text: str, values: WaveValues) -> Iterator[str]:
-    """One result in the form that was asked for."""
-    if options.csv:
-        yield from renderer.csv(text, values)
-    elif session.as_lines:
-        import json
+class _Output:
+    """Shows results in the form that was asked for."""
 
-        for document in renderer.documents(text, values):
-            yield json.dumps({"schema": 1, **document})
-    else:
-        yield from renderer.text(text, values)
+    def __init__(self, session: Session, options: Any, attached: Attached) -> None:
+        from dwarfgpu.render.wave_values import WaveValuesRenderer
+
+        self.session = session
+        self.options = options
+        self.attached = attached
+        self.renderer = WaveValuesRenderer(
+            session.style,
+            inactive=options.lane not in (None, "active"),
+            letter=options.format,
+            locations=options.location,
+        )
+        self._place: Any = None
+        """The waves and the frame whose place has been shown last."""
+
+    def save(self, answers: Iterator[tuple[int, WaveValues]]) -> None:
+        """Write arrays: of each expression for each of its places."""
+        from dwarfgpu.program.variables.numpy_types import save
+
+        columns: dict[str, Any] = {"expressions": self.options.expressions}
+        counts = [0] * len(self.options.expressions)
+        for index, values in answers:
+            place = f"{index}.{counts[index]}"
+            counts[index] += 1
+            columns.update({f"{place}.{key}": value for key, value in values.columns().items()})
+        save(self.options.npz, columns)
+
+    def documents(self, index: int, values: WaveValues) -> Iterator[dict[str, Any]]:
+        """One document a wave; the trace is in that of the first."""
+        text = self.options.expressions[index]
+        tracer = self._traced(text, values)
+        for document in self.renderer.documents(text, values):
+            if tracer is not None:
+                document["trace"] = tracer.documents()
+                tracer = None
+            yield document
+
+    def lines(self, index: int, values: WaveValues) -> Iterator[str]:
+        """One expression at one place."""
+        text = self.options.expressions[index]
+        if self.options.csv:
+            yield from self.renderer.csv(text, values)
+        elif self.session.as_lines:
+            import json
+
+            for document in self.documents(index, values):
+                yield json.dumps({"schema": 1, **document})
+        else:
+            yield from self._text(text, values)
+
+    def _text(self, text: str, values: WaveValues) -> Iterator[str]:
+        place = values.names, values.pc, None if values.frame is None else values.frame.number
+        if place != self._place:
+            self._place = place
+            yield from self.renderer.head(values)
+        tracer = self._traced(text, values)
+        if tracer is not None:
+            for line in (f"the trace of wave {values.names[0]}:", *tracer.lines()):
+                yield f"  {line}"
+        yield from self.renderer.text(text, values)
+
+    def _traced(self, text: str, values: WaveValues) -> Any:
+        """How the expression is evaluated in the first of the waves; what the others do differs in data alone."""
+        from dwarfgpu.cli.variables import lanes_of, tracer_of
+        from dwarfgpu.program.variables.answers import answer
+
+        if values.frame is None or not self.options.trace:
+            return None
+        wave = self.attached[int(values.waves[0])]
+        frame = wave.frame(values.frame.number)
+        tracer = tracer_of(frame, self.options)
+        answer(frame[text], text, lanes_of(self.options))
+        wave.forget()
+        return tracer

@@ -74,9 +74,16 @@ def _parse(words: list[str]) -> Any:
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     many = any(declared.options.get("nargs") == "*" for declared in command.arguments)
+    if any(declared.flags == ("expressions",) for declared in command.arguments):
+        words = [f" {word}" if _is_negative(word) else word for word in words]
     options = parser.parse_intermixed_args(words) if many else parser.parse_args(words)
     options.command = command
     return options
+
+
+def _is_negative(word: str) -> bool:
+    """Whether a word is an expression such as ``-x``: options of commands that read expressions have two dashes."""
+    return word[:1] == "-" and word[1:2] not in ("", "-") and word != "-h"
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

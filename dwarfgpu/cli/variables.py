@@ -102,11 +102,13 @@ def lanes_of(options: Any) -> Any:
 
 def evaluate(session: Session, options: Any) -> int:
     """``dwarfgpu eval FILE EXPR...``."""
+    from dwarfgpu.program.source.tokens import is_assignment
     from dwarfgpu.program.variables.answers import answer
 
+    options.expressions = [text.strip() for text in options.expressions]
     program, attached, frames = frames_of(options)
-    is_detailed = options.location or options.trace or options.format
-    if attached is not None and options.wave == "all" and attached.has_waves and not is_detailed:
+    is_asked_at_once = options.wave == "all" and not any(map(is_assignment, options.expressions))
+    if attached is not None and attached.has_waves and is_asked_at_once:
         from dwarfgpu.cli.all_waves import evaluate as evaluate_all
 
         return evaluate_all(session, options, attached)
@@ -114,7 +116,7 @@ def evaluate(session: Session, options: Any) -> int:
     status = OK
     output = _Output(session, options)
     for wave, frame in frames:
-        tracer = _tracer(frame, options)
+        tracer = tracer_of(frame, options)
         quantities = [(text, frame[text]) for text in options.expressions]
         found = []
         for text, quantity in quantities:
@@ -134,7 +136,8 @@ def _is_variable(quantity: Any) -> bool:
     return hasattr(quantity, "locations")
 
 
-def _tracer(frame: Frame, options: Any) -> Any:
+def tracer_of(frame: Frame, options: Any) -> Any:
+    """Records what questions about a frame evaluate, if that was asked for."""
     if not options.trace:
         return None
     from dwarfgpu.render.trace import Tracer

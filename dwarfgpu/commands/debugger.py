@@ -56,12 +56,13 @@ class Debugger:
         """The lines that were typed."""
         self.next_line: Callable[[str], str | None] | None = None
         """Gives a further line of whatever lines come from, for commands that go on over several."""
-        self.watchers: list[Callable[[], None]] = []
+        self.watchers: list[Callable[[], None]] = [self._show_context]
         """Are called after a command that has changed what is looked at."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
         self._states: dict[Any, Any] = {}
-        self._writes = 0
+        self._changes = 0
+        """How often the machine had been written to when it was last seen."""
         self._again: str | None = None
         self._has_moved = False
         self._stays = 0
@@ -99,12 +100,11 @@ class Debugger:
                 watcher()
 
     def _notice_writes(self) -> None:
-        """Find frames anew where something has been written since."""
-        attached = self.attached
-        if attached is None or attached.state.writes == self._writes:
+        """What is written changes what is seen, and there may be other frames."""
+        changes = 0 if self.attached is None else self.attached.state.backend.changes
+        if changes == self._changes:
             return
-        self._writes = attached.state.writes
-        attached.forget()
+        self._changes = changes
         self._has_moved = True
         try:
             self.wave.frame(self.frame_number)
@@ -122,6 +122,12 @@ class Debugger:
             self._states[kind] = kind()
         found: T = self._states[kind]
         return found
+
+    def _show_context(self) -> None:
+        if self.settings["context"]:
+            from dwarfgpu.commands.context import show_context
+
+            show_context(self)
 
     def forget_line(self) -> None:
         """An empty line shall repeat nothing."""
@@ -155,7 +161,7 @@ class Debugger:
         self.wave_number = 0 if attached is not None and len(attached) else None
         self.frame_number = 0
         self._has_moved = True
-        self._writes = 0
+        self._changes = 0 if attached is None else attached.state.backend.changes
         (program if attached is None else attached).state.remembered = remembered(self)
 
     @property

@@ -15,12 +15,10 @@ from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.remembered import Remembered, number
 from dwarfgpu.records import record, replace
 from dwarfgpu.render import characters
-from dwarfgpu.render.numbers import formatted
+from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
 
@@ -120,7 +118,8 @@ def address_of(debugger: Debugger, text: str) -> Address:
         raise UsageError("Value can't be converted to integer.", kind="not_a_scalar") from None
     mask = (1 << 8 * frame.target.address_size) - 1
     space = inner.address_space if isinstance(inner, (Pointer, Base)) else None
-    return Address(space, int(value) & mask)
+    pattern = value if isinstance(value, int) else whole(value)
+    return Address(space, pattern & mask)
 
 
 def show(debugger: Debugger, form: Format, where: Address) -> None:
@@ -281,18 +280,21 @@ class _Shower:
 
     def _instructions(self, where: Address) -> None:
         """What `disassemble` shows, from an address on."""
-        from importlib import import_module
+        from dwarfgpu.commands.code import instructions
 
         if self.form.count < 0:
             raise UsageError(
                 "instructions are shown onwards alone", hint="`disassemble` shows a whole function"
             )
-        try:
-            code: Any = import_module("dwarfgpu.commands.code")
-        except ModuleNotFoundError:
-            raise UsageError("instructions cannot be shown", kind="no_disassembler") from None
-        lines: Iterator[str] = code.instructions(self.debugger, where.value, self.form.count)
-        self.debugger.output.lines(lines)
+        value: Any = where.value
+        found = instructions(self.debugger, value, self.form.count)
+        here = self.debugger.frame.pc
+        for address, size, _data, text in found:
+            mark = "=>" if address == here else "  "
+            self.debugger.output.line(f"{mark} {self._label(Address(None, address))}\t{text}")
+            self.known.next = Address(None, address + size)
+        if not found and self.form.count:
+            raise self._inaccessible(where)
 
 
 def _moved(where: Address, count: int) -> Address:

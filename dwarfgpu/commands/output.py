@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dwarfgpu.render.layout import WIDTH, plain_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from dwarfgpu.render.layout import Style
+
+    Highlight: TypeAlias = Callable[[str, Sequence[str], str], list[str]]
+    """Gives lines of code the styles of its language: kind, lines, name of the file."""
+
+SOURCE, ASSEMBLY, OPERATIONS = "source", "assembly", "operations"
+"""The kinds of code that output shows: source, whose file tells its language; instructions; DWARF expressions."""
+
+
+def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
+    """Code as it is."""
+    return list(lines)
 
 
 class Output:
@@ -22,12 +35,14 @@ class Output:
         *,
         width: int = WIDTH,
         height: int | None = None,
+        highlight: Highlight = plain_code,
     ) -> None:
         self.write = write
         """Takes a text with its line ends."""
         self.style = style
         self.width = width
         self.height = height
+        self.highlight = highlight
 
     def line(self, text: str = "") -> None:
         """Write a line."""
@@ -37,3 +52,22 @@ class Output:
         """Write some lines."""
         for text in texts:
             self.line(text)
+
+    def code(self, kind: str, lines: Sequence[str], file: str = "") -> list[str]:
+        """Lines of code with the styles of its language, where they are shown. They stay as many and as long.
+
+        ``kind`` is `SOURCE`, `ASSEMBLY` or `OPERATIONS`; ``file`` is the name of a source file. Cut lines before.
+        """
+        return self.highlight(kind, lines, file) if lines else []
+
+    @contextmanager
+    def collected(self, width: int | None = None) -> Iterator[list[str]]:
+        """Collect what is written, as plain text, instead of writing it."""
+        before = self.write, self.style, self.width, self.height, self.highlight
+        texts: list[str] = []
+        self.write, self.style, self.height, self.highlight = texts.append, plain_style, None, plain_code
+        self.width = self.width if width is None else width
+        try:
+            yield texts
+        finally:
+            self.write, self.style, self.width, self.height, self.highlight = before

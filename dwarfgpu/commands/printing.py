@@ -12,6 +12,7 @@ from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.variables.reasons import Unavailable
+from dwarfgpu.render.numbers import whole
 
 if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
@@ -77,15 +78,16 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
     number = python_value(found)
     if not isinstance(number, (int, float)):
         raise UsageError(f"Value can't be converted to integer: {text[:60]}", kind="not_a_scalar")
+    whole_number = number if isinstance(number, int) else whole(number)
     form = f"%{flags}{width}{'' if precision is None else f'.{precision}'}"
     if letter == "p":
-        return f"{f'{int(number):#x}':>{int(width or 0)}}"
+        return f"{whole_number:#x}".rjust(int(width or 0))
     if letter == "c":
-        return chr(int(number) & 0xFF).rjust(int(width or 0))
+        return chr(whole_number & 0xFF).rjust(int(width or 0))
     if letter in "uoxX":
-        letter, number = "d" if letter == "u" else letter, int(number) & (1 << found.bits()) - 1
+        letter, number = "d" if letter == "u" else letter, whole_number & (1 << found.bits()) - 1
     elif letter in "di":
-        number = int(number)
+        number = whole_number
     written: str = f"{form}{letter}" % number
     return written
 

@@ -111,7 +111,8 @@ SETTINGS = (
         choices=SECTIONS,
         many=True,
     ),
-    Setting("disassembler", "", "the llvm-objdump or llvm-mc to use; none looks for one"),
+    Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
+    Setting("disassembler", "", "the llvm-objdump or objdump to use; none looks for one"),
     Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
 )
 

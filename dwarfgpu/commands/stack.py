@@ -47,9 +47,14 @@ def call_writer(debugger: Debugger, frame: Frame) -> CallWriter:
 
 
 def show_frame(debugger: Debugger) -> None:
-    """The frame that is looked at, on one line; and where the lane is, if it does not execute there."""
+    """The frame that is looked at, and its line of the source; and where the lane is, if it does not execute there."""
+    from dwarfgpu.commands.sources import line_text
+
     frame, output = debugger.frame, debugger.output
     output.lines(call_writer(debugger, frame).lines(frame, output.width, output.style))
+    line = line_text(debugger, frame)
+    if line is not None:
+        output.line(line)
     note = _where_lane_is(debugger, frame)
     if note:
         output.line(output.style("dim", note))

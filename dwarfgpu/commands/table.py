@@ -17,6 +17,7 @@ LANE = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names")
+DEBUGGED = option("-n", "without those that only symbols tell of")
 DATA_FORMAT = "xduotacfszr"
 
 # fmt: off
@@ -30,6 +31,7 @@ COMMANDS = (
     command("maint info", "show what a file is made of", "", group=DEBUG, aliases="i"),
     command("delete", "end what was begun", "", group=DATA),
     command("save", "write what is there to a file", "", group=FILES),
+    command("unset", "take back what was set", "", group=SUPPORT),
     command("target", "attach a machine", "", group=FILES),
     # --- Files and machines -------------------------------------------------------------------------------------
     command("file", "open a file of code", "files.open_code", group=FILES, operands="FILE", completes="path",
@@ -134,6 +136,15 @@ COMMANDS = (
     command("info line", "the addresses of a line, or the line of an address", "sources.info_line",
             group=SOURCE, operands="[LINE|FUNCTION|FILE:LINE|*ADDRESS]", completes="place"),
     command("info source", "the source file of the frame", "sources.info_source", group=SOURCE),
+    command("directory", "look for source files in further directories", "sources.directory", group=SOURCE,
+            aliases="dir", operands="[DIRECTORY...]", completes="path", repeats="nothing"),
+    command("set substitute-path", "say where source files are that were moved",
+            "sources.set_substitute_path", group=SOURCE, operands="FROM TO", completes="path",
+            repeats="nothing"),
+    command("unset substitute-path", "end a rule of `set substitute-path`", "sources.unset_substitute_path",
+            group=SOURCE, operands="[FROM]", repeats="nothing"),
+    command("show substitute-path", "the rules of `set substitute-path`", "sources.show_substitute_path",
+            group=SOURCE, operands="[FROM]", repeats="nothing"),
     command("disassemble", "instructions, with the source lines they come from", "code.disassemble",
             group=SOURCE, aliases="disas", operands="[FUNCTION|ADDRESS|FIRST,LAST]", formats="rs",
             completes="function"),
@@ -144,9 +155,9 @@ COMMANDS = (
     command("info scope", "the variables that a function or a line can see", "symbols.info_scope",
             group=SOURCE, operands="FUNCTION|LINE|*ADDRESS", completes="place"),
     command("info functions", "the functions of the program", "symbols.info_functions", group=SOURCE,
-            aliases="fu", operands="[REGEXP]"),
+            aliases="fu", operands="[REGEXP]", options=(DEBUGGED,)),
     command("info variables", "the variables of the program outside functions", "symbols.info_variables",
-            group=SOURCE, aliases="var", operands="[REGEXP]"),
+            group=SOURCE, aliases="var", operands="[REGEXP]", options=(DEBUGGED,)),
     command("info types", "the types of the program", "symbols.info_types", group=SOURCE,
             operands="[REGEXP]"),
     command("context", "source, variables, lanes and stack at one look", "context.context", group=SOURCE,

@@ -10,6 +10,7 @@ from dwarfgpu.program.types.declaration import declaration, declaration_with_off
 from dwarfgpu.program.types.finding import find_type
 from dwarfgpu.program.types.layout_text import HEAD
 from dwarfgpu.program.types.model import Struct, Typedef
+from dwarfgpu.program.variables.declared import variables_named
 from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.expression import type_named
 
@@ -73,6 +74,10 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
         if tagged is not None:
             message = f"No {tagged[1]} type named {tagged[2]}."
             raise UsageError(message, kind="no_type") from None
+    if debugger.attached is None:  # where a variable is does not matter for its type
+        named = variables_named(frame, text)
+        if named:
+            return named[0].type, False
     quantity = frame.expression(text)
     evaluator = Evaluator(frame, frame.lane(debugger.lane), text)
     variable = evaluator.named(quantity.tree)

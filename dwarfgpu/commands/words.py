@@ -65,8 +65,12 @@ class Arguments:
 
     def pattern(self) -> re.Pattern[str]:
         """The rest as a regular expression."""
+        import warnings
+
         try:
-            return re.compile(self.text)
+            with warnings.catch_warnings():  # of what a later Python reads in another way
+                warnings.simplefilter("ignore", FutureWarning)
+                return re.compile(self.text)
         except (re.error, RecursionError, OverflowError) as error:
             raise self.wrong(f"takes a regular expression: {error}") from None
 
@@ -78,6 +82,8 @@ class Arguments:
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
     form = ""
+    if command.formats:  # `p /x 1` as well as `p/x 1`
+        text = text.lstrip()
     if text.startswith("/"):
         if not command.formats:
             raise UsageError(f"`{command.name}` has no formats, so no slash", hint=f"`{command.usage}`")

@@ -91,8 +91,8 @@ class FrameInfo(Protocol):
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         """The value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
-        """The location of a thread-local storage address (A.2.5.4.4.3 (4))."""
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        """The location of a thread-local storage address (A.2.5.4.4.3 (4)) of the file that a unit is of."""
 
 
 @record

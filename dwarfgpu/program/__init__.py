@@ -8,6 +8,8 @@ This is where the reader (`objfile`), the evaluator (`expr`) and the machines (`
 The packages, from a file to the value of a variable:
 
 - `files`: what a file says by itself: its target and kernels, names and addresses, call frame information
+- `sources`: source files, where the code of their lines is, places as users write them, and what is declared where
+- `instructions`: code as text, through a disassembler that is on the machine
 - `dump`: all that a file says, in the order it says it
 - `dispatches`: what a kernel starts with, planned first and then written to a machine
 - `machines`: machines that stand still, the code that is loaded in them, and the call frames of their threads

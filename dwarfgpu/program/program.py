@@ -84,9 +84,7 @@ class Program:
         """
         if isinstance(machine, (str, os.PathLike)):
             path = os.fspath(machine)
-            stopped = open_stopped(
-                self.file, path, _read, force=force, dialect=self.dialect, repair=self.repair
-            )
+            stopped = open_stopped(self.file, path, force=force, dialect=self.dialect, repair=self.repair)
         elif hasattr(machine, "process"):
             return self._attach_live(machine)
         elif hasattr(machine, "code_objects"):
@@ -147,11 +145,6 @@ class Attached:
             found = self._waves[index] = Wave(self.state, self.stopped, index)
         return found
 
-    def forget(self) -> None:
-        """Give back the frames of all waves. They are found again with what has been written since."""
-        for wave in self._waves.values():
-            wave.forget()
-
     def repaired(self, repair: Policy) -> Attached:
         """The same machine, with other idioms of compilers read as they are meant."""
         usual = self.state.target.default_dialect
@@ -177,13 +170,3 @@ def open_program(
     ``repair`` is ``auto``, ``off`` or names: which idioms of compilers are read as they are meant.
     """
     return Program(opened(os.fspath(path)), dialect=dialect, repair=policy_of(repair))
-
-
-def _read(path: str) -> str:
-    from dwarfgpu.errors import MalformedFile
-
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            return file.read().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MalformedFile("unreadable", f"{path}: {error}") from None

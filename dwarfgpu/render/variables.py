@@ -75,7 +75,7 @@ class VariablesRenderer:
         else:
             kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
-        lines += self._places(found, indent + 2) if self.locations else []
+        lines += self.places(found.lanes, indent + 2) if self.locations else []
         for each in found.repaired:
             lines += self._repaired(each, found.text, indent + 2)
         return lines
@@ -151,17 +151,17 @@ class VariablesRenderer:
             label = f"lanes {first}-{first + PER_LINE - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
-    def _places(self, found: Answer, indent: int) -> Iterator[str]:
+    def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
         """Where the value of each lane is; lanes that have it in the same place together."""
         groups: dict[str, int] = {}
-        for each in found.lanes:
+        for each in found:
             location = each.location
             if location is not None:
                 text = self._own_place(location, each.lane) or self._text.entry(location)
                 groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
         alone = len(groups) == 1
         for text, mask in groups.items():
-            who = "" if alone or found.lanes[0].lane is None else f"{lanes_text(mask)}: "
+            who = "" if alone or found[0].lane is None else f"{lanes_text(mask)}: "
             first, *rest = wrapped(f"{who}{text}", WIDTH - indent - 3)
             yield " " * indent + self.style("dim", f"at {first}")
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
@@ -233,12 +233,19 @@ class VariablesRenderer:
         elif answer.reason is not None:
             found["reason"] = reason_json(answer.reason)
         if self.locations and answer.location is not None:
-            found["location"] = self._text.entry(answer.location)
-            found["sources"] = [
+            found |= self.location_json(answer)
+        return found
+
+    def location_json(self, answer: LaneAnswer) -> Json:
+        """Where the value of a lane is, in words and part by part."""
+        location = answer.location
+        return {
+            "location": None if location is None else self._text.entry(location),
+            "sources": [
                 {key: each for key in source.__fields__ if (each := getattr(source, key)) is not None}  # type: ignore[attr-defined]
                 for source in answer.sources()
-            ]
-        return found
+            ],
+        }
 
     def described_json(self, variable: Variable) -> Json:
         """Where the file says a variable is."""

@@ -169,6 +169,8 @@ class Target:
     stack_scale: int = 1
     """The address of the CFA divided by this is the value of the stack pointer."""
     program_counter: int | None = None
+    thread_pointer: int | None = None
+    """The DWARF number of the register below which the thread-local storage of the executable ends."""
     execution_mask: int | None = None
     """The DWARF number of the register with one bit for each lane that executes."""
     unnumbered: tuple[RegisterFamily, ...] = ()

@@ -50,4 +50,5 @@ X86_64 = Target(
     same_value=SAME_VALUE,
     stack_pointer=7,
     program_counter=16,
+    thread_pointer=58,  # "the %fs segment register is used to implement the thread pointer" (psABI 3.4.5)
 )

@@ -201,7 +201,8 @@ def test_values_of_all_waves():
     found = document("eval", KERNEL, "lane", "limit", "--state", STATE, "--wave", "all")["answers"]
 
     assert [(each["wave"], each["expression"]) for each in found] == [
-        (wave, name) for name in ("lane", "limit") for wave in ("1:1:1:1", "1:1:2:1", "1:1:3:1")
+        *(("1:1:1:1", "lane"), ("1:1:2:1", "lane"), ("1:1:1:1", "limit"), ("1:1:2:1", "limit")),
+        *(("1:1:3:1", "lane"), ("1:1:3:1", "limit")),
     ]
     assert found[0]["values"] == list(range(64))
     assert found[0]["states"][:3] == ["inactive", "active", "inactive"]
@@ -240,12 +241,73 @@ def test_arrays(tmp_path):
     assert found["0.1.state"][0].tolist() == [0 if 24 <= lane < 40 else 1 for lane in range(64)]
 
 
+ALL = ("--state", STATE, "--wave", "all")
+
+
+def test_a_place_has_one_head_for_all_expressions():
+    done = run("eval", KERNEL, "limit", "(char) lane", *ALL)
+
+    assert [line for line in done.stdout.splitlines() if line.split()[1].startswith("wave")] == [
+        "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
+        "1 wave in X at src/asm/lane-pc.c:21:21, pc 0x7f0000001564",
+    ]
+    assert "[1]=1 '\\001'" in done.stdout
+
+
+@pytest.mark.parametrize("letter", [None, "x", "f", "s"])
+def test_values_look_as_those_of_one_wave(letter):
+    """The cell of each lane is what a question about its wave alone gives."""
+    names = ("out", "lane", "limit", "(char) lane", "lane / 4.0")
+    look = ("--lane", "all", "--csv", *(() if letter is None else ("--format", letter)))
+    together = run("eval", KERNEL, *names, *ALL, *look).stdout.splitlines()[1:]
+    alone = []
+    for wave in "012":
+        done = run("eval", KERNEL, *names, "--state", STATE, "--wave", wave, *look)
+        alone += done.stdout.splitlines()[1:]
+    assert len(together) == 3 * 64 * len(names)
+    assert sorted(together) == sorted(alone)
+
+
+def test_where_values_of_all_waves_are():
+    text = run("eval", KERNEL, "lane", "out", *ALL, "--lane", "1,3", "--location", "--format", "x").stdout
+
+    assert text.splitlines()[:6] == [
+        "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
+        "  lane  int",
+        "    1:1:1:1 (+1): lane 1: 0x1, lane 3: 0x3",
+        "      at v0, its own lane",
+        "  out  int *",
+        "    1:1:1:1 (+1): 0x10000",
+    ]
+    (found, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "1", "--location")["answers"]
+    assert [each["location"] for each in found["locations"]] == ["v0 bit 32 (v0[1])"]
+    assert found["locations"][0]["sources"][0]["register"] == "v0"
+
+
+def test_a_place_has_one_trace():
+    done = run("eval", KERNEL, "lane", *ALL, "--trace")
+
+    assert done.stdout.count("the trace of wave") == 2
+    assert done.stdout.count("DW_OP_LLVM_push_lane") == 2
+    found = document("eval", KERNEL, "lane", *ALL, "--trace")["answers"]
+    assert [each["wave"] for each in found if "trace" in each] == ["1:1:1:1", "1:1:3:1"]
+
+
+def test_assignments_are_made_in_the_lanes_that_execute():
+    found = document("eval", KERNEL, "lane = 7", "lane", *ALL, "--lane", "0-3")["answers"]
+
+    lanes = [each["lanes"] for each in found if (each["wave"], each["expression"]) == ("1:1:1:1", "lane")]
+    assert [lane["value"] for lane in lanes[0].values()] == [7, 7, 7, 7]  # as --lane says
+    found = document("eval", KERNEL, "lane = 7", "lane", *ALL)["answers"]
+    assert {lane["value"] for each in found for lane in each["lanes"].values()} == {7}
+
+
 def test_reasons_of_all_waves():
     found = lines("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
     text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
 
     assert text.returncode == 1
-    assert "<error> in 128 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
+    assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
     assert {state for each in found for state in each["states"]} == {"error"}
     assert found[0]["values"] == [None] * 64
     assert found[0]["reasons"]["5"]["kind"] == "memory_unavailable"

@@ -82,11 +82,21 @@ def test_what_can_be_read_is_shown_before_the_error(run):
         ("x/99999999999999x slots", "units are too many"),
         ("x $v3", "Attempt to take address of value not located in memory."),
         ("x/i", "`x` needs an address"),
+        ("x 1.5 / 0.0", "Cannot access memory at address 0x7fffffffffffffff"),
         ("x/-2i $pc", "instructions are shown onwards alone"),
     ],
 )
 def test_errors(run, line, message):
     assert message in str(run.fails(line))
+
+
+def test_instructions(run, require_tool):
+    require_tool("llvm-objdump-22", "llvm-objdump")
+    lines = run("x/2i $pc").splitlines()
+    assert lines[0].startswith("=> 0x7f0000001548 <X+72>:\ts_andn2_b64 exec, ")
+    assert lines[1].startswith("   0x7f000000154c <X+76>:\tv_add_u32_e32 v2, ")
+    assert run("x").splitlines()[0].startswith("   0x7f0000001550 <X+80>:\t")
+    assert run("display/i $pc").splitlines() == ["1: x/i $pc", lines[0]]
 
 
 def test_lines_fit_the_width():

@@ -69,6 +69,14 @@ def test_errors(run, line, message):
     assert message in str(run.fails(line))
 
 
+def test_variables_of_functions_without_a_machine():
+    run = Run(KERNEL)
+    assert run("whatis left", "whatis X::slots", "ptype out") == (
+        "type = int\ntype = int [4]\ntype = int *\n"
+    )
+    assert "there is no zork" in str(run.fails("whatis zork"))
+
+
 def test_offsets_and_holes_without_a_machine():
     run = Run(CLASSES)
     assert "/*     12      |       1 */    zoo::Size size;" in run("ptype/o zoo::Animal")

@@ -469,9 +469,35 @@ def shared():
     return Run(KERNEL, STATE)
 
 
-@given(
-    st.sampled_from(["print", "print/x", "eval", "x/2xb", "whatis", "ptype/o", "display", "locate"]), _WORDS
+_COMMANDS = (
+    *(
+        "print",
+        "print/x",
+        "print -all",
+        "eval",
+        "eval -ops",
+        "eval -hex",
+        "x/2xb",
+        "x",
+        "whatis",
+        "ptype/o",
+        "display",
+    ),
+    *(
+        "locate",
+        "explain",
+        "verify",
+        "info registers",
+        "info locals",
+        "maint print cfi",
+        "maint print die",
+        "printf",
+    ),
+    *("output", "undisplay", "maint info address-aliases", "maint print dwarf-expr", "maint info sections"),
 )
+
+
+@given(st.sampled_from(_COMMANDS), _WORDS)
 def test_any_text_gives_a_value_or_an_error(shared, command, words):
     with suppress(DwarfGpuError):
         shared(f"{command} {' '.join(words)}")

@@ -247,7 +247,7 @@ class Frame:
     def entry_parameter(self, die, lanes):
         return Value(types.generic(8), die.offset)
 
-    def thread_local(self, offset, lanes):
+    def thread_local(self, offset, lanes, unit):
         return locations.at(Memory(TARGET.default_space), offset * 8)
 
 

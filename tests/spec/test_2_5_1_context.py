@@ -212,7 +212,7 @@ class Frame:
     def entry_value(self, expression, lanes):
         return None
 
-    def thread_local(self, offset, lanes):
+    def thread_local(self, offset, lanes, unit):
         return self.cfa(lanes)
 
 

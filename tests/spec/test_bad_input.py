@@ -78,7 +78,7 @@ class Frame:
     def entry_parameter(self, die, lanes):
         return Value(types.generic(8), 0)
 
-    def thread_local(self, offset, lanes):
+    def thread_local(self, offset, lanes, unit):
         return self.cfa(lanes)
 
 

@@ -127,7 +127,7 @@ equivalent(
 )
 def form_tls_address(ev: Evaluation, offset: Value) -> Location:
     """Push the location of the thread-local storage address TA of the current thread."""
-    return ev.frame.thread_local(uniform(offset.bits), ev.lanes)
+    return ev.frame.thread_local(uniform(offset.bits), ev.lanes, ev.context.unit)
 
 
 @operation(

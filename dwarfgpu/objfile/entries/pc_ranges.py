@@ -114,6 +114,10 @@ class Ranges:
         """All ranges, by address."""
         return list(zip(self._lows, self._highs, strict=True))
 
+    def numbers(self) -> set[int]:
+        """The numbers of all ranges."""
+        return set(self._numbers)
+
     def at(self, address: int) -> list[int]:
         """The numbers of the ranges with an address; a range that begins later comes later."""
         i = bisect_right(self._lows, address) - 1

@@ -387,6 +387,16 @@ class Index:
                 self.dwarf.note(error)
         return found
 
+    def variable_addresses(self) -> set[int]:
+        """Where variables begin. All units are looked at."""
+        found: set[int] = set()
+        for unit in self.units:
+            try:
+                found.update(self._variables_of(unit).addresses)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return found
+
     def _variables_of(self, unit: Unit) -> VariableIndex:
         found = self._variables.get(unit)
         if found is None:

@@ -58,6 +58,11 @@ class VariableIndex:
         self._found = sorted(found)
         self._starts = [address for address, _, _ in self._found]
 
+    @property
+    def addresses(self) -> list[int]:
+        """Where the variables begin, in order."""
+        return self._starts
+
     def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
         """The variables whose object contains an address."""
         found: list[Die] = []

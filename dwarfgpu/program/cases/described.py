@@ -13,6 +13,7 @@ from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Die
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 from dwarfgpu.records import record
 from dwarfgpu.targets.target import Unspecified
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.expr.context import DieReference, FrameInfo
+    from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.expr.values import Value
@@ -134,11 +135,7 @@ class DescribedFrame:
         return bound(locations.at(Register(register)), self.machine, lanes)
 
     def _register(self, number: int) -> TargetRegister:
-        register = self.machine.register(number)
-        if register is None:
-            message = f"{self.machine.target.name} has no register with the DWARF number {number}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
-        return register
+        return known_register(self.machine.target, self.machine.register(number), number)
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         register = self._register(number)
@@ -176,7 +173,7 @@ class DescribedFrame:
             raise MissingContext("frame", message, hint="describe it as `frame_base`")
         return bound(self._frame_base, self.machine, lanes)
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         if self.tls is None:
             message = "the thread has no thread-local storage"
             raise MissingContext("thread", message, hint="describe it as `tls`")
@@ -203,7 +200,7 @@ class DescribedFrame:
         raise MissingContext("frame", message)
 
 
-class CallingFrame:
+class CallingFrame(LoneFrame):
     """The frame that called a described one, of which nothing is known but the registers at the call."""
 
     __slots__ = ("callee",)
@@ -214,29 +211,11 @@ class CallingFrame:
     def register(self, number: int, lanes: LaneSet) -> Location:
         return self.callee.entry_register(number, lanes)
 
-    def entry_register(self, number: int, lanes: LaneSet) -> Location:
-        raise self._unknown()
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        return self.callee.thread_local(offset, lanes, unit)
 
-    def cfa(self, lanes: LaneSet) -> Location:
-        raise self._unknown()
-
-    def frame_base(self, lanes: LaneSet) -> Location:
-        raise self._unknown()
-
-    def caller(self) -> FrameInfo:
-        raise self._unknown()
-
-    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
-        return None
-
-    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        raise self._unknown()
-
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
-        return self.callee.thread_local(offset, lanes)
-
-    def _unknown(self) -> MissingContext:
-        return MissingContext("frame", "nothing but its registers is known of the frame that called this one")
+    def _unknown(self, what: str) -> NoReturn:
+        raise MissingContext("frame", "nothing but its registers is known of the frame that called this one")
 
 
 # --- Whose storage a location means -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CALL_SITE, CALL_SITE_PARAMETER = 0x48, 0x49
 GNU_CALL_SITE, GNU_CALL_SITE_PARAMETER = 0x4109, 0x410A
-SUBPROGRAM = 0x2E
+SUBPROGRAM, ENTRY_POINT = 0x2E, 0x03
 
 DEREF = b"\x06"
 """DW_OP_deref."""
@@ -47,9 +47,10 @@ def is_call_of(site: Die, callee: Die | None) -> bool:
     named = site.get("DW_AT_call_origin") or site.get("DW_AT_abstract_origin")
     if named is None or callee is None:
         return True
-    return bool({*named.reference().origins()} & {*callee.origins()}) or _names(named.reference()) == _names(
-        callee
-    )
+    target = named.reference()
+    if target.tag == ENTRY_POINT:
+        target = next(iter(target.ancestors()), target)
+    return bool({*target.origins()} & {*callee.origins()}) or _names(target) == _names(callee)
 
 
 def _names(die: Die) -> tuple[str | None, str | None]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.elf.core import CoreFile, Mapping
 
+AT_ENTRY = 9
+"""Where the program begins: the entry point of its executable (<elf.h>)."""
 PAGE = 1 << 12
 """Mappings begin at a multiple of it."""
 VDSO = "[vdso]"
@@ -53,7 +55,9 @@ def open_core(program: CodeObject, path: str, *, dialect: str | None = None) -> 
         codes.insert(0, LoadedCode(program, bias, dialect=dialect))
     machine = CoreMachine(find_target(image).target, threads, core.memory, files)
     codes += _vdso(core, machine, dialect)
-    return Stopped(machine, Loaded(codes), tuple(problems), name=path)
+    entry = core.auxiliary.get(AT_ENTRY)
+    executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
+    return Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
 
 
 def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
@@ -77,7 +81,7 @@ def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
 
 def _guessed_bias(image: Image, core: CoreFile) -> int:
     """Where a program is that the core file does not name: by the entry point in the auxiliary vector (AT_ENTRY)."""
-    entry = core.auxiliary.get(9)
+    entry = core.auxiliary.get(AT_ENTRY)
     return 0 if entry is None else entry - image.entry
 
 

@@ -167,8 +167,10 @@ class LoadedCode:
 class Loaded:
     """All code that is loaded. Of files that overlap the first one counts."""
 
-    def __init__(self, codes: Iterable[LoadedCode]) -> None:
+    def __init__(self, codes: Iterable[LoadedCode], executable: LoadedCode | None = None) -> None:
         self.codes: Sequence[LoadedCode] = tuple(codes)
+        self.executable = executable
+        """The file that a process was made of, if that is known."""
         self._information: dict[int, Information | DwarfGpuError] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
 

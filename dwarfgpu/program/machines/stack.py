@@ -19,6 +19,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.program.machines import call_sites
+from dwarfgpu.program.machines.thread_storage import ThreadStorage
 from dwarfgpu.program.machines.units import FileUnit
 from dwarfgpu.program.repairs.repaired import as_written, repairs_of
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.cfi.unwind import End
-    from dwarfgpu.expr.context import DieReference
+    from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
@@ -320,8 +321,12 @@ class Frame:
 
     # --- Thread-local storage -------------------------------------------------------------------------------------
 
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
-        return self.activation.thread_local(offset, lanes)
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        stack = self.stack
+        if not isinstance(stack.wave, int):
+            raise Parted
+        code = unit.code if isinstance(unit, FileUnit) else self.code
+        return ThreadStorage(stack.machine, stack.loaded, stack.wave).location(offset, code)
 
 
 def _based(base: Expression) -> Expression:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dwarfgpu.errors import UsageError
 
+SHORT = 60
+"""An expression with no more characters is quoted."""
+
 
 class ExpressionError(UsageError):
     """A source expression that cannot be read. ``column`` counts from 1."""
@@ -11,7 +14,8 @@ class ExpressionError(UsageError):
     def __init__(self, text: str, position: int, message: str, *, hint: str | None = None) -> None:
         self.text = text
         self.position = position
-        shown = f"{message}, at column {position + 1} of the expression"
+        what = "the expression" if len(text) > SHORT or not text.isprintable() else repr(text)
+        shown = f"{message}, at column {position + 1} of {what}"
         UsageError.__init__(self, shown, hint=hint, kind="bad_expression")
 
     @property

@@ -10,6 +10,8 @@ from dwarfgpu.program.source.errors import ExpressionError
 from dwarfgpu.program.source.syntax import Character, Float, Integer
 
 if TYPE_CHECKING:
+    from dwarfgpu.program.source.data_model import DataModel
+    from dwarfgpu.program.source.syntax import String
     from dwarfgpu.program.source.tokens import Token
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(\w*)")
@@ -82,3 +84,21 @@ def character(token: Token, text: str) -> Character:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+STRINGS = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
+"""The type of the characters of a string, by what stands before it."""
+
+
+def string_bytes(node: String, model: DataModel) -> tuple[str, bytes]:
+    """The bytes of a string with the null character that ends it, and the name of the type of its characters."""
+    size = {"": 1, "u8": 1, "u": 2, "U": 4, "L": model.wchar_size}[node.prefix]
+    if size == 1:
+        return STRINGS[node.prefix], node.value.encode("utf-8", "surrogateescape") + b"\0"
+    codes = [ord(each) for each in node.value] if size == 4 else _utf16(node.value)
+    return STRINGS[node.prefix], b"".join(code.to_bytes(size, model.byte_order) for code in [*codes, 0])
+
+
+def _utf16(text: str) -> list[int]:
+    data = text.encode("utf-16-le", "surrogatepass")
+    return [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]

@@ -62,7 +62,7 @@ def loaded(found: Object) -> Operand:
 def scalar_or_error(type: Type) -> Scalar:
     """How the bits of a type are read; an error for one that has no arithmetic."""
     found = scalar_of(type)
-    if found is None or found.kind == "bytes":
+    if found is None or found.kind == "bytes" or not found.bits:
         raise UsageError(
             f"a value of the type {safe_text(type)} cannot be computed with", kind="not_a_scalar"
         )

@@ -62,7 +62,10 @@ def parse(text: str, is_type: Callable[[str], bool] | None = None) -> Node:
     parser = Parser(text, is_type)
     found = parser.expression()
     if parser.token.kind != "end":
-        raise parser.error(f"{parser.shown()} does not belong here")
+        no_type = ""
+        if isinstance(found, Name) and text.lstrip().startswith("("):  # what follows would be a cast
+            no_type = f": {found.text[:80]} is not a type"
+        raise parser.error(f"{parser.shown()} does not belong here{no_type}")
     return found
 
 

@@ -22,6 +22,8 @@ SIGNS = (
     "#", "@",
 )  # fmt: skip
 
+ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>="))
+
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
 _REGISTER = re.compile(r"\$(?:[fg]s\.base\b|\$?\w*)")
@@ -70,6 +72,11 @@ def tokens(text: str) -> list[Token]:
         position = token.end
     found.append(Token("end", "", len(text)))
     return found
+
+
+def is_assignment(text: str) -> bool:
+    """Whether an expression assigns something."""
+    return any(each.kind == "sign" and each.text in ASSIGNMENTS for each in tokens(text))
 
 
 def _next(text: str, position: int) -> Token:

@@ -275,6 +275,7 @@ _MAKERS: dict[str, Callable[[Types, Die], Any]] = {
     "array_type": Types._array,  # noqa: SLF001
     "subroutine_type": Types._function,  # noqa: SLF001
     "subprogram": Types._function,  # noqa: SLF001
+    "entry_point": Types._function,  # noqa: SLF001
     "string_type": Types._string,  # noqa: SLF001
     "subrange_type": Types._subrange,  # noqa: SLF001
     "generic_subrange": Types._subrange,  # noqa: SLF001

@@ -13,12 +13,16 @@ from dwarfgpu.cfi.thread import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.machines.stack import Stack
+from dwarfgpu.program.source.tokens import is_assignment
 from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.variables.answers import LaneAnswer, checked
 from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED
 from dwarfgpu.program.variables.frame import frames_at
+from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.reasons import Reason, reason_of
 from dwarfgpu.program.variables.records import Column, column_of
 from dwarfgpu.program.variables.slots import each_part
+from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
 from dwarfgpu.program.waves.places import waves_of
 from dwarfgpu.program.waves.simt import Simt
@@ -31,9 +35,9 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.quantity import Quantity
-    from dwarfgpu.program.variables.variable import Variable
 
 STATES = (ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR)
 """What the numbers in `WaveValues.states` mean; lanes in the last three have no value, and a reason."""
@@ -71,12 +75,17 @@ class WaveValues:
         self._array: Any = None
         self._kind: Any = None
         self._reasons: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
+        self._quantity: Quantity | None = None
+        self._objects: list[tuple[int, int, Any, Object]] = []
+        """The objects that were found: the first slot, how many, the positions among these (None: all), the object."""
         numbers = np.asarray(lanes, dtype=np.uint64)
         if masks is None:
             active = np.ones((len(waves), len(lanes)), dtype=bool)
         else:
             each = np.asarray(masks, dtype=np.uint64).reshape(-1, 1)
             active = np.broadcast_to((each >> numbers) & np.uint64(1) != 0, (len(waves), len(lanes)))
+        self.active: Array = active
+        """``active[wave, lane]``: whether it executes the code; all of them where that is not known."""
         self.states: Array = np.where(active, np.uint8(CODES[ACTIVE]), np.uint8(CODES[INACTIVE_STATE]))
         """``states[wave, lane]``: numbers of `STATES`."""
 
@@ -92,8 +101,8 @@ class WaveValues:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a lane has no value because something is not known or went wrong."""
-        return bool((self.states >= CODES[ABSENT]).any())
+        """Whether a lane that executes the code has no value."""
+        return bool((self.active & (self.states >= CODES[ABSENT])).any())
 
     def columns(self) -> dict[str, Any]:
         """All of it as arrays: ``wave`` (names), ``lane``, ``pc``, and ``[wave, lane]``: ``value`` and ``state``."""
@@ -119,29 +128,68 @@ class WaveValues:
         for positions, error_at in self._reasons:
             at = int(positions.searchsorted(slot))
             if at < len(positions) and positions[at] == slot:
-                return reason_of(error_at(at))
+                return self._explained(reason_of(error_at(at)), slot)
         return None
 
-    def reasons(self) -> Iterator[tuple[int, Reason]]:
+    def reasons(self, *, inactive: bool = True) -> Iterator[tuple[int, Reason]]:
         """Why there are values missing: for how many lanes, and the reason of the first of them."""
+        active = self.active.reshape(-1)
         for positions, error_at in self._reasons:
-            yield len(positions), reason_of(error_at(0))
+            counted = positions if inactive else positions[active[positions]]
+            if len(counted):
+                first = int(counted[0])
+                reason = reason_of(error_at(int(positions.searchsorted(first))))
+                yield len(counted), self._explained(reason, first)
+
+    def answer(self, wave: int, position: int) -> LaneAnswer:
+        """What one lane of one wave has, both by their position here."""
+        lane, is_active = self.lanes[position], bool(self.active[wave, position])
+        slot = wave * len(self.lanes) + position
+        for first, count, positions, found in self._objects:
+            if not first <= slot < first + count:
+                continue
+            index = slot - first if positions is None else int(positions.searchsorted(slot - first))
+            if positions is not None and (index == len(positions) or positions[index] != slot - first):
+                continue
+            if self.frame is None:
+                raise AssertionError(found)  # it was found in one
+            one = LaneSet.one(lane, int(self.waves[wave]))
+            answer = checked(selected(found, index, self.frame, one), lane, is_active=is_active)
+            if answer.reason is None:
+                return answer
+            return LaneAnswer(lane, is_active, None, self._explained(answer.reason, slot))
+        return LaneAnswer(lane, is_active, None, self.reason(wave, position))
+
+    def _explained(self, reason: Reason, slot: int) -> Reason:
+        """A reason, with what the description of the variable tells of it."""
+        if reason.kind != "undefined" or self._quantity is None:
+            return reason
+        wave, position = divmod(slot, len(self.lanes))
+        try:
+            found = self._quantity.explain(LaneSet.one(self.lanes[position], int(self.waves[wave])))
+        except (DwarfGpuError, Parted):
+            return reason
+        return reason if found is None else found.reason
 
     # --- Filling --------------------------------------------------------------------------------------------------
 
     def put(self, first: int, lanes: LaneSet, quantity: Quantity) -> None:
         """Evaluate for some slots, the first of which has a number."""
+        self._quantity = quantity
         order = quantity.frame.target.byte_order
 
         def column(part: LaneSet) -> Any:
-            return column_of(quantity.find(part), order)
+            found = quantity.find(part)
+            return found, column_of(found, order)
 
         for group in each_part(lanes, column):
             positions = b.arange(lanes.count) if group.positions is None else group.positions
             if group.result is None:
                 self._refuse(positions + first, group.outcome)
                 continue
-            self._keep(group.positions, positions, first, lanes.count, group.result)
+            found, values = group.result
+            self._objects.append((first, lanes.count, group.positions, found))
+            self._keep(group.positions, positions, first, lanes.count, values)
 
     def refuse(self, error: DwarfGpuError) -> None:
         """Say that there is no value at all."""
@@ -187,6 +235,21 @@ def all_waves(
 
     ``waves`` and ``lanes`` choose some, by number. The results come one after the other, each when it is found.
     """
+    for _index, found in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
+        yield found
+
+
+def by_place(
+    attached: Attached,
+    texts: Sequence[str],
+    *,
+    waves: list[int] | None = None,
+    lanes: Sequence[int] | None = None,
+    frame: int = 0,
+) -> Iterator[tuple[int, WaveValues]]:
+    """The same for several expressions: place by place, and there each with its number."""
+    if any(map(is_assignment, texts)):
+        raise UsageError("an assignment is made in one wave at a time", hint="ask each wave by itself")
     stopped = attached.stopped
     machine = waves_of(stopped)
     count = machine.target.lane_count
@@ -195,7 +258,9 @@ def all_waves(
     if beyond:
         raise UsageError(f"{machine.target.name} has {count} lanes, no lane {beyond[0]}", kind="no_lane")
     for group in wave_groups(stopped, waves):
-        yield from _of_group(attached, group, text, chosen, frame)
+        for index, text in enumerate(texts):
+            for found in _of_group(attached, group, text, chosen, frame):
+                yield index, found
 
 
 def _of_group(
@@ -244,6 +309,8 @@ def _together(
             some = LaneSet.product(numbers[first : first + step], b.array(lanes, 64))
             result.put(first * len(lanes), some, quantity)
         result.repaired = tuple(frame.repaired.values())
+        if result.type is None and isinstance(quantity, Variable):
+            result.type = quantity.type
     except DwarfGpuError as error:
         if isinstance(error, UsageError):
             raise

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.provenance import sources
-from dwarfgpu.program.variables.reasons import UNDEFINED, Reason, reason_of
+from dwarfgpu.program.variables.reasons import NO_MEMORY, NO_REGISTER, UNDEFINED, Reason, reason_of
 from dwarfgpu.program.variables.slots import positions_in
 from dwarfgpu.records import record
 
@@ -118,7 +119,7 @@ def _answers(
                 value = group.result
                 if len(numbers) > 1:
                     value = selected(value, index, frame, frame.lane(lane))
-                found[position] = _checked(quantity, value, lane, is_active=is_active)
+                found[position] = checked(value, lane, is_active=is_active, quantity=quantity)
                 continue
             error = group.outcome(index)
             if isinstance(error, (UsageError, MalformedFile)):
@@ -134,25 +135,50 @@ def _type_of(quantity: Quantity) -> Type | None:
         return None
 
 
-def _checked(quantity: Quantity, value: Object, lane: int | None, *, is_active: bool) -> LaneAnswer:
-    """A value that was found, unless nothing of it can be read."""
+def checked(
+    value: Object, lane: int | None, *, is_active: bool, quantity: Quantity | None = None
+) -> LaneAnswer:
+    """A value that was found, unless nothing of it can be read; ``quantity`` tells why."""
     try:
         target = value.target()
         if target.scalar is not None:
             if target.implied() is None and target.pattern().undefined:
                 raise optimized_out()
+        elif (known_size(target.type) or 0) > MAX_READ:
+            target.place.read(8)  # what is too large to be read as a whole must begin somewhere
         elif known_size(target.type) and target.is_undefined():
             raise optimized_out()
     except UsageError:
         raise
     except DwarfGpuError as error:
-        return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
+        if not _is_in_part(value, error):
+            return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
     return LaneAnswer(lane, is_active, value)
 
 
-def _reason(quantity: Quantity, error: Any, lane: int | None) -> Reason:
+def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
+    """Whether something of a structure or an array is there, though not all: its beginning, or its end."""
+    if error.kind not in (NO_MEMORY, NO_REGISTER):
+        return False
+    try:
+        target = value.target()
+        bits = target.bits()
+    except DwarfGpuError:
+        return False
+    if target.scalar is not None or bits < 8:
+        return False
+    for position in (0, bits - 8):
+        try:
+            if not target.place.moved(position).read(8).undefined:
+                return True
+        except DwarfGpuError:
+            continue
+    return False
+
+
+def _reason(quantity: Quantity | None, error: Any, lane: int | None) -> Reason:
     reason = reason_of(error)
-    if reason.kind != UNDEFINED:
+    if reason.kind != UNDEFINED or quantity is None:
         return reason
     explained = quantity.explain(quantity.frame.lane(lane))
     return reason if explained is None else explained.reason

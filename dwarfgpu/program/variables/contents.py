@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
-from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
+from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.context import DieReference, FrameInfo
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.machines.loaded import Loaded
     from dwarfgpu.targets.target import AddressSpace, Target
@@ -58,40 +56,15 @@ class FileContents(Backend):
         raise error
 
 
-class FileFrame:
+class FileFrame(LoneFrame):
     """A frame of which the function is known and nothing else: registers are where they are in an innermost frame."""
+
+    __slots__ = ("target",)
+    why = f": {NO_STATE}"
+    hint = HINT
 
     def __init__(self, target: Target) -> None:
         self.target = target
 
     def register(self, number: int, lanes: LaneSet) -> Location:
-        register = self.target.register(number)
-        if register is None:
-            message = f"{self.target.name} has no register with the DWARF number {number}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
-        return locations.at(Register(register))
-
-    def entry_register(self, number: int, lanes: LaneSet) -> Location:
-        _unknown("the value that a register had on entry")
-
-    def cfa(self, lanes: LaneSet) -> Location:
-        _unknown("the Canonical Frame Address")
-
-    def frame_base(self, lanes: LaneSet) -> Location:
-        _unknown("the frame base of the subprogram")
-
-    def caller(self) -> FrameInfo:
-        _unknown("the frame that called this one")
-
-    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
-        return None
-
-    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        _unknown("the value of a parameter at the call site")
-
-    def thread_local(self, offset: int, lanes: LaneSet) -> Location:
-        _unknown("where the thread has its thread-local storage")
-
-
-def _unknown(what: str) -> NoReturn:
-    raise MissingContext("frame", f"{what} is not known: {NO_STATE}", hint=HINT)
+        return locations.at(Register(known_register(self.target, self.target.register(number), number)))

@@ -47,8 +47,16 @@ def variables_named(frame: Frame, name: str) -> list[Variable]:
     parts = tuple(split_name(name))
     static = None
     with suppress(DwarfGpuError):  # of a function that no frame is of
-        static = frame.state.names.variable(frame, parts)
+        static = variable_called(frame, parts)
     return [static] if static is not None else list(_everywhere(frame, parts))
+
+
+def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
+    """The variable that a name with its scopes means in a frame; None if it means none."""
+    names = frame.state.names
+    local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
+    found = names.outer(frame, parts, file) if local is None else local
+    return found if isinstance(found, Variable) else None
 
 
 def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
@@ -106,7 +114,7 @@ def variables_in(frame: Frame, tree: Any) -> list[Variable]:
         node = waiting.pop()
         if isinstance(node, Name):
             try:
-                variable = frame.state.names.variable(frame, node.parts, node.file)
+                variable = variable_called(frame, node.parts, node.file)
             except DwarfGpuError:
                 variable = None
             if variable is not None:

@@ -19,17 +19,21 @@ from dwarfgpu.program.source import syntax as s
 from dwarfgpu.program.source.arithmetic import Arithmetic
 from dwarfgpu.program.source.data_model import DataModel
 from dwarfgpu.program.source.errors import ExpressionError
+from dwarfgpu.program.source.literals import string_bytes
 from dwarfgpu.program.source.operands import Operand, converted, is_pointer, is_true, loaded
 from dwarfgpu.program.source.type_builder import TypeBuilder
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, Struct
+from dwarfgpu.program.types.model import VOID, Array, Enumeration, Function, Pointer, StaticMember, Struct
 from dwarfgpu.program.types.naming import is_cplus
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.program.variables import registers
-from dwarfgpu.program.variables.classes import base_named, has_member, seen_as
+from dwarfgpu.program.variables import dollars
+from dwarfgpu.program.variables.classes import base_named, class_moved, has_base, member_named, seen_as
+from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
+from dwarfgpu.program.variables.unknown_names import hint_for
+from dwarfgpu.program.variables.variable import STATIC, Variable
 from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.variables.names import Meaning
 
 MAX_TEXT = 1 << 16
 """A string in an expression has at most so many characters."""
@@ -51,6 +55,13 @@ class Write:
     target: Object
     pattern: Bits
     bit_size: int
+
+
+@record
+class OfThis:
+    """A member of the object that a method is about."""
+
+    this: Variable
 
 
 class Evaluator:
@@ -137,9 +148,20 @@ class Evaluator:
             return Operand(self.compute.decayed(found.type, address.space), address.value)
         return loaded(found)
 
+    def built(self, node: Any) -> Type:
+        """The type that a tree names."""
+        try:
+            return self.builder.build(node)
+        except UsageError as error:
+            name = node
+            while not isinstance(name, s.NamedType) and isinstance(getattr(name, "to", None), s.TYPE_NODES):
+                name = name.to
+            raise self.error(name, error.message, hint=error.hint, kind=error.kind) from error
+
     def named(self, node: Any) -> Variable | None:
         """The variable that a tree names, if it is a name alone."""
-        return self._variable(node) if isinstance(node, s.Name) else None
+        found = self._meaning(node) if isinstance(node, s.Name) else None
+        return found if isinstance(found, Variable) else None
 
     # --- Literals -------------------------------------------------------------------------------------------------
 
@@ -149,54 +171,62 @@ class Evaluator:
     _float = _character = _boolean = _null = _integer
 
     def _string(self, node: s.String) -> Object:
-        widths = {"": 1, "u8": 1, "u": 2, "U": 4, "L": self.compute.model.wchar_size}
-        names = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
-        size = widths[node.prefix]
-        order = self.compute.model.byte_order
-        if size == 1:
-            data = node.value.encode("utf-8", "surrogateescape") + b"\0"
-        else:
-            codes = [ord(each) for each in node.value] if size == 4 else _utf16(node.value)
-            data = b"".join(code.to_bytes(size, order) for code in [*codes, 0])
-        kind = self.compute.repeated(self.compute.model.base(names[node.prefix]), len(data) // size)
-        where = Implicit(int.from_bytes(data, order), 8 * len(data))
+        name, data = string_bytes(node, self.compute.model)
+        element = self.compute.model.base(name)
+        kind = self.compute.repeated(element, len(data) // byte_size(element))
+        where = Implicit(int.from_bytes(data, self.compute.model.byte_order), 8 * len(data))
         return Object(kind, self.around.located(locations.at(where)))
 
     # --- Names ----------------------------------------------------------------------------------------------------
 
     def _name(self, node: s.Name) -> Any:
-        names = self.frame.state.names
-        found = self._variable(node)
-        if found is not None:
+        found = self._meaning(node)
+        if isinstance(found, Variable):
             return found.find(self.lanes)
-        if node.file is None:
-            member = self._member_of_this(node)
-            if member is not None:
-                return member
-            enumerator = names.enumerator(self.frame, node.parts)
-            if enumerator is not None:
-                return self._enumerator(*enumerator)
-        function = names.function(self.frame, node.parts)
-        if function is not None:
-            code, die = function
-            address = code.in_program(die.ranges()[0][0])
-            return Object(self.frame.state.types.of(die), self.around.memory(Address(None, address)))
+        if isinstance(found, NamedEnumerator):
+            return self._enumerator(found.enumeration, found.die)
+        if isinstance(found, NamedFunction):
+            address = found.code.in_program(found.address)
+            return Object(self.frame.state.types.of(found.die), self.around.memory(Address(None, address)))
+        if isinstance(found, OfThis):
+            return self._of_this(found, node)
         raise self._unknown(node)
 
-    def _variable(self, node: s.Name) -> Variable | None:
-        return self.frame.state.names.variable(self.frame, node.parts, node.file)
+    def _of_this(self, found: OfThis, node: s.Name) -> Object:
+        """A member of the object that a method is about: ``x``, or ``Base::x``."""
+        whole = found.this.find(self.lanes).dereferenced()
+        for name in node.parts[:-1]:
+            whole = base_named(whole, name)
+        return whole.target().member(node.parts[-1])
 
-    def _member_of_this(self, node: s.Name) -> Object | None:
+    def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
+        """What a name means: in the blocks around the place, as a member of the object, and then further out."""
+        names = self.frame.state.names
+        if node.file is None and len(node.parts) == 1:
+            local = names.local(self.frame, node.parts[0])
+            if local is not None:
+                return local
+            member = self._member_of_this(node.parts[0])
+            if member is not None:
+                return member
+        outer = names.outer(self.frame, node.parts, node.file)
+        if outer is None and node.file is None and len(node.parts) > 1:
+            member = self._member_of_this(node.parts[-1])
+            this = member.this if isinstance(member, OfThis) else None
+            if this is not None and has_base(this.type, node.parts[:-1]):
+                return member
+        return outer
+
+    def _member_of_this(self, name: str) -> Variable | OfThis | None:
         """In a method a name may be that of a member of the object."""
-        if len(node.parts) != 1:
-            return None
         this = next((each for each in self.frame.variables() if each.name == "this"), None)
-        if this is None:
+        inner = None if this is None else resolved(this.type)
+        if this is None or not isinstance(inner, Pointer):
             return None
-        inner = resolved(this.type)
-        if not isinstance(inner, Pointer) or not has_member(inner.target, node.parts[0]):
-            return None
-        return this.find(self.lanes).dereferenced().found(node.parts[0])
+        member = member_named(inner.target, name)
+        if isinstance(member, StaticMember):
+            return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
+        return None if member is None else OfThis(this)
 
     def _enumerator(self, owner: Any, die: Any) -> Operand:
         kind = self.frame.state.types.of(owner)
@@ -208,25 +238,11 @@ class Evaluator:
         where = f" in {node.file}" if node.file is not None else ""
         name = self.frame.name
         here = f" in {name}" if name and not where else where
-        known = [each.name for each in self.frame.variables() if not each.is_shadowed]
-        hint = None
-        if self.frame.code is not None and not self.frame.code.file.has_dwarf:
-            hint = f"{self.frame.code.file.name} has no debugging information"
-        elif known:
-            hint = f"there are {', '.join(known[:10])}{', ...' if len(known) > 10 else ''}"
+        hint = hint_for(self.frame, node)
         return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
 
     def _register_name(self, node: s.RegisterName) -> Any:
-        remembered = self.frame.state.remembered
-        found: Any = None if remembered is None else remembered.of_history(self, node.name)
-        if found is None:
-            found = registers.named(self, node.name)
-        if found is None and remembered is not None:
-            found = remembered.variable(self, node.name)
-        if found is None:
-            hint = "registers are named as the target names them, such as $pc, $exec or $v4"
-            raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
-        return found
+        return dollars.value(self, node)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -304,6 +320,10 @@ class Evaluator:
         return self.compute.unary(node.operator, self.operand(node.operand))
 
     def _address(self, node: s.Unary) -> Operand:
+        name = node.operand
+        if isinstance(name, s.Name) and len(name.parts) > 1 and isinstance(self._meaning(name), OfThis):
+            what = "a pointer to a member is no address"
+            raise self.error(node, what, hint=f"&this->{name.text} is one", kind="no_address")
         found = self.value(node.operand)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value has no address", kind="no_address")
@@ -334,7 +354,7 @@ class Evaluator:
         return self.value(chosen)
 
     def _cast(self, node: s.Cast) -> Any:
-        kind = self.builder.build(node.type)
+        kind = self.built(node.type)
         inner = resolved(kind)
         found = self.value(node.operand)
         if isinstance(stripped(kind), Struct) or isinstance(inner, Array):
@@ -345,17 +365,30 @@ class Evaluator:
             return seen_as(found.target(), inner.target)
         operand = self._loaded(found)
         source = resolved(operand.type)
-        if isinstance(inner, Pointer) and inner.address_space is None and isinstance(source, Pointer):
-            kind = inner = replace(inner, address_space=source.address_space)  # an address stays in its space
+        if isinstance(inner, Pointer) and isinstance(source, Pointer):
+            if inner.address_space is None:
+                kind = inner = replace(
+                    inner, address_space=source.address_space
+                )  # an address stays in its space
+            operand = self._of_class(operand, source.target, inner.target)
         if inner == VOID:
             return Operand(self.compute.model.base("int"), 0)
         if isinstance(inner, Pointer) and inner.is_reference:
             return self._pointed(self.compute.cast(operand, replace(inner, sign="*")))
         return self.compute.cast(operand, kind)
 
+    def _of_class(self, operand: Operand, source: Type, target: Type) -> Operand:
+        """A pointer to a class as one to a base of it, or the other way; one that leads nowhere stays as it is."""
+        if not (isinstance(stripped(source), Struct) and isinstance(stripped(target), Struct)):
+            return operand
+        if not uniform_flag(is_true(operand)):
+            return operand
+        moved = class_moved(self._pointed(operand), target)
+        return operand if moved is None else replace(operand, bits=moved)
+
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
-            return self.compute.size(self.builder.build(node.operand))
+            return self.compute.size(self.built(node.operand))
         kind = self.type_of(node.operand)
         if known_size(kind) is None and isinstance(resolved(kind), Array):  # as long as it is now
             found = self.object(node.operand).target().array()
@@ -401,7 +434,7 @@ class Evaluator:
         return self._placed(at_entry(found, self.lanes))
 
     def _at(self, node: s.At) -> Object:
-        kind = self.builder.build(node.type)
+        kind = self.built(node.type)
         found = self.operand(node.address)
         inner = resolved(found.type)
         space = inner.address_space if isinstance(inner, Pointer) else None
@@ -410,8 +443,8 @@ class Evaluator:
     def _in_space(self, node: s.InSpace) -> Operand:
         number = self._space_number(node.space)
         if number is None:
-            spaces = [each.name for each in self.frame.target.address_spaces if each.name[-1:].isalpha()]
-            known = ", ".join(spaces)
+            names = (each.name for each in self.frame.target.address_spaces)
+            known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
@@ -427,8 +460,8 @@ class Evaluator:
     # --- Assignment -----------------------------------------------------------------------------------------------
 
     def _assignment(self, node: s.Assignment) -> Any:
-        if isinstance(node.target, s.RegisterName) and self._is_variable(node.target.name):
-            return self._note(node, node.target.name)
+        if isinstance(node.target, s.RegisterName) and dollars.may_set(self, node.target.name):
+            return dollars.note(self, node, node.target.name)
         found = self.value(node.target)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
@@ -436,22 +469,6 @@ class Evaluator:
         if node.operator:
             operand = self.compute.binary(node.operator.removesuffix("="), self._loaded(found), operand)
         return self.assign(found, operand)
-
-    def _is_variable(self, name: str) -> bool:
-        """Whether a name behind a dollar is that of a convenience variable, or may become one."""
-        remembered = self.frame.state.remembered
-        return remembered is not None and remembered.may_set(name) and not registers.knows(self, name)
-
-    def _note(self, node: s.Assignment, name: str) -> Object:
-        """Note that a convenience variable is to be set, to a value of any type."""
-        if node.operator:
-            right = self.operand(node.value)
-            left = self.operand(node.target)
-            found = self._placed(self.compute.binary(node.operator.removesuffix("="), left, right))
-        else:
-            found = self.object(node.value).target()
-        self.notes.append((name, found))
-        return found
 
     def assign(self, found: Object, operand: Operand) -> Operand:
         """Note an assignment, which is made when everything has been evaluated; its value is that of the target."""
@@ -476,8 +493,3 @@ class Evaluator:
 
 def _noun(type: Type) -> str:
     return "function" if isinstance(type, Function) else "array"
-
-
-def _utf16(text: str) -> list[int]:
-    data = text.encode("utf-16-le", "surrogatepass")
-    return [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]

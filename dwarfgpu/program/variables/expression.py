@@ -140,4 +140,4 @@ def _in_lane(error: DwarfGpuError, lane: int) -> DwarfGpuError:
 def type_named(frame: Frame, name: str) -> Type:
     """The type that a text such as ``struct S *`` means in a frame."""
     tree = parse_type(name, lambda each: frame.state.names.type(frame, each) is not None)
-    return Evaluator(frame, frame.lane(None), name).builder.build(tree)
+    return Evaluator(frame, frame.lane(None), name).built(tree)

@@ -78,6 +78,8 @@ class Frame:
         """All lanes of the wave, once somebody has asked for them together."""
         self.selected_lane: int | None = None
         """The lane that a question without one is about, where somebody has selected one."""
+        self._is_one = physical is None or isinstance(physical.stack.wave, int)
+        """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
         self._mask_of = -1
@@ -100,6 +102,11 @@ class Frame:
     @property
     def backend(self) -> Backend:
         return self.state.backend
+
+    @property
+    def place_in_file(self) -> int:
+        """The place as an address of the file; 0 where there is none."""
+        return 0 if self.code is None or self.place is None else self.code.in_file(self.place)
 
     @property
     def pc(self) -> int | None:
@@ -126,6 +133,15 @@ class Frame:
         if self.function is not None:
             return qualified_name(self.function)
         return self.call.function if self.place is not None else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that expressions may call it by: that of the function, and those of its entry points."""
+        own = () if self.name is None else (self.name,)
+        function = None if self.scope is None else self.scope.die
+        if function is None:
+            return own
+        return own + tuple(each.name for each in scopes.entry_points(function) if each.name is not None)
 
     @property
     def call(self) -> CallFrame:
@@ -248,7 +264,7 @@ class Frame:
         if lanes is self.all_lanes:
             return ()
         wave, lane = lanes.wave, lanes.lane
-        if lanes.count == 1 and type(wave) is int and (lane is None or type(lane) is int):
+        if self._is_one and lanes.count == 1 and type(wave) is int and (lane is None or type(lane) is int):
             return wave, lane
         return None
 
@@ -310,7 +326,7 @@ class Frame:
             seen: set[str] = set()
             for block in self.blocks:
                 names = set()
-                for die in scopes.declared_in(block):
+                for die in scopes.declared_in(block, self.place_in_file):
                     try:
                         name = die.name
                     except DwarfGpuError as error:  # what is broken hides nothing beside it

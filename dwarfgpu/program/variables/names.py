@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.scopes import NAMED_SCOPES, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.entries.scopes import (
+    NAMED_SCOPES,
+    NAMESPACE,
+    is_local,
+    qualified_name,
+    scopes_of,
+    split_name,
+)
 from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
 from dwarfgpu.program.variables import scopes
+from dwarfgpu.program.variables.imports import Imports
 from dwarfgpu.program.variables.reasons import MISSING, unavailable
 from dwarfgpu.program.variables.variable import STATIC, Variable
+from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
     from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.objfile.units.unit import Unit
@@ -24,10 +35,30 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.state import State
 
+    Meaning: TypeAlias = "Variable | NamedEnumerator | NamedFunction"
+
 BASE, ENUMERATION, ENUMERATOR = 0x24, 0x04, 0x28
 _ENUM_CLASS = 0x6D
 _CLASSES = frozenset((0x02, 0x13, 0x17))
 MAX_SCOPES = 64
+
+
+@record
+class NamedEnumerator:
+    """An enumerator, and the enumeration that it is one of."""
+
+    enumeration: Die
+    die: Die
+
+
+@record
+class NamedFunction:
+    """A function, or one of the entry points of one, with the file that it is in."""
+
+    code: LoadedCode
+    address: int
+    """In the file."""
+    die: Die
 
 
 class Names:
@@ -35,25 +66,109 @@ class Names:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._enumerators: dict[Unit, dict[str, tuple[Die, Die]]] = {}
+        self._imports = Imports()
+        self._enumerators: dict[Unit, dict[str, NamedEnumerator]] = {}
+        self._local_enumerators: dict[Die, dict[str, NamedEnumerator]] = {}
         self._base_types: dict[Unit, dict[str, Die]] = {}
-        self._types: dict[tuple[str, str, Unit | None], Type | None] = {}
+        self._types: dict[tuple[str, str, Unit | None, Die | None], Type | None] = {}
 
-    # --- Variables ------------------------------------------------------------------------------------------------
+    # --- What a name means ----------------------------------------------------------------------------------------
 
-    def variable(self, frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
-        """The variable with a name, whose parts are its scopes; an empty first part is the outermost one."""
+    def local(self, frame: Frame, name: str) -> Variable | NamedEnumerator | None:
+        """What a name means in the blocks around the place."""
+        found = next((each for each in frame.variables() if each.name == name), None)
+        if found is not None:
+            return found
+        return next(filter(None, (self._enumerators_in(each).get(name) for each in frame.blocks)), None)
+
+    def outer(self, frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Meaning | None:
+        """What a name means outside of the blocks; an empty first part is the outermost scope.
+
+        What is nearest counts: the scopes around the function with what each imports, of its unit before all others.
+        Behind them come all scopes of the program: a name that only one thing has needs no scope.
+        """
         if file is not None:
             return self._of_file(frame, parts, file)
-        if len(parts) == 1:
-            local = next((each for each in frame.variables() if each.name == parts[0]), None)
-            if local is not None:
-                return local
-        found = next(self._entries(frame, parts, "variable"), None)
-        if found is not None:
-            code, die = found
-            return Variable(frame, die, code, STATIC)
-        return self._of_function(frame, parts) if len(parts) > 1 else None
+        for path in self._paths(frame, parts):
+            found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+            if found is None and frame.unit is not None:
+                found = self._enumerators_of(frame.unit).get("::".join(path))
+            if found is not None:
+                return found
+        alone = self._alone(frame, parts, ("variable", "function"))
+        return (
+            self._chosen(frame, alone)
+            or self._in_other_units(frame, parts)
+            or self._of_function(frame, parts)
+        )
+
+    def candidates(self, name: str) -> list[str]:
+        """The qualified names of all variables and functions of the program that have a name."""
+        found = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted(found - {""})
+
+    def files_of(self, name: str) -> list[str]:
+        """The source files with a variable or function of a name, without their folders."""
+        found = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted({each.rpartition("/")[2] for each in found} - {""})
+
+    def _chosen(self, frame: Frame, found: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
+        """The first of some entries that can be meant: a variable, or a function with code."""
+        for code, die in found:
+            if KIND_OF.get(die.tag) == "variable":
+                return Variable(frame, die, code, STATIC)
+            if (address := address_of(die)) is not None:
+                return NamedFunction(code, address, die)
+        return None
+
+    def _paths(self, frame: Frame, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The qualified names that a name may stand for, as the function sees it: the nearest first."""
+        if parts[0] == "":
+            return self._imports.paths(frame.unit, (), (), parts[1:])
+        around = () if frame.function is None else tuple(name for name, _ in scopes_of(frame.function))
+        return self._imports.paths(frame.unit, frame.blocks, around, parts)
+
+    def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
+        """The entries with a qualified name, those of the unit of the function first."""
+        found = self._find("::".join(("", *path)), kinds)
+        if "type" in kinds:  # one of another function is not in the outermost scope
+            found = (each for each in found if not is_local(each[1]))
+        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+
+    def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
+        """The entries that a name may mean without its scopes: if they are all one thing."""
+        found = [] if parts[0] == "" else [*self._find("::".join(parts), kinds)]
+        if len({qualified_name(die) for _code, die in found}) > 1:
+            return []  # seen from nowhere here, and not the only one
+        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+
+    def _find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
+        for code in self.state.loaded.codes:
+            if not code.file.has_dwarf:
+                continue
+            for entry in code.file.dwarf.index.find(name, kinds):
+                if entry.kind == "variable" and _is_of_function(entry.die):
+                    continue
+                yield code, entry.die
+
+    def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
+        """What only another unit says: its enumerators, and, for whoever is in no unit, what it imports."""
+        for _code, unit in self._units():
+            if unit is frame.unit:
+                continue
+            found: Meaning | None
+            paths = self._paths(frame, parts)
+            if frame.unit is None:
+                paths = self._imports.paths(unit, (), (), parts[parts[0] == "" :])
+            for path in paths:
+                found = self._enumerators_of(unit).get("::".join(path))
+                if found is None and frame.unit is None and self._imports.of_unit(unit):
+                    found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+                if found is not None:
+                    return found
+        return None
+
+    # --- Variables ------------------------------------------------------------------------------------------------
 
     def statics(self, frame: Frame, unit: Unit) -> Iterator[Variable]:
         """The variables of a unit that belong to no function, in the order of the source."""
@@ -69,38 +184,8 @@ class Names:
             else:
                 waiting.pop()
 
-    def _entries(self, frame: Frame, parts: tuple[str, ...], kind: Any) -> Iterator[tuple[LoadedCode, Die]]:
-        """The entries with a name: those of the scopes around the function first, of its unit before all others."""
-        for prefix in self._prefixes(frame, parts):
-            name = "::".join((*prefix, *parts))
-            found = [*self._find(frame, name, kind)]
-            if not prefix and len({qualified_name(die) for _code, die in found}) > 1:
-                return  # seen from nowhere here, and not the only one
-            found.sort(key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
-            yield from found
-
-    def _find(self, frame: Frame, name: str, kind: Any) -> Iterator[tuple[LoadedCode, Die]]:
-        for code in self.state.loaded.codes:
-            if not code.file.has_dwarf:
-                continue
-            for entry in code.file.dwarf.index.find(name, (kind,)):
-                if kind == "variable" and _is_of_function(entry.die):
-                    continue
-                yield code, entry.die
-
-    @staticmethod
-    def _prefixes(frame: Frame, parts: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-        """The scopes that a name may be in, as the function sees it: innermost first, the outermost last.
-
-        Behind them come all scopes of the program: a name that only one thing has needs no scope.
-        """
-        if parts[0] == "":
-            return ((),)
-        around = [] if frame.function is None else [name for name, _ in scopes_of(frame.function)]
-        return [("", *around[:count]) for count in range(len(around), -1, -1)] + [()]
-
-    def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Variable | None:
-        """A variable of a source file: ``'file.c'::x``."""
+    def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
+        """A variable or function of a source file: ``'file.c'::x``."""
         for code, unit in self._units():
             if not _is_file(unit.name, file):
                 continue
@@ -111,20 +196,24 @@ class Names:
                 found = self._of_function(frame, parts, unit)
                 if found is not None:
                     return found
-            del code
+            for _code, die in self._find("::".join(parts), ("function",)):
+                if die.unit is unit and (address := address_of(die)) is not None:
+                    return NamedFunction(code, address, die)
         return None
 
     def _of_function(self, frame: Frame, parts: tuple[str, ...], unit: Unit | None = None) -> Variable | None:
         """A variable of a function, ``fn::x``: of a frame of it where there is one, else one that is static."""
         *owner, name = parts
         text = "::".join(owner)
+        if not text:
+            return None
         for other in self.frames_of(frame):
-            if other.name is not None and (other.name == text or split_name(other.name)[-1] == text):
+            if any(each == text or split_name(each)[-1] == text for each in other.names):
                 found = next((each for each in other.variables() if each.name == name), None)
                 if found is not None:
                     return found
         elsewhere = False
-        for code, die in self._find(frame, text, "function"):
+        for code, die in self._find(text, ("function",)):
             if unit is not None and die.unit is not unit:
                 continue
             for each, _depth in die.walk():
@@ -148,34 +237,10 @@ class Names:
                 for unit in code.file.dwarf.compile_units():
                     yield code, unit
 
-    # --- Functions ------------------------------------------------------------------------------------------------
-
-    def function(self, frame: Frame, parts: tuple[str, ...]) -> tuple[LoadedCode, Die] | None:
-        """The function with a name that has code."""
-        return next((each for each in self._entries(frame, parts, "function") if each[1].ranges()), None)
-
     # --- Enumerators ----------------------------------------------------------------------------------------------
 
-    def enumerator(self, frame: Frame, parts: tuple[str, ...]) -> tuple[Die, Die] | None:
-        """The enumeration and the enumerator that a name means."""
-        name = "::".join(part for part in parts if part)
-        for block in frame.blocks:
-            for die in block.children():
-                if die.tag == ENUMERATION:
-                    found = next((each for each in die.children() if each.name == name), None)
-                    if found is not None:
-                        return die, found
-        units = [] if frame.unit is None else [frame.unit]
-        units += [unit for _, unit in self._units() if unit is not frame.unit]
-        for prefix in self._prefixes(frame, parts):
-            whole = "::".join(part for part in (*prefix, *parts) if part)
-            for unit in units:
-                known = self._enumerators_of(unit).get(whole)
-                if known is not None:
-                    return known
-        return None
-
-    def _enumerators_of(self, unit: Unit) -> dict[str, tuple[Die, Die]]:
+    def _enumerators_of(self, unit: Unit) -> dict[str, NamedEnumerator]:
+        """The enumerators of a unit by their qualified names."""
         found = self._enumerators.get(unit)
         if found is None:
             found = self._enumerators[unit] = {}
@@ -185,17 +250,30 @@ class Names:
                 unit.dwarf.note(error)
         return found
 
+    def _enumerators_in(self, block: Die) -> dict[str, NamedEnumerator]:
+        """The enumerators that a block declares."""
+        found = self._local_enumerators.get(block)
+        if found is None:
+            found = self._local_enumerators[block] = {}
+            for die in block.children():
+                if die.tag == ENUMERATION:
+                    for each in die.children():
+                        found.setdefault(each.name or "", NamedEnumerator(die, each))
+        return found
+
     # --- Types ----------------------------------------------------------------------------------------------------
 
     def type(self, frame: Frame, name: str, keyword: str = "") -> Type | None:
         """The type with a name; after ``struct`` or ``enum`` the one with that tag."""
         for block in frame.blocks:
             for die in block.children():
-                if KIND_OF.get(die.tag) == "type" and die.name == name:
+                if KIND_OF.get(die.tag) != "type" or die.name != name:
+                    continue
+                if scopes.is_visible(die, block, frame.place_in_file):
                     found = self.state.types.of(die)
                     if _fits(found, keyword, is_cplus(die.unit)):
                         return found
-        key = (name, keyword, frame.unit)
+        key = (name, keyword, frame.unit, frame.blocks[0] if frame.blocks else None)
         if key not in self._types:
             self._types[key] = self._type(frame, name, keyword)
         return self._types[key]
@@ -206,7 +284,9 @@ class Names:
         if all(word in ARITHMETIC for word in name.split()):
             return self._base(frame, name)
         declared = None
-        for _code, die in self._entries(frame, split_name(name), "type"):
+        parts = split_name(name)
+        found_at = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
+        for _code, die in chain(chain.from_iterable(found_at), self._alone(frame, parts, ("type",))):
             found = self.state.types.of(die)
             if not _fits(found, keyword, is_cplus(die.unit)):
                 continue
@@ -239,7 +319,7 @@ def _fits(found: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
     return isinstance(found, Enumeration) is (keyword == "enum")
 
 
-def _collect(owner: Die, prefix: str, found: dict[str, tuple[Die, Die]], depth: int) -> None:
+def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: int) -> None:
     """The enumerators of a scope by their qualified names."""
     for die in owner.children():
         if die.tag == ENUMERATION:
@@ -250,13 +330,22 @@ def _collect(owner: Die, prefix: str, found: dict[str, tuple[Die, Die]], depth: 
                     continue
                 own = each.name or ""
                 if name:
-                    found.setdefault(f"{prefix}{name}::{own}", (die, each))
+                    found.setdefault(f"{prefix}{name}::{own}", NamedEnumerator(die, each))
                 if not is_class:
-                    found.setdefault(f"{prefix}{own}", (die, each))
+                    found.setdefault(f"{prefix}{own}", NamedEnumerator(die, each))
         elif die.tag in NAMED_SCOPES and depth < MAX_SCOPES and die.has_children:
             name = die.name
             inner = f"{prefix}{name}::" if name and (die.tag == NAMESPACE or die.tag in _CLASSES) else prefix
             _collect(die, inner, found, depth + 1)
+
+
+def address_of(function: Die) -> int | None:
+    """Where a function begins, in the file; an entry point has that address alone."""
+    ranges = function.ranges()
+    if ranges:
+        return ranges[0][0]
+    low = function.number(at.LOW_PC) if function.tag == scopes.ENTRY_POINT else None
+    return None if low is None else low.address()
 
 
 def _is_static(die: Die) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
 
 
-class Quantity:
+class Quantity(ABC):
     """Something with a value in each lane of a frame."""
 
     frame: Frame
 
     @property
+    @abstractmethod
     def type(self) -> Type:
         """The type of the program."""
-        raise NotImplementedError
 
+    @abstractmethod
     def find(self, lanes: LaneSet) -> Object:
         """The value as an object, for all of some lanes at once; `lanes.Diverge` where they need different ones."""
-        raise NotImplementedError
 
     # --- One lane -------------------------------------------------------------------------------------------------
 
@@ -158,7 +159,6 @@ def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneS
     """Write a pattern to where an object is, lane after lane."""
     location = Quantity._location(found)  # noqa: SLF001 (the same module)
     accessor = Accessor(frame.backend, frame.target.byte_order)
-    frame.state.writes += 1
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)
         accessor.write(place, bit_size, int(b.select(pattern, position)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.inlining import covers, scopes_at
+from dwarfgpu.objfile.entries.pc_ranges import listed
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
 
 BLOCK, INLINED, SUBPROGRAM, PARAMETER, VARIABLE, CONSTANT = 0x0B, 0x1D, 0x2E, 0x05, 0x34, 0x27
+ENTRY_POINT = 0x03
 DECLARED = frozenset((PARAMETER, VARIABLE, CONSTANT))
 _BLOCKS = frozenset((BLOCK, 0x22, 0x25, 0x32))
+_START_SCOPE = 0x2C
 MAX_BLOCKS = 256
 """Deeper nested blocks without code of their own are not looked into."""
 MAX_ENTRIES = 1 << 16
@@ -51,13 +54,14 @@ def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
     return tuple(found)
 
 
-def declared_in(scope: Die) -> list[Die]:
-    """Parameters, variables and constants of a block or function, in the order of the source.
+def declared_in(scope: Die, address: int) -> list[Die]:
+    """Parameters, variables and constants of a block or function at an address of it, in the order of the source.
 
-    Blocks without code of their own belong to the one around them. What only the abstract instance has was optimized
-    out of this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
+    Blocks without code of their own belong to the one around them, as do the parameters of the entry points of a
+    function: by which of them it was entered is not known. What only the abstract instance has was optimized out of
+    this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
     """
-    found = list(_entries(scope, 0))
+    found = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
     origin = scope.number(at.ABSTRACT_ORIGIN)
     if origin is None:
         return found
@@ -70,6 +74,42 @@ def declared_in(scope: Die) -> list[Die]:
     return found + missing
 
 
+def is_visible(die: Die, scope: Die, address: int) -> bool:
+    """Whether the scope of a declaration, which may begin later than the block it is in, holds an address.
+
+    DW_AT_start_scope counts from the beginning of the block, or lists addresses (DWARF 5, 3.9).
+    """
+    if _START_SCOPE not in die.abbreviation.attributes:
+        return True
+    try:
+        start = die.number(_START_SCOPE)
+        if start is None:
+            return True
+        if start.value_class == "rnglist":
+            return covers(listed(start.die.unit, *start.list_place()), address)
+        around = scope.ranges()
+        return not around or address >= around[0][0] + start.unsigned()
+    except DwarfGpuError as error:
+        die.unit.dwarf.note(error)
+        return True
+
+
+def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
+    """Where in a function a block declares a name, at addresses of the file."""
+    owners: list[Die] = []
+    for die, depth in function.walk():
+        del owners[depth:]
+        owners.append(die)
+        if die.tag in DECLARED and die.name == name:
+            return next((found for each in reversed(owners[:-1]) if (found := each.ranges())), [])
+    return []
+
+
+def entry_points(function: Die) -> Iterator[Die]:
+    """The other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
+    return (die for die in function.children() if die.tag == ENTRY_POINT)
+
+
 def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[Die]:
     """The declarations of a scope, and of blocks in it that no address distinguishes."""
     for count, die in enumerate(scope.children()):
@@ -77,8 +117,13 @@ def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[D
             return
         if die.tag in DECLARED:
             yield die
-        elif die.tag in _BLOCKS and depth < MAX_BLOCKS and not (seen and die in seen) and not die.ranges():
+        elif depth < MAX_BLOCKS and not (seen and die in seen) and _is_no_place(die, depth):
             yield from _entries(die, depth + 1, seen)
+
+
+def _is_no_place(die: Die, depth: int) -> bool:
+    """Whether no address tells what an entry declares from what is around it."""
+    return (die.tag in _BLOCKS and not die.ranges()) or (die.tag == ENTRY_POINT and not depth)
 
 
 def _copied(scope: Die) -> set[Die]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.files.codelookup import CallFrame
     from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.sources.files import SourceFiles
     from dwarfgpu.program.variables.remembered import Remembered
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.targets.target import Target
@@ -37,10 +38,18 @@ class State:
         self.names = Names(self)
         self.remembered: Remembered | None = None
         """What ``$1`` and ``$foo`` are, where somebody keeps values."""
-        self.writes = 0
-        """How often something has been written."""
         self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
         self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
+        self._sources: SourceFiles | None = None
+
+    @property
+    def sources(self) -> SourceFiles:
+        """The source files of the code."""
+        if self._sources is None:
+            from dwarfgpu.program.sources.files import SourceFiles
+
+            self._sources = SourceFiles(self)
+        return self._sources
 
     def with_machine(self, backend: Backend) -> State:
         """The same code with another machine, or with the same one later: what is known of the code is kept."""

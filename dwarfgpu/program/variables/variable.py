@@ -74,7 +74,7 @@ class Described:
     is_default: bool = False
     """Whether it is valid wherever no other of the list is."""
     expression: Expression | None = None
-    """The operations as they are evaluated."""
+    """The same, decoded."""
 
 
 @record
@@ -279,19 +279,18 @@ class Variable(Quantity):
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
-            return tuple(
-                Described(listing(each), expression=each) for each in _tuple(unit.expressions(location))
-            )
+            expressions = _tuple(unit.expressions(location))
+            return tuple(Described(listing(each), expression=each) for each in expressions)
         found = _list(location)
         if found.error is not None:
             raise found.error
         bias = self.code.in_program
-        known = []
+        described = []
         for each in found.entries:
             expression = unit.decoded(location, each.expression, found.section, each.expression_offset)
             where = None if each.default else (bias(each.start), bias(each.end))
-            known.append(Described(listing(expression), where, each.default, expression))
-        return tuple(known)
+            described.append(Described(listing(expression), where, each.default, expression))
+        return tuple(described)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """The expressions, as bytes, that say where it is at an address of the file."""
@@ -301,6 +300,15 @@ class Variable(Quantity):
         if location.value_class != "loclist":
             return (location.block().data,)
         return tuple(each.expression for each in _list(location).matching(address))
+
+    def is_constant(self) -> bool:
+        """Whether the file gives it a value instead of a location."""
+        die = self.definition
+        return die.find_number(at.LOCATION) is None and die.find_number(at.CONST_VALUE) is not None
+
+    def byte_size(self) -> int | None:
+        """How many bytes it has; None where its type does not tell."""
+        return known_size(self.type)
 
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""

@@ -72,7 +72,8 @@ class Wave:
         found = self._at(number) if number >= 0 else None
         if found is not None:
             return found
-        message = f"{self.id} has {len(self._frames)} frames, no frame {number}"
+        count = len(self._frames)
+        message = f"{self.id} has {count} frame{'' if count == 1 else 's'}, no frame {number}"
         raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
 
     def __iter__(self) -> Iterator[Frame]:

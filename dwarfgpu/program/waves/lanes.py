@@ -33,7 +33,8 @@ class Lane:
     pc: int | None = None
     """Where it stands; None if it was never active, or if that is not known."""
     frame: int | None = None
-    """The number of the frame in which it stands, which is an outer one if it was not active when that was called."""
+    """The number of the frame in which it stands: an outer one if it was not active when the wave came into the inner
+    ones, or is not in a call that is inlined."""
     call: CallFrame | None = None
     """The function, and where in it."""
     error: DwarfGpuError | None = None
@@ -91,7 +92,7 @@ class LaneFinder:
     def lanes(self, wave: int, number: int = 0) -> Lanes:
         """The lanes of a wave, seen from a frame."""
         stack = self.stopped.stack(wave)
-        frame, depth, first = self._frame_numbered(stack, number, self.machine.ids[wave])
+        frame, depth = self._frame_numbered(stack, number, self.machine.ids[wave])
         chain = self.stopped.loaded.calls_at(frame.place)
         inner = len(chain) - 1 == depth
         simt = Simt(frame, depth)
@@ -109,7 +110,7 @@ class LaneFinder:
             iterations = simt.iterations()
         except DwarfGpuError as error:
             problems.append(error)
-        finder = _Finder(stack, frame, None if inner else depth, number - first, count)
+        finder = _Finder(stack, frame, None if inner else depth, count)
         places = finder.places(simt, mask, problems)
         lanes = []
         for lane in range(count):
@@ -134,13 +135,13 @@ class LaneFinder:
             tuple(problems),
         )
 
-    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> tuple[Frame, int, int]:
-        """The frame that has a number, which of the calls inlined into it is meant, and the number of the innermost."""
+    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> tuple[Frame, int]:
+        """The frame that has a number, and which of the calls inlined into it is meant."""
         first = 0
         for frame in stack:
             count = len(self.stopped.loaded.calls_at(frame.place))
             if number < first + count:
-                return frame, count - 1 - (number - first), first
+                return frame, count - 1 - (number - first)
             first += count
         message = f"there is no frame {number}: wave {wave} has {first}"
         raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
@@ -149,12 +150,11 @@ class LaneFinder:
 class _Finder:
     """Finds where the lanes of one wave stand, in a frame or in those around it."""
 
-    def __init__(self, stack: Stack, frame: Frame, depth: int | None, inner: int, count: int) -> None:
+    def __init__(self, stack: Stack, frame: Frame, depth: int | None, count: int) -> None:
         self.stack = stack
         self.frame = frame
         self.depth = depth
         """Which of the inlined calls is shown; None is the innermost at each place."""
-        self.number = inner
         self.count = count
 
     def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[Standing]:
@@ -163,7 +163,6 @@ class _Finder:
         left = set(range(self.count))
         first = sum(len(self._chain(each)) for each in self._inner_frames())
         for frame in self._outwards():
-            number = first + (self.number if frame is self.frame else 0)
             try:
                 pcs = (simt if frame is self.frame else Simt(frame)).lane_pcs()
             except DwarfGpuError as error:
@@ -179,7 +178,8 @@ class _Finder:
                     continue
                 one = pcs[lane]
                 if one.pc is not None:
-                    found[lane] = Standing(one.pc, number, self._call(frame, one.pc))
+                    depth, call = self._call(frame, one.pc)
+                    found[lane] = Standing(one.pc, first + depth, call)
                 elif one.error is not None:
                     found[lane] = Standing(error=one.error)
                 else:
@@ -206,9 +206,20 @@ class _Finder:
     def _chain(self, frame: Frame) -> tuple[CallFrame, ...]:
         return self.stack.loaded.calls_at(frame.place)
 
-    def _call(self, frame: Frame, pc: int) -> CallFrame:
-        """The function that a lane stands in: in a caller, the wave's place is in the call before the address."""
-        chain = self.stack.loaded.calls_at(frame.place if pc == frame.pc else pc)
-        if self.depth is None or frame is not self.frame or self.depth >= len(chain):
-            return chain[0]
-        return chain[len(chain) - 1 - self.depth]
+    def _call(self, frame: Frame, pc: int) -> tuple[int, CallFrame]:
+        """The function that a lane stands in, and which of the calls inlined there that is, 0 for the innermost one.
+
+        A lane need not be in the calls that the wave is in: it counts for the innermost one that both are in. In a
+        caller the wave's place is in the call before the address.
+        """
+        ours = self._chain(frame)
+        theirs = self.stack.loaded.calls_at(frame.place if pc == frame.pc else pc)
+        shown = len(theirs) - 1
+        if self.depth is not None and frame is self.frame:
+            shown = min(shown, self.depth)
+        shared = 0
+        for one, other in zip(reversed(ours), reversed(theirs), strict=False):
+            if shared and one.offset != other.offset:
+                break
+            shared += 1
+        return len(ours) - 1 - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_waves
+from dwarfgpu.render.wave_values import WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
 
@@ -213,3 +216,39 @@ def test_structures_in_several_places(spread, text):
         assert set(found.states[9].tolist()) == {CODES["error"]}
         assert found.reason(9, 0).kind == "memory_unavailable"
         assert CODES["error"] not in found.states[:9]
+
+
+# --- Structures with arrays in them -----------------------------------------------------------------------------------
+
+
+def test_structures_with_arrays_are_documents_and_texts():
+    """Of such a structure an element of the array holds arrays still."""
+    program = dwarfgpu.open(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"))
+    machine = Machine(program.target)
+    machine.add_waves(2)
+    machine.set_register("pc", [0x4DC4] * 2)
+    machine.set_register("exec", [0x3, 0x1])
+    machine.set_register("s33", [0] * 2)
+    space = machine.target.space_named("private_wave")
+    for wave in range(2):
+        machine.memory.map(space, 0, np.full(64 * 1024, wave + 1, dtype=np.uint8), instance=wave)
+    (found,) = all_waves(program.attach(machine), "ring", lanes=[0, 1])
+
+    renderer = WaveValuesRenderer()
+    documents = list(renderer.documents("ring", found))
+    assert json.loads(json.dumps(documents)) == documents
+    assert [each["values"][0] for each in documents] == [[[257] * 8, 16843009], [[514] * 8, 33686018]]
+    assert list(renderer.text("ring", found))[1:3] == [
+        "    0: {items = {257, 257, 257, 257, 257, 257, 257, 257}, head = 16843009}",
+        "    1: {items = {514, 514, 514, 514, 514, 514, 514, 514}, head = 33686018}",
+    ]
+    assert [line.split(",")[:4] for line in renderer.csv("ring", found)] == [
+        ["0", "0", "ring", "0"],
+        ["0", "0", "ring", "1"],
+        ["1", "0", "ring", "0"],
+    ]
+
+
+def test_assignments_are_refused(attached):
+    with pytest.raises(UsageError, match="one wave at a time"):
+        next(all_waves(attached, "lane = 3"))

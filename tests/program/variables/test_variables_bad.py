@@ -12,38 +12,8 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.variables import VariablesRenderer
-from tests.builders.dwarf import build, die, unit
-from tests.builders.elf import ElfBuilder
-
-CODE, SIZE, DATA = 0x1000, 0x40, 0x2000
-INT = die(
-    "base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"
-)
-AT_DATA = ("location", "exprloc", b"\x03" + DATA.to_bytes(8, "little"))
-
-
-def named(name: str) -> tuple[str, str, str]:
-    return ("name", "string", name)
-
-
-def typed(label: str) -> tuple[str, str, str]:
-    return ("type", "ref4", label)
-
-
-def program(tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = ()) -> Any:
-    """A file with a function, what it declares, and what stands beside it."""
-    function = die("subprogram", named("f"), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *locals)
-    root = die("compile_unit", ("language", "data2", 0x1D), INT, *entries, function)
-    elf = ElfBuilder(machine=62, flags=0, osabi=0, abi_version=0)
-    text = elf.section(".text", bytes(SIZE), flags=0x6, address=CODE, align=16)
-    data = elf.section(".data", bytes(range(64)), flags=0x3, address=DATA, align=16)
-    for name, content in build(unit(root)).sections.items():
-        elf.section(name, content)
-    elf.segment(1, CODE, text, flags=5)
-    elf.segment(1, DATA, data, flags=6)
-    path = tmp_path / "program"
-    path.write_bytes(elf.build())
-    return dg.open(str(path))
+from tests.builders.declared import AT_DATA, CODE, named, program, typed
+from tests.builders.dwarf import die
 
 
 def shown(frame: Any, name: str) -> str:
@@ -193,3 +163,25 @@ def test_any_bytes_are_a_result_or_an_error(tmp_path):
 def answered(variable: Any) -> None:
     with suppress(dg.DwarfGpuError):
         VariablesRenderer(variable.frame, locations=True).text(answer(variable, "x"))
+
+
+def test_a_number_without_bits_has_no_arithmetic(tmp_path):
+    empty = die(
+        "base_type", named("empty"), ("encoding", "data1", 5), ("byte_size", "data1", 0), label="empty"
+    )
+    (frame,) = program(tmp_path, empty, locals=(die("variable", named("x"), typed("empty"), AT_DATA),)).at(
+        CODE
+    )
+    for text in ("-x", "x + 1", "x == 0", "(int) x", "!x", "(empty) 1"):
+        with pytest.raises(dg.DwarfGpuError, match="cannot be computed with"):
+            frame[text].value()
+
+
+def test_an_array_that_is_there_in_part_is_shown_in_part(tmp_path):
+    (frame,) = program(tmp_path, die("variable", named("x"), typed("int"), AT_DATA)).at(CODE)
+    found = shown(frame, "x@18")
+    assert found.startswith("x@18 = {50462976, 117835012, ")
+    assert found.count("<error: Cannot access memory at address 0x20") == 2
+    assert "<error> Cannot access memory" in shown(frame, "*(&x + 1000)@2")
+    assert "<error> Cannot access memory" in shown(frame, "*(&x + 1000)@100000000")
+    assert shown(frame, "x@100000000").startswith("x@100000000 = {50462976, ")

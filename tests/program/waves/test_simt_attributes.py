@@ -25,11 +25,15 @@ OUTER, INNER, SIZE = 0x1000, 0x2000, 0x100
 CALL = OUTER + 0x40
 """Where the outer function goes on when the inner one returns."""
 INLINED = (INNER + 0x20, INNER + 0x40)
+SECOND = (INNER + 0x60, INNER + 0x70)
+"""Another call of the same function."""
 NOT_ACTIVE = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 64 64"
 ALL_AT_PC = "DW_OP_regx pc; DW_OP_LLVM_extend 64 64"
 ACTIVE_AT_PC = (
     f"{NOT_ACTIVE}; {ALL_AT_PC}; DW_OP_regx {{}}; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 64 64"
 )
+CHOSEN = "DW_OP_regx s10; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 64 64"
+"""The second of two vectors in the lanes of a mask."""
 KERNEL = expression("DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address").hex()
 RETURN = expression("DW_OP_regx s30; DW_OP_piece 4; DW_OP_regx s31; DW_OP_piece 4").hex()
 
@@ -65,6 +69,12 @@ def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **regi
                 ("low_pc", "addr", INLINED[0]),
                 ("high_pc", "data4", INLINED[1] - INLINED[0]),
                 *attributes(**(inlined or {})),
+            ),
+            die(
+                "inlined_subroutine",
+                ("abstract_origin", "ref4", "small"),
+                ("low_pc", "addr", SECOND[0]),
+                ("high_pc", "data4", SECOND[1] - SECOND[0]),
             ),
         ),
     )
@@ -274,12 +284,42 @@ def test_inlined_calls_have_attributes_of_their_own():
 
     assert found.call.function == "small"
     assert found.lane_count == 16
-    assert [lane.pc for lane in found.lanes[:2]] == [INLINED[0], INNER + 8]
+    assert [(lane.pc, lane.frame, lane.call.function) for lane in found.lanes[:2]] == [
+        (INLINED[0], 0, "small"),
+        (INNER + 8, 1, "inner"),
+    ]
     around = lanes_of_wave(made, 0, 1)
     assert (around.call.function, around.lane_count) == ("inner", 64)
-    assert {lane.pc for lane in around.lanes} == {INNER + 8}
+    assert {(lane.pc, lane.frame) for lane in around.lanes} == {(INNER + 8, 1)}
     caller = lanes_of_wave(made, 0, 2)
     assert (caller.call.function, caller.pc) == ("outer", CALL)
+
+
+@pytest.mark.parametrize(
+    "pc, other, expected",
+    [
+        (INLINED[0], INNER + 8, (1, "inner")),  # behind the inlined call that the wave is in
+        (INLINED[0], SECOND[0], (1, "small")),  # in another call of the same function
+        (INNER + 8, INLINED[0], (0, "small")),  # in an inlined call, and the wave is around it
+        (INLINED[0], INLINED[0] + 4, (0, "small")),
+    ],
+)
+def test_a_lane_counts_for_the_innermost_frame_that_it_is_in(pc, other, expected):
+    """Of the function alone the attribute says that lanes stand elsewhere; its inlined calls go with the address."""
+    places = f"{ALL_AT_PC}; DW_OP_addr {other:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64; {CHOSEN}"
+    found = lanes_of_wave(stopped(inner={"lane_pc": places}, pc=pc, s10=0x2, s11=0), 0)
+
+    assert [(lane.frame, lane.call.function) for lane in found.lanes[:2]] == [
+        (0, "inner" if pc == INNER + 8 else "small"),
+        expected,
+    ]
+
+
+def test_seen_from_the_function_around_an_inlined_call_lanes_are_in_it():
+    places = f"{ALL_AT_PC}; DW_OP_addr {SECOND[0]:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64; {CHOSEN}"
+    found = lanes_of_wave(stopped(inner={"lane_pc": places}, pc=INLINED[0], s10=0x2, s11=0), 0, 1)
+
+    assert {(lane.frame, lane.call.function) for lane in found.lanes} == {(1, "inner")}
 
 
 def test_the_mask_of_a_caller_is_the_one_it_has():

@@ -1,0 +1,287 @@
+"""The ``context`` view: everything around the place that is looked at, section by section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.commands.output import SOURCE
+from dwarfgpu.commands.settings import SECTIONS
+from dwarfgpu.commands.sources import shown_line, sources_of, standing_lanes, start_of, text_of
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.render.context import (
+    GUTTER,
+    cells,
+    clipped,
+    gutter,
+    lanes_lines,
+    shares,
+    shortened,
+    title,
+)
+from dwarfgpu.render.layout import shown
+from dwarfgpu.render.values import OPTIMIZED_OUT
+from dwarfgpu.render.variables import VariablesRenderer, frame_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.commands.words import Arguments
+    from dwarfgpu.program.sources.files import SourceFile
+    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.waves.lanes import Lane
+
+MAX_LOCALS = 16
+MAX_FRAMES = 8
+MAX_ELSEWHERE = 3
+"""How many lines outside the part of the source that is shown are named because lanes stand there."""
+REGISTERS = {
+    "amdgcn": "pc exec vcc m0 scc s32 s33 v0 v1 v2 v3",
+    "x86_64": "rip rsp rbp rax rbx rcx rdx rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rflags",
+}
+"""The registers that are shown: of the lane those that have lanes."""
+
+
+def context(debugger: Debugger, arguments: Arguments) -> None:
+    """Sections are source (with the lanes that stand at each line), locals (in the lane that is looked at), lanes,
+    registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default,
+    `set context on` shows them after each change of wave, lane or frame.
+    """
+    chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
+    debugger.opened  # noqa: B018 (an error where there is nothing to show)
+    show_context(debugger, tuple(chosen) or None)
+
+
+def _section(word: str) -> str:
+    meant = [name for name in SECTIONS if name.startswith(word)]
+    if len(meant) != 1:
+        raise UsageError(f"there is no section {word[:40]!r}", kind="no_section", hint=", ".join(SECTIONS))
+    return meant[0]
+
+
+def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> None:
+    """Show sections; those of the settings if none are named. What fails in one is said in it, and hides no other."""
+    if debugger.program is None:
+        return
+    output = debugger.output
+    found: list[tuple[str, list[str]]] = []
+    for name in names or debugger.settings["context-sections"]:
+        head, lines = _made(debugger, name, debugger.settings["listsize"])
+        if lines:
+            found.append((name, [title(head, output.width, output.style), *lines]))
+    room = (
+        None if output.height is None else max(4, output.height - 2)
+    )  # the prompt, and the line that was typed
+    if room is not None:
+        counts = shares([len(lines) - 1 for _, lines in found], room)
+        found = [
+            (name, _fitted(debugger, name, lines, count))
+            for (name, lines), count in zip(found, counts, strict=True)
+            if count
+        ]
+    for _, lines in found:
+        output.lines(lines)
+
+
+def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list[str]:
+    """A section with fewer lines: of the source those that are nearest."""
+    if len(lines) - 1 <= count:
+        return lines
+    if name == "source":
+        lines = [lines[0], *_made(debugger, name, count)[1]]
+    return [lines[0], *shortened(lines[1:], count, debugger.output.style)]
+
+
+def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
+    """The title and the lines of a section."""
+    head, make = _MAKERS[name]
+    try:
+        found = make(debugger, size)
+    except DwarfGpuError as error:
+        text = clipped(" ".join(str(error).split()), debugger.output.width)
+        return head, [debugger.output.style("error", text)]
+    return found
+
+
+# --- The sections ---------------------------------------------------------------------------------------------------
+
+
+def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame = debugger.frame
+    file, line = start_of(debugger)
+    function = "" if frame.name is None else f", {shown(frame.name)}"
+    head = f"source: {shown(file.name)}:{line}{function}"
+    lanes = standing_lanes(debugger)
+    masks = {number: mask for (path, number), mask in lanes.items() if path == file.path}
+    text = text_of(debugger, file)
+    if text.missing is not None:
+        sources_of(debugger).told.add(file.path)
+        lines = [clipped(f"{file.name}: {text.missing}", debugger.output.width)]
+        return head, [*lines, *_elsewhere(debugger, lanes, file, range(0))]
+    elsewhere = 0
+    if size > 2 * MAX_ELSEWHERE:  # on a low screen the lines around the frame matter more
+        outside = sum(key[0] != file.path or abs(key[1] - line) > size // 2 for key in lanes)
+        elsewhere = min(outside, MAX_ELSEWHERE)
+    size -= elsewhere
+    first = max(1, min(line - size // 2, len(text.lines) - size + 1))
+    numbers = range(first, min(first + size, len(text.lines) + 1))
+    lines = _numbered(debugger, file, numbers, line, masks)
+    return head, [*lines, *(_elsewhere(debugger, lanes, file, numbers) if elsewhere else ())]
+
+
+def _numbered(
+    debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]
+) -> list[str]:
+    """Lines of the source behind their numbers, and before those the lanes that stand there."""
+    output = debugger.output
+    text = text_of(debugger, file)
+    digits = len(str(numbers[-1])) if numbers else 1
+    left = 0 if debugger.lane is None else GUTTER + 1
+    room = max(8, output.width - left - digits - 5)
+    plain = [clipped(shown_line(text.line(each) or "").expandtabs(4), room) for each in numbers]
+    lines = []
+    for number, code in zip(numbers, output.code(SOURCE, plain, file.path), strict=True):
+        mark = "=>" if number == line else "  "
+        who = f"{gutter(masks.get(number, 0)):>{GUTTER}} " if left else ""
+        head = f"{who}{mark} {number:>{digits}}"
+        if number == line or number in masks:
+            head = output.style("name", head)
+        lines.append(f"{head}  {code}".rstrip())
+    return lines
+
+
+def _elsewhere(
+    debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range
+) -> list[str]:
+    """The lines that are not shown, and lanes stand there."""
+    outside = [key for key in sorted(lanes) if key[0] != file.path or key[1] not in numbers]
+    lines = [
+        clipped(f"{gutter(lanes[path, line]):>{GUTTER}}    at {path}:{line}", debugger.output.width)
+        for path, line in outside[:MAX_ELSEWHERE]
+    ]
+    if len(outside) > MAX_ELSEWHERE:
+        rest = len(outside) - MAX_ELSEWHERE + 1
+        lines[-1] = debugger.output.style("dim", f"{'':>{GUTTER}}    at {rest} more lines")
+    return lines
+
+
+def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame, lane = debugger.frame, debugger.lane
+    head = "locals" if lane is None else f"locals in lane {lane}"
+    renderer = VariablesRenderer(frame)
+    variables = [each for each in frame.variables() if not each.is_shadowed]
+    lines = [_variable(debugger, renderer, each, lane) for each in variables[:MAX_LOCALS]]
+    if len(variables) > MAX_LOCALS:
+        lines.append(debugger.output.style("dim", f"... {len(variables) - MAX_LOCALS} more"))
+    return head, lines or ["No locals."]
+
+
+def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variable, lane: int | None) -> str:
+    from dwarfgpu.program.variables.answers import answer
+
+    output = debugger.output
+    name = shown(variable.name)
+    style = "dim"
+    try:
+        if variable.frame.physical is None:
+            text = "there is no machine that holds it"
+        else:
+            one = answer(variable, name, None if lane is None else [lane]).lanes[0]
+            text = OPTIMIZED_OUT
+            if one.value is not None:
+                text, style = renderer.cell(one), "" if one.is_active else "dim"
+            elif one.state == "error" and one.reason is not None:
+                text, style = f"<error: {one.reason.message}>", "error"
+    except DwarfGpuError as error:
+        text, style = f"<error: {error.message}>", "error"
+    text = clipped(text, output.width - len(name) - 3) if len(name) < output.width - 10 else "..."
+    return f"{output.style('name', clipped(name, output.width - 6))} = {output.style(style, text) if style else text}"
+
+
+def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    if debugger.lane is None:
+        return "lanes", []
+    from dwarfgpu.commands.waves import lanes_here
+
+    here = lanes_here(debugger)
+
+    def where(lane: Lane) -> str:
+        call = lane.call
+        if call is None:
+            return "" if lane.error is None else lane.error.message
+        source = call.source
+        place = "" if source is None else f" at {source.file or '??'}:{source.line}"
+        return f"{call.function or '??'}{place}"
+
+    head = f"lanes of wave {shown(here.wave)}"
+    return head, lanes_lines(here, debugger.lane, where, debugger.output.width, debugger.output.style)
+
+
+def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame, lane = debugger.frame, debugger.lane
+    if frame.physical is None:
+        raise UsageError("there is no machine, so there are no registers", kind="no_machine")
+    head = "registers" if lane is None else f"registers, of lane {lane} those that have lanes"
+    known = next((names for start, names in REGISTERS.items() if frame.target.name.startswith(start)), "")
+    names = known.split() or [each.name for each in list(frame.target.registers())[:16]]
+    texts = [each for each in (_register(frame, name, lane) for name in names) if each is not None]
+    return head, cells(texts, debugger.output.width)
+
+
+def _register(frame: Frame, name: str, lane: int | None) -> str | None:
+    """A register with what it holds; None for one that has nothing to say here."""
+    try:
+        found = frame.expression(f"${name}")
+        value = found.value(lane)
+        if isinstance(value, int):
+            size = found.bits_of(found.object(lane))
+            return f"{name} {value & ((1 << size) - 1):#x}"
+        element = frame.expression(f"${name}[{lane or 0}]").value(lane)
+        return f"{name} {element & 0xFFFFFFFF:#x}" if isinstance(element, int) else None
+    except DwarfGpuError:
+        return None
+
+
+def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    if debugger.attached is None:
+        raise UsageError("there is no machine, so there are no frames", kind="no_machine")
+    lines: list[str] = []
+    chosen = debugger.frame_number
+    first = max(0, chosen - MAX_FRAMES + 1)
+    for frame in debugger.wave:
+        if frame.number < first:
+            continue
+        if len(lines) == MAX_FRAMES:
+            lines.append(debugger.output.style("dim", "   ..."))
+            break
+        mark = "=>" if frame.number == chosen else "  "
+        text = clipped(frame_text(frame), debugger.output.width - 3)
+        lines.append(f"{mark} {debugger.output.style('name', text) if frame.number == chosen else text}")
+    return "stack", lines
+
+
+def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    """What `display` shows."""
+    from dwarfgpu.commands.words import read_arguments
+
+    output = debugger.output
+    texts: list[str] = []
+    command = debugger.registry.commands["display"]
+    write, output.write = output.write, texts.append
+    try:
+        command.load()(debugger, read_arguments(command, ""))
+    finally:
+        output.write = write
+    lines = "".join(texts).split("\n")[:-1]
+    return "expressions", lines
+
+
+_MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]] = {
+    "source": ("source", _source),
+    "locals": ("locals", _locals),
+    "lanes": ("lanes", _lanes),
+    "registers": ("registers", _registers),
+    "stack": ("stack", _stack),
+    "expressions": ("expressions", _expressions),
+}

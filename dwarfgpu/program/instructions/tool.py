@@ -1,0 +1,168 @@
+"""Disassemblers of the machine: which there are, and how one is run.
+
+LLVM's and that of binutils are used as they are. Whether one knows a processor is found out by asking it: by giving it
+the code. One that does not know it says so, and the next one is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.objfile.elf.header import EM_AMDGPU
+from dwarfgpu.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.targets.target import Target
+
+NAMES = ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(26, 14, -1)))
+PLACES = ("/opt/rocm/llvm/bin/llvm-objdump",)
+"""Where vendors put one that is not on the search path."""
+BINUTILS = "objdump"
+SECONDS = 20
+"""How long a disassembler may take."""
+MAX_OUTPUT = 1 << 28
+
+_VERSION = re.compile(rb"version (\d+(?:\.\d+)*)")
+_UNKNOWN = ("not a recognized processor", "can't disassemble", "unable to get target", "not yet supported")
+"""What disassemblers say of a machine or a processor that they do not know."""
+
+
+@record
+class Machine:
+    """What the code is for, as disassemblers want to be told."""
+
+    image: Image
+    """The file, whose header says the machine."""
+    processor: str
+    """``gfx90a``; for machines that are none of AMDGPU empty."""
+    wave_size: int = 0
+    """The lanes of a wave, where the processor has waves of several sizes."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.processor or self.image.machine_name
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What is equal for code of one kind."""
+        image = self.image
+        return image.machine, image.address_size, image.byte_order, self.processor, self.wave_size
+
+
+def machine_of(image: Image, target: Target) -> Machine:
+    """What the code of a file is for; ``target`` says the processor and the wave size."""
+    if image.machine != EM_AMDGPU:
+        return Machine(image, "")
+    processor, _, size = target.name.removeprefix("amdgcn-").partition("-wave")
+    return Machine(image, processor, int(size or 0))
+
+
+class NoDisassembler(Unsupported):
+    """Nothing on the machine can disassemble the code."""
+
+    def __init__(self, machine: Machine, tried: list[str]) -> None:
+        what = f"there is no disassembler for {machine.name} here"
+        where = (
+            "llvm-objdump of LLVM or ROCm" if machine.processor else "objdump of binutils, or llvm-objdump"
+        )
+        hint = f"install {where}, or name one with `set disassembler PATH`"
+        if tried:
+            what = f"{', '.join(tried)} cannot disassemble {machine.name}"
+            hint = "a newer one may: install it, or name it with `set disassembler PATH`"
+        Unsupported.__init__(self, "no_disassembler", f"{what}: the code is shown as bytes", hint=hint)
+
+
+class DisassemblerFailed(Unsupported):
+    """A disassembler did not do what it is for."""
+
+
+class UnknownProcessor(Unsupported):
+    """A disassembler does not know the processor."""
+
+
+def candidates(machine: Machine, chosen: str) -> Iterator[str]:
+    """The disassemblers that may know a machine, the likeliest first; or the one that the user has chosen.
+
+    Of those of LLVM the newest comes first: it knows most processors, and decodes best what it knows.
+    """
+    if chosen:
+        found = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
+        if found is None:
+            hint = "`set disassembler` without a name looks for one"
+            raise UsageError(f"there is no program {chosen}", kind="no_program", hint=hint)
+        yield found
+        return
+    if not machine.processor:
+        found = shutil.which(BINUTILS)
+        if found is not None:
+            yield found
+    paths = dict.fromkeys(filter(None, map(shutil.which, (*NAMES, *PLACES))))
+    yield from sorted(paths, key=_version, reverse=True)
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """The version of a tool of LLVM, as it says itself; nothing where it does not."""
+    import subprocess
+
+    try:
+        done = subprocess.run(  # noqa: S603 (one of the names above)
+            [path, "--version"], check=False, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    found = _VERSION.search(done.stdout)
+    return () if found is None else tuple(map(int, found[1].split(b".")))
+
+
+def run(path: str, machine: Machine, code: bytes, address: int) -> str:
+    """What a disassembler writes about some code."""
+    import subprocess
+    import tempfile
+
+    from dwarfgpu.program.instructions.image import code_image
+
+    name = os.path.basename(path)  # noqa: PTH119
+    with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
+        file = os.path.join(folder, "code.o")  # noqa: PTH118
+        with open(file, "wb") as out:  # noqa: PTH123
+            out.write(code_image(code, address, machine.image))
+        try:
+            done = subprocess.run(  # noqa: S603 (the program is one of those above, or the user's)
+                [path, *_options(name, machine), file],
+                check=False,
+                capture_output=True,
+                timeout=SECONDS,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except subprocess.TimeoutExpired:
+            raise DisassemblerFailed("timeout", f"{name} took longer than {SECONDS} seconds") from None
+        except OSError as error:
+            raise DisassemblerFailed("not_run", f"{path}: {error.strerror or error}") from None
+    complaint = done.stderr.decode(errors="backslashreplace")
+    if any(words in complaint for words in _UNKNOWN):
+        raise UnknownProcessor("unknown_processor", f"{name} does not know {machine.name}")
+    if done.returncode:
+        first = next(iter(complaint.split("\n")), "")[:120]
+        raise DisassemblerFailed("failed", f"{name}: exit status {done.returncode}{first and f', {first}'}")
+    if len(done.stdout) > MAX_OUTPUT:
+        raise DisassemblerFailed("failed", f"{name} wrote {len(done.stdout)} bytes")
+    return done.stdout.decode(errors="backslashreplace")
+
+
+def _options(name: str, machine: Machine) -> list[str]:
+    if not machine.processor:
+        return ["-d", "-z"] if "llvm" in name else ["-d", "-z", "-w"]
+    found = ["-d", "-z", "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
+    if machine.wave_size:
+        other = 96 - machine.wave_size
+        found.append(f"--mattr=+wavefrontsize{machine.wave_size},-wavefrontsize{other}")
+    return found
