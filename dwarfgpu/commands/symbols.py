@@ -9,6 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.sources.declared import declared, undeclared
 from dwarfgpu.program.sources.places import symbol_at
 from dwarfgpu.program.sources.scope import frame_base_of, scope_at
+from dwarfgpu.program.variables.declared import variable_called
 from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.symbols import LocationWords, declarations, symbol_lines
@@ -57,13 +58,12 @@ def _variable_words(debugger: Debugger, name: str) -> str | None:
     return None if found is None else _location_words(found)
 
 
-def _named(debugger: Debugger, name: str) -> Variable | None:
+def _named(debugger: Debugger, name: str) -> Any:
     """A variable that is named with scopes, which an expression looks up."""
     parts = tuple(name.split("::"))
     if not all(part.isidentifier() or not part for part in parts):
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name")
-    found = debugger.frame.state.names.outer(debugger.frame, parts)
-    return found if isinstance(found, Variable) else None
+    return variable_called(debugger.frame, parts)
 
 
 def _function_words(debugger: Debugger, name: str) -> str | None:

@@ -50,10 +50,10 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
 
             found = debugger()
             found.look(is_typed=from_tty)
-            if self.row.gdb == "snapshot" and found.attached is not None and not found.attached.has_waves:
-                from dwarfgpu.gdbplugin.saving import save_threads
+            if self.row.gdb == "snapshot":  # what is looked at is in no file yet
+                from dwarfgpu.gdbplugin.saving import save
 
-                save_threads(found, text)
+                save(found, text)
                 return
             found.execute(line_of(self.row, text))
 

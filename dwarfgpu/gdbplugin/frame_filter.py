@@ -122,10 +122,10 @@ def _line(variable: Any) -> int | None:
 
 def _is_foreign() -> bool:
     """Whether GDB takes the code for that of another machine, as where a stub shows it waves."""
-    from dwarfgpu.backends.gdb.process import is_wave
+    from dwarfgpu.backends.gdb.process import is_wave, selected_frame
 
     thread = gdb.selected_thread()
-    name = str(gdb.selected_frame().architecture().name())
+    name = str(selected_frame().architecture().name())
     return thread is not None and not name.startswith("amdgcn") and is_wave(thread)
 
 

@@ -20,9 +20,10 @@ What GDB can reach is an lvalue: it has an address, or can be assigned to."""
     def invoke(self, text: Any, lane: Any = None) -> Any:
         """The value in the selected frame."""
         with one_line_errors():
+            from dwarfgpu.backends.gdb.process import selected_frame
             from dwarfgpu.gdbplugin.host import gdb_host
             from dwarfgpu.gdbplugin.values import value_of
 
             frame = gdb_host().frame()
             number = None if lane is None else int(lane)
-            return value_of(frame[text.string()], frame, gdb.selected_frame(), number)
+            return value_of(frame[text.string()], frame, selected_frame(), number)

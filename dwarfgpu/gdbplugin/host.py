@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.process import is_wave, threads_of
+from dwarfgpu.backends.gdb.process import is_wave, selected_frame, threads_of
 from dwarfgpu.errors import UsageError
 from dwarfgpu.gdbplugin.processes import Processes
 from dwarfgpu.program.host import in_lane
@@ -52,7 +52,7 @@ class GdbHost:
         """The frame of the library that a frame of GDB is; None is the selected one."""
         wave = self.wave()
         try:
-            chosen = gdb.selected_frame() if chosen is None else chosen
+            chosen = selected_frame() if chosen is None else chosen
             level, outside = _position(chosen)
             found = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:

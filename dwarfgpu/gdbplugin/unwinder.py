@@ -100,7 +100,7 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
         """Say what a register is in the caller; one that GDB is told nothing of is not saved."""
         here = process.pending.read_register(name)
         if name in (found.program_counter, "rip"):
-            content = found.caller_pc or 0  # GDB ends a stack there, and asks for no caller of that
+            content: int | None = found.caller_pc or 0  # GDB ends a stack there, and asks for no caller of that
         else:
             register: Register | None = found.machine.register_named(name)
             if register is None or found.is_same(register):  # one that only GDB has stays as it is

@@ -15,7 +15,7 @@ from dwarfgpu.backends.gdb.watch import watch
 from dwarfgpu.errors import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.gdb.backend import WavePlace
 
@@ -54,13 +54,13 @@ class GdbProcess:
     def architecture(self, thread: int) -> str:
         """GDB's name for what a thread executes."""
         with self._selected(thread):
-            return str(gdb.newest_frame().architecture().name())
+            return str(innermost_frame().architecture().name())
 
     def lane_count(self, thread: int) -> int | None:
         """How many lanes its vector registers have, if there are any."""
         with self._selected(thread):
             try:
-                kind = gdb.newest_frame().read_register(_VECTOR).type
+                kind = innermost_frame().read_register(_VECTOR).type
             except ValueError:
                 return None
             return int(kind.sizeof) // _LANE_BYTES
@@ -72,7 +72,7 @@ class GdbProcess:
     def read_register(self, thread: int, name: str) -> int:
         with self._selected(thread):
             try:
-                return number_of(gdb.newest_frame().read_register(name))
+                return number_of(innermost_frame().read_register(name))
             except ValueError:
                 raise Refused(f"GDB has no register {name}") from None
 
@@ -124,9 +124,9 @@ class GdbProcess:
         frame = None
         try:
             if innermost or before is not wanted:
-                frame = gdb.selected_frame() if before is not None else None
+                frame = selected_frame() if before is not None else None
                 wanted.switch()
-                gdb.newest_frame().select()
+                innermost_frame().select()
             yield
         except gdb.error as error:
             raise Refused(_one_line(error)) from None
@@ -135,6 +135,24 @@ class GdbProcess:
                 before.switch()
                 if frame.is_valid():
                     frame.select()
+
+
+def innermost_frame() -> Any:
+    """GDB's innermost frame of the selected thread."""
+    return _asked_twice(gdb.newest_frame)
+
+
+def selected_frame() -> Any:
+    """GDB's selected frame."""
+    return _asked_twice(gdb.selected_frame)
+
+
+def _asked_twice(ask: Callable[[], Any]) -> Any:
+    """GDB looks for the caller of a frame as well; what goes wrong there it says once, and gives the frame then."""
+    try:
+        return ask()
+    except gdb.error:
+        return ask()
 
 
 def stamp_of(thread: Any) -> Any:
