@@ -17,13 +17,15 @@ What GDB can reach is an lvalue: it has an address, or can be assigned to."""
     def __init__(self) -> None:
         gdb.Function.__init__(self, "dwarfgpu")
 
-    def invoke(self, text: Any, lane: Any = None) -> Any:
+    def invoke(self, *arguments: Any) -> Any:
         """The value in the selected frame."""
+        if not 1 <= len(arguments) <= 2:
+            raise gdb.GdbError('It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).')
         with one_line_errors():
             from dwarfgpu.backends.gdb.process import selected_frame
             from dwarfgpu.gdbplugin.host import gdb_host
             from dwarfgpu.gdbplugin.values import value_of
 
             frame = gdb_host().frame()
-            number = None if lane is None else int(lane)
-            return value_of(frame[text.string()], frame, selected_frame(), number)
+            lane = int(arguments[1]) if len(arguments) == 2 else None
+            return value_of(frame[arguments[0].string()], frame, selected_frame(), lane)

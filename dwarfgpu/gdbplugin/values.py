@@ -11,7 +11,6 @@ from dwarfgpu.gdbplugin.types import NotInGdb, Types, is_dynamic
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import known_size, resolved
-from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable
 
@@ -35,11 +34,14 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
         return gdb.Value(int(address.value)).cast(kind.pointer()).dereference()
     if found.bit_size is not None:
         return gdb.Value(found.number()).cast(kind)
-    reason = quantity.why(lane)
-    if reason is not None:
-        raise Unavailable(reason)
     register = _register(quantity, found, chosen, kind, lane)
-    return _copied(found, kind) if register is None else register
+    if register is not None:
+        return register
+    reading = found.read()
+    if reading.undefined:
+        reason = quantity.why(lane)
+        raise _no_value(found, "a part of it is optimized out") if reason is None else Unavailable(reason)
+    return _copied(found, int(reading.bits), kind)
 
 
 def _type_of(found: Object, quantity: Quantity, chosen: Any) -> Any:
@@ -92,11 +94,8 @@ def _fits(theirs: Any, ours: Any) -> bool:
     return bool(theirs == ours)
 
 
-def _copied(found: Object, kind: Any) -> Any:
-    reading = found.read()
-    if reading.undefined:  # a part of it
-        raise optimized_out()
+def _copied(found: Object, bits: int, kind: Any) -> Any:
     if is_dynamic(kind):  # GDB would end with an internal error
         raise _no_value(found, "it reads memory to know where the members are")
     order = found.place.storage.byte_order
-    return gdb.Value(int(reading.bits).to_bytes(kind.sizeof, order), kind)
+    return gdb.Value(bits.to_bytes(kind.sizeof, order), kind)
