@@ -42,7 +42,7 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
         self.__doc__ = help_text(row, details)
         gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA)
 
-    def invoke(self, text: str, from_tty: bool) -> None:
+    def invoke(self, text: str, from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
         """Run it, about what is selected now."""
         self.dont_repeat()
         with one_line_errors():

@@ -12,7 +12,8 @@ from dwarfgpu.gdbplugin.commands import one_line_errors
 class ValueFunction(gdb.Function):  # type: ignore[misc]
     """The value of a variable or an expression that dwarfgpu reads: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
 
-What GDB can reach is an lvalue: it has an address, or can be assigned to."""
+    What GDB can reach is an lvalue: it has an address, or can be assigned to.
+    """
 
     def __init__(self) -> None:
         gdb.Function.__init__(self, "dwarfgpu")

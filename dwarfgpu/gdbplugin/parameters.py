@@ -1,4 +1,4 @@
-"""``set dwarfgpu`` and ``show dwarfgpu``: settings of the debugger that mean something in GDB, and two of the plug-in."""
+"""``set dwarfgpu`` and ``show dwarfgpu``: settings of the debugger that mean something in GDB, and two of its own."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Prefix(gdb.Command):  # type: ignore[misc]
         gdb.Command.__init__(self, f"{verb} {self.of}", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
         self.shows = verb == "show"
 
-    def invoke(self, text: str, _from_tty: bool) -> None:
+    def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
         """Show all that there are."""
         if text:
-            raise gdb.GdbError(f'There is no setting "{self.of} {text.split()[0]}".')
+            raise gdb.GdbError(f'There is no setting "{self.of} {text.split(maxsplit=1)[0]}".')
         if not self.shows:
             gdb.execute(f"help set {self.of}")
             return
@@ -99,8 +99,7 @@ def _text(value: Any) -> str:
 
 
 class FilterParameter(gdb.Parameter):  # type: ignore[misc]
-    """Set which variables of `bt -full` and of MI clients come from dwarfgpu.
-off: none.  unreadable: those that GDB cannot read.  all: all that dwarfgpu can read."""
+    """off: none.  unreadable: those that GDB cannot read.  all: all that dwarfgpu can read."""
 
     set_doc = "Set which variables of `bt -full' and of MI clients come from dwarfgpu."
     show_doc = "Show which variables of `bt -full' and of MI clients come from dwarfgpu."
@@ -122,9 +121,11 @@ off: none.  unreadable: those that GDB cannot read.  all: all that dwarfgpu can 
 
 
 class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
-    """Set whether the frames of waves are found by dwarfgpu.
-GDB's own unwinders do not know the call frame information of GPU code: a GDB without support for AMD GPUs
-ends with an internal error.  `maint set dwarf unwinders off' keeps it from looking."""
+    """GDB's own unwinders do not know the call frame information of GPU code.
+
+    A GDB without support for AMD GPUs ends with an internal error when it meets some; `maint set dwarf unwinders off'
+    keeps it from looking.
+    """
 
     set_doc = "Set whether the frames of waves are found by dwarfgpu."
     show_doc = "Show whether the frames of waves are found by dwarfgpu."

@@ -1,4 +1,4 @@
-"""``dwarfgpu snapshot``: waves are saved as a snapshot, the threads of a host program as a core file that GDB writes."""
+"""``dwarfgpu snapshot``: waves are saved as a snapshot, threads of a host program as a core file that GDB writes."""
 
 from __future__ import annotations
 

@@ -100,13 +100,13 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
         """Say what a register is in the caller; one that GDB is told nothing of is not saved."""
         here = process.pending.read_register(name)
         if name in (found.program_counter, "rip"):
-            content: int | None = found.caller_pc or 0  # GDB ends a stack there, and asks for no caller of that
+            content: int | None = (
+                found.caller_pc or 0
+            )  # GDB ends a stack there, and asks for no caller of that
         else:
             register: Register | None = found.machine.register_named(name)
-            if register is None or found.is_same(register):  # one that only GDB has stays as it is
-                content = _known(here)
-            else:
-                content = found.register(register)
+            is_kept = register is None or found.is_same(register)  # one that only GDB has stays as it is
+            content = _known(here) if is_kept else found.register(register)  # type: ignore[arg-type]
         if content is not None:
             size = here.type.sizeof
             data = (content & (1 << 8 * size) - 1).to_bytes(size, found.byte_order)

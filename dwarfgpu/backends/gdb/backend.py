@@ -328,7 +328,9 @@ def dispatches_of(ids: Sequence[str]) -> tuple[list[Dispatch], Column]:
     """
     owners = [parts[:3] if len(parts := name.split(":")) == 4 else None for name in ids]
     known = list(dict.fromkeys(tuple(owner) for owner in owners if owner is not None))
-    found = [Dispatch(int(number) if number.isdecimal() else index) for index, (_, _, number) in enumerate(known)]
+    found = [
+        Dispatch(int(number) if number.isdecimal() else index) for index, (_, _, number) in enumerate(known)
+    ]
     return found, Column(-1 if owner is None else known.index(tuple(owner)) for owner in owners)
 
 
