@@ -23,6 +23,7 @@ ABOUT = """Variables, lanes and frames of GPU code, and of other code with the D
 
 What these commands show is about the thread, the frame and the lane that are selected.  $_lane is the
 selected lane; without one it is the first that is active.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
+OF_THREADS = "Threads of a host program are saved as a core file, which GDB writes."
 _MEANINGS = re.compile(r'\ndef (\w+)\([^"]*?:\n    """(.*?)"""', re.DOTALL)
 
 
@@ -144,5 +145,6 @@ def install() -> None:
     Prefix()
     rows = [row for row in COMMANDS if row.gdb]
     details = documented(rows)
+    details["files.save_snapshot"] = f"{details.get('files.save_snapshot', '')}\n{OF_THREADS}".lstrip()
     for row in rows:
         TableCommand(row, details.get(row.run, ""))

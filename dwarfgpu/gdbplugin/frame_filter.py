@@ -63,24 +63,36 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         symbol = variable.symbol()
         if isinstance(symbol, str) or variable.value() is not None:  # another filter has its own
             return variable
-        why = self._why_not(symbol)
-        if not why and not self._is_of_all:
-            return variable
+        theirs = self._theirs(symbol)
+        if theirs is not None and not self._is_of_all:
+            # GDB would read it again, and arrays with bounds of their own wrongly
+            return SymValueWrapper(symbol, theirs)
         try:
             return SymValueWrapper(symbol, self._value(symbol))
         except (DwarfGpuError, gdb.error) as error:
             # with a variable that it cannot read GDB would give up all frames that follow
-            return SymValueWrapper(symbol, self._text(symbol, error)) if why else variable
+            return SymValueWrapper(symbol, self._text(symbol, error) if theirs is None else theirs)
 
-    def _why_not(self, symbol: Any) -> str:
-        """Why GDB cannot read a variable; empty if it can."""
+    def _theirs(self, symbol: Any) -> Any:
+        """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
+        from dwarfgpu.backends.gdb.process import selected_frame
+
         if _is_foreign():
-            return "GDB does not know the registers of this code"
+            return None
+        frame, selected = self.inferior_frame(), selected_frame()
+        is_selected_for = symbol.type is not None and symbol.type.dynamic  # GDB computes its bounds there
         try:
-            self.inferior_frame().read_var(symbol)
-        except (gdb.error, ValueError) as error:
-            return str(error)
-        return ""
+            if is_selected_for:
+                frame.select()
+            found = frame.read_var(symbol)
+            if not found.is_optimized_out:
+                found.fetch_lazy()
+        except (gdb.error, ValueError):
+            return None
+        finally:
+            if is_selected_for:
+                selected.select()
+        return found
 
     def _variable(self, symbol: Any) -> Any:
         from dwarfgpu.gdbplugin.host import gdb_host
@@ -122,10 +134,10 @@ def _line(variable: Any) -> int | None:
 
 def _is_foreign() -> bool:
     """Whether GDB takes the code for that of another machine, as where a stub shows it waves."""
-    from dwarfgpu.backends.gdb.process import is_wave, selected_frame
+    from dwarfgpu.backends.gdb.process import is_wave
 
     thread = gdb.selected_thread()
-    name = str(selected_frame().architecture().name())
+    name = str(gdb.selected_frame().architecture().name())
     return thread is not None and not name.startswith("amdgcn") and is_wave(thread)
 
 

@@ -49,7 +49,7 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.name = f"dwarfgpu {setting.name}"
-        self.__doc__ = f"{setting.help[:1].upper()}{setting.help[1:]}."
+        self.__doc__ = f"By default it is {setting.text(setting.default)}."
         self.set_doc = f"Set {setting.help}."
         self.show_doc = f"Show {setting.help}."
         kind, choices = _kind(setting)

@@ -21,7 +21,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
@@ -112,6 +112,9 @@ class Process(Protocol):
     def files(self) -> Sequence[LoadedFile]:
         """The code that is loaded."""
 
+    def dispatches(self) -> Mapping[str, Dispatch]:
+        """What GDB knows of dispatches, by what it calls them."""
+
 
 class GdbBackend(Backend):
     """Threads of a process in GDB that have one target; each is a wave.
@@ -133,7 +136,7 @@ class GdbBackend(Backend):
         self.target = target
         self.process = process
         self.ids = process.ids
-        self.dispatches, self.dispatch = dispatches_of(process.ids)
+        self._dispatches: tuple[list[Dispatch], Column] | None = None
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """What has been read of registers, by thread and number."""
         self._known_until = process.changes
@@ -160,6 +163,21 @@ class GdbBackend(Backend):
         return self.ids.index(name) if name in self.ids else None
 
     # --- Where waves belong ---------------------------------------------------------------------------------------
+
+    def _found_dispatches(self) -> tuple[list[Dispatch], Column]:
+        if self._dispatches is None:
+            self._dispatches = dispatches_of(self.ids, self.process.dispatches())
+        return self._dispatches
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        """The dispatches that waves belong to."""
+        return self._found_dispatches()[0]
+
+    @property
+    def dispatch(self) -> Column:
+        """The index of the dispatch that each wave belongs to; -1 where that is not known."""
+        return self._found_dispatches()[1]
 
     @property
     def work_group(self) -> Column:
@@ -321,17 +339,19 @@ class GdbBackend(Backend):
         return address + low
 
 
-def dispatches_of(ids: Sequence[str]) -> tuple[list[Dispatch], Column]:
+def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[list[Dispatch], Column]:
     """The dispatches that the names of waves tell, and which of them each wave belongs to.
 
-    A wave is agent:queue:dispatch:wave (ROCgdb manual); of the dispatches GDB says no more.
+    A wave is agent:queue:dispatch:wave, and a dispatch agent:queue:dispatch (ROCgdb manual). What is not ``known`` of a
+    dispatch is left open.
     """
-    owners = [parts[:3] if len(parts := name.split(":")) == 4 else None for name in ids]
-    known = list(dict.fromkeys(tuple(owner) for owner in owners if owner is not None))
-    found = [
-        Dispatch(int(number) if number.isdecimal() else index) for index, (_, _, number) in enumerate(known)
-    ]
-    return found, Column(-1 if owner is None else known.index(tuple(owner)) for owner in owners)
+    owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]  # noqa: PLR2004
+    names = list(dict.fromkeys(owner for owner in owners if owner is not None))
+    found = []
+    for index, name in enumerate(names):
+        number = name.rpartition(":")[2]
+        found.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
+    return found, Column(-1 if owner is None else names.index(owner) for owner in owners)
 
 
 def _gdb_name(register: Register) -> str:

@@ -10,6 +10,7 @@ import gdb
 
 from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
 from dwarfgpu.backends.gdb.contents import assign, number_of
+from dwarfgpu.backends.gdb.dispatches import known_dispatches
 from dwarfgpu.backends.gdb.objfiles import object_files
 from dwarfgpu.backends.gdb.watch import watch
 from dwarfgpu.errors import EvaluationError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.gdb.backend import WavePlace
+    from dwarfgpu.backends.machine import Dispatch
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")
 """``AMDGPU Wave 1:2:1:1 (0,0,0)/0``: agent, queue, dispatch and wave; the work-group, and the number in it."""
@@ -116,6 +118,11 @@ class GdbProcess:
             with self._selected(0):
                 known = _files[self.inferior.num] = self._watch.files, object_files()
         return known[1]
+
+    def dispatches(self) -> dict[str, Dispatch]:
+        """What GDB knows of dispatches, by what it calls them."""
+        with self._selected(0):
+            return known_dispatches()
 
     @contextmanager
     def _selected(self, index: int, *, innermost: bool = False) -> Iterator[None]:
