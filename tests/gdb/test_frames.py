@@ -58,7 +58,7 @@ def test_all_variables_are_the_same_as_gdbs(require_tool, tmp_path):
     shown = []
     for mode in ("off", "unreadable", "all"):
         commands = ["set width 0", f"set dwarfgpu frame-filter {mode}", "break checkpoint", "run"]
-        commands += ["bt -full", "continue 12", "bt -full", "continue 14", "bt -full"]
+        commands += ["bt -full", *(["continue 3", "bt -full"] * 5)]
         words = [word for command in commands for word in ("-ex", command)]
         text = run_gdb(require_tool, *words, program=program)
         # GDB writes `No locals.` only where no filter has a say
