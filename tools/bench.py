@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import Any
 
+from bench_debugger import debugger
 from bench_files import files
 from bench_gdb import gdb
 from bench_machine import machine
@@ -142,6 +143,7 @@ GROUPS = {
     "unwind": unwind,
     "waves": waves,
     "variables": variables,
+    "debugger": debugger,
     "gdb": gdb,
 }
 

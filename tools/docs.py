@@ -13,6 +13,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from sessions import refreshed, sessions_of
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -189,6 +191,51 @@ def repairs_page() -> str:
     return "\n".join(lines)
 
 
+COMMANDS_HEAD = """\
+# Commands and settings of the debugger
+
+[debugger.md](debugger.md) shows how they are used. `help COMMAND` says more of each, `apropos WORD` finds some. Names
+may be shortened as long as they stay unique. Where a command has a name in GDB, it is `dwarfgpu NAME` there.
+"""
+
+
+def commands_page() -> str:
+    """docs/commands.md: every row of the table of commands, and every setting."""
+    from dwarfgpu.commands.settings import SETTINGS
+    from dwarfgpu.commands.table import COMMANDS, GROUPS
+
+    lines = COMMANDS_HEAD.splitlines()
+    for group in GROUPS:
+        rows = [each for each in COMMANDS if each.group == group and each.run]
+        lines += [
+            "",
+            f"## {group[0].upper()}{group[1:]}",
+            "",
+            "| command | what it does | also | in GDB |",
+            "|---|---|---|---|",
+        ]
+        for each in rows:
+            usage = _cell(
+                f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip()
+            )
+            options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in each.options)
+            also = ", ".join(f"`{_cell(alias)}`" for alias in each.aliases)
+            lines.append(
+                f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |"
+            )
+    lines += ["", "## Settings", "", "`set NAME VALUE` changes one, `show NAME` shows it.", ""]
+    lines += ["| setting | by default | meaning |", "|---|---|---|"]
+    for setting in SETTINGS:
+        lines.append(f"| `{setting.name}` | {setting.text(setting.default)} | {_cell(setting.help)} |")
+    lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text in a table."""
+    return text.replace("|", "\\|")
+
+
 def spec_cases() -> list[Any]:
     """Every row of the tables in tests/spec, with the name of its module."""
     found = []
@@ -243,6 +290,7 @@ def main() -> int:
         "rules.md": rules_page(),
         "backends.md": backends_page(),
         "repairs.md": repairs_page(),
+        "commands.md": commands_page(),
         "coverage.md": coverage,
     }
     stale = []
@@ -257,6 +305,12 @@ def main() -> int:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             print(f"docs/{name} written")
+    if not options.check:  # the tests compare what sessions write
+        for path in sorted((ROOT / "docs").rglob("*.md")):
+            text = path.read_text()
+            if sessions_of(text) and (now := refreshed(text)) != text:
+                path.write_text(now)
+                print(f"{path.relative_to(ROOT)} written")
     for name in stale:
         print(f"docs/{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
     for name in missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.program.variables.remembered import Remembered
+from dwarfgpu.program.variables.remembered import READ_ONLY, Remembered
 
 if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
@@ -18,15 +18,23 @@ def remembered(debugger: Debugger) -> Remembered:
 
 
 def looked_at(debugger: Debugger) -> dict[str, str | int]:
-    """What is looked at: ``$_thread``, ``$_wave_id``, ``$_lane_count``, and ROCgdb's positions."""
+    """``$_thread``, ``$_wave_id``, ``$_lane_count``, ROCgdb's positions; and ``$_shell_exitcode``."""
+    found: dict[str, str | int] = {}
+    if debugger.shell_status is not None:
+        found["_shell_exitcode"] = debugger.shell_status
     if debugger.attached is None or debugger.wave_number is None:
-        return {}
+        return found
     from dwarfgpu.commands.waves import positions
 
     has_lanes = debugger.attached.has_waves
-    return {
+    return found | {
         "_thread": debugger.wave_number + 1,
         "_wave_id": debugger.wave.id,
         "_lane_count": debugger.attached.state.target.lane_count if has_lanes else 0,
         **positions(debugger),
     }
+
+
+def names(debugger: Debugger) -> list[str]:
+    """The names of all that there are, in order."""
+    return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dwarfgpu.commands.log import Log
 from dwarfgpu.commands.registry import Registry
 from dwarfgpu.commands.settings import Settings
 from dwarfgpu.commands.words import read_arguments
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.output import Output
+    from dwarfgpu.program.files.known_names import KnownNames
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.wave import Wave
@@ -41,6 +43,7 @@ class Debugger:
         self.output = output
         self.registry = Registry(COMMANDS)
         self.settings = Settings()
+        self.log = Log(self)
         self.program: Program | None = None
         self.attached: Attached | None = None
         self.wave_number: int | None = None
@@ -50,6 +53,10 @@ class Debugger:
         """The lane that is looked at in each wave, as far as somebody has chosen one."""
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
+        self.documents: dict[str, str] = {}
+        """What `document` says of them, without the summary."""
+        self.called_with: tuple[str, list[str]] | None = None
+        """The defined command that runs, and the words it was called with."""
         self.aliases: dict[str, str] = {}
         """What the names stand for that the user has given to commands."""
         self.typed: list[str] = []
@@ -58,11 +65,16 @@ class Debugger:
         """Gives a further line of whatever lines come from, for commands that go on over several."""
         self.watchers: list[Callable[[], None]] = [self._show_context]
         """Are called after a command that has changed what is looked at."""
+        self.ask: Callable[[str], bool] | None = None
+        """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
+        self.shell_status: int | None = None
+        """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
         self._states: dict[Any, Any] = {}
         self._changes = 0
         """How often the machine had been written to when it was last seen."""
+        self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
         self._stays = 0
@@ -133,6 +145,10 @@ class Debugger:
         """An empty line shall repeat nothing."""
         self._again = None
 
+    def confirmed(self, question: str) -> bool:
+        """Whether the user wants it; yes where nobody is asked."""
+        return self.ask is None or not self.settings["confirm"] or self.ask(question)
+
     @contextmanager
     def staying(self) -> Iterator[None]:
         """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
@@ -160,9 +176,20 @@ class Debugger:
         self.lanes.clear()
         self.wave_number = 0 if attached is not None and len(attached) else None
         self.frame_number = 0
+        self._known_names = None
         self._has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
         (program if attached is None else attached).state.remembered = remembered(self)
+
+    @property
+    def known_names(self) -> KnownNames:
+        """The names of the program, for completion."""
+        if self._known_names is None:
+            from dwarfgpu.program.files.known_names import KnownNames
+
+            state = self.opened.state if self.attached is None else self.attached.state
+            self._known_names = KnownNames([code.file for code in state.loaded.codes])
+        return self._known_names
 
     @property
     def opened(self) -> Program:

@@ -1,46 +1,317 @@
-"""Python scripts run by the debugger."""
+"""Commands that are made of others: definitions, aliases, ``if`` and ``while``, and scripts."""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import UsageError
-from dwarfgpu.program.host import in_lane, using
+from dwarfgpu.commands.registry import Command
+from dwarfgpu.commands.table import SUPPORT
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.records import replace
+from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.commands.debugger import Debugger
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.commands.words import Arguments
+
+OPENS = frozenset(("define", "document", "if", "while"))
+"""The commands that lines follow, up to `end`."""
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_ARGUMENT = re.compile(r"\$arg(c|\d+)")
 
 
-class DebuggerHost:
-    """The debugger as the host of scripts: what it looks at is what is selected (`program.host.Host`)."""
-
-    def __init__(self, debugger: Debugger) -> None:
-        self.debugger = debugger
-
-    def attached(self) -> Attached:
-        return self.debugger.machine
-
-    def waves(self) -> Sequence[Wave]:
-        return list(self.debugger.machine)
-
-    def wave(self) -> Wave:
-        return self.debugger.wave
-
-    def frame(self) -> Frame:
-        return in_lane(self.debugger.frame, self.debugger.lane)
+# --- Lines that follow ----------------------------------------------------------------------------------------------
 
 
-def run_python(debugger: Debugger, path: str) -> None:
-    """Run a Python script about what the debugger looks at."""
-    from runpy import run_path
+def word_of(line: str) -> str:
+    """The word that a line begins with."""
+    return line.split(maxsplit=1)[0] if line.strip() else ""
+
+
+def is_open(text: str) -> bool:
+    """Whether further lines belong to what was typed: it ends with a backslash, or an `end` is missing."""
+    lines = text.split("\n")
+    if _goes_on(lines[-1]):
+        return True
+    depth, is_text = 0, False
+    for line in joined(lines):
+        word = word_of(line)
+        if word == "end":
+            depth, is_text = max(0, depth - 1), False
+        elif word in OPENS and not is_text and (depth or line is lines[0] or word == word_of(lines[0])):
+            depth, is_text = depth + 1, word == "document"
+    return depth > 0
+
+
+def joined(lines: Iterable[str]) -> Iterator[str]:
+    """Lines, of which one that ends with a backslash goes on with the next."""
+    start = ""
+    for line in lines:
+        if _goes_on(line):
+            start += line[:-1]
+        else:
+            yield start + line
+            start = ""
+    if start:
+        yield start
+
+
+def _goes_on(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _body(debugger: Debugger, what: str, *, nests: bool = True) -> list[str]:
+    """The lines up to the `end` that belongs here."""
+    if debugger.next_line is None:
+        raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
+    lines: list[str] = []
+    depth, is_text = 0, not nests
+    while (line := debugger.next_line(">")) is not None:
+        word = word_of(line)
+        if word == "end":
+            if not depth:
+                return lines
+            depth, is_text = depth - 1, not nests
+        elif word in OPENS and not is_text:
+            depth, is_text = depth + 1, word == "document"
+        lines.append(line.rstrip("\n"))
+    raise UsageError(f"{what} has no end", hint="its last line is `end`")
+
+
+def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
+    """Run lines that are there already: of a definition, of a script."""
+    before = debugger.next_line
+    source = joined(lines)
+    debugger.next_line = lambda _prompt: next(source, None)
+    try:
+        while (line := debugger.next_line("")) is not None:
+            if line.strip():
+                debugger.execute(_filled(debugger, line))
+    finally:
+        debugger.next_line = before
+        debugger.forget_line()
+
+
+# --- Definitions ----------------------------------------------------------------------------------------------------
+
+
+def define(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` are the command. In them $arg0, $arg1, ... are the words it is called with, and $argc is
+    their number.
+    """
+    name = arguments.needed()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _"
+        )
+    known = debugger.registry.names().get(name)
+    if known is not None and known.name not in debugger.macros:
+        raise UsageError(f"{name} is a command of the debugger", hint="`alias` gives it another name")
+    if known is not None and not debugger.confirmed(f"Redefine command {name}?"):
+        raise UsageError(f"{name} stays as it was", kind="not_confirmed")
+    lines = tuple(_body(debugger, f"the definition of {name}"))
+    debugger.macros[name] = lines
+    summary = known.summary if known is not None else f"defined: {counted(len(lines), 'line')}"
+    debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, operands="[WORD...]"))
+
+
+def run_macro(debugger: Debugger, arguments: Arguments) -> None:
+    """`show user` shows its lines."""
+    before = debugger.called_with
+    debugger.called_with = arguments.command.name, arguments.words
+    try:
+        run_lines(debugger, debugger.macros[arguments.command.name])
+    finally:
+        debugger.called_with = before
+
+
+def _filled(debugger: Debugger, line: str) -> str:
+    """A line of a definition with the words that it was called with."""
+    if debugger.called_with is None or "$arg" not in line:
+        return line
+    name, words = debugger.called_with
+
+    def value(match: re.Match[str]) -> str:
+        which = match.group(1)
+        if which == "c":
+            return str(len(words))
+        if len(which) > 4 or int(which) >= len(words):
+            raise UsageError(f"{name} is called without $arg{which[:10]}", kind="no_argument")
+        return words[int(which)]
+
+    return _ARGUMENT.sub(value, line)
+
+
+def document(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` are what `help` says of the command: the first one as its summary."""
+    name = arguments.needed()
+    if name not in debugger.macros:
+        raise UsageError(f"{name[:60]!r} is not defined", hint="`define` defines a command")
+    first, *rest = _body(debugger, f"the text about {name}", nests=False) or [""]
+    debugger.documents[name] = " ".join(rest)
+    summary = first.strip().rstrip(".") or "defined"
+    debugger.registry.add(replace(debugger.registry.commands[name], summary=summary))
+
+
+def show_user(debugger: Debugger, arguments: Arguments) -> None:
+    """Without a name: all of them."""
+    names = [arguments.text] if arguments.text else list(debugger.macros)
+    for name in names:
+        if name not in debugger.macros:
+            raise UsageError(f"{name[:60]!r} is not defined")
+        debugger.output.line(f"define {name}")
+        depth = 1
+        for line in map(str.strip, debugger.macros[name]):
+            depth -= word_of(line) in ("end", "else")
+            debugger.output.line(f"{'  ' * depth}{line}")
+            depth += word_of(line) in (*OPENS, "else")
+        debugger.output.line("end")
+
+
+def alias(debugger: Debugger, arguments: Arguments) -> None:
+    """`alias v = info registers` makes v another name; words behind the command stay in front of those that are typed.
+    Without arguments: the names that were given.
+    """
+    if not arguments.text:
+        for name, meaning in debugger.aliases.items():
+            debugger.output.line(f"alias {name} = {meaning}")
+        return
+    name, equals, text = (part.strip() for part in arguments.text.partition("="))
+    if not equals or not text or not _NAME.fullmatch(name):
+        raise arguments.wrong("needs a name, = and a command")
+    if name in debugger.registry.names() and name not in debugger.aliases:
+        raise UsageError(f"{name} is a command of the debugger", hint="an alias has a name of its own")
+    command, rest = debugger.registry.find(text)
+    whole = f"{command.name} {rest.strip()}".rstrip()
+    if command.name == name:
+        raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
+    debugger.aliases[name] = whole
+    summary = f"the same as `{whole}`"
+    row = replace(
+        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
+    )
+    debugger.registry.add(row)
+
+
+def run_alias(debugger: Debugger, arguments: Arguments) -> None:
+    """`alias` shows what it is another name of."""
+    command, rest = debugger.registry.find(debugger.aliases[arguments.command.name])
+    form, rest = arguments.format, rest.strip()
+    if form and rest.startswith("/"):  # the one that is typed counts
+        rest = rest.partition(" ")[2]
+    debugger.execute(f"{command.name}{f'/{form}' if form else ''} {rest} {arguments.text}".rstrip())
+
+
+# --- Conditions -----------------------------------------------------------------------------------------------------
+
+
+class _Leave(UsageError):
+    """`loop_break` and `loop_continue`, on their way to the loop. Where there is none they are an error."""
+
+    goes_on = False
+
+
+def if_(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` are run if EXPR is not zero; those behind an `else` if it is."""
+    condition = arguments.needed()
+    lines = _body(debugger, "`if`")
+    middle = _else_in(lines)
+    run_lines(debugger, lines[:middle] if _is_true(debugger, condition) else lines[middle + 1 :])
+
+
+def _else_in(lines: list[str]) -> int:
+    """Where the `else` of a condition stands; behind all lines if there is none."""
+    depth = 0
+    for number, line in enumerate(lines):
+        word = word_of(line)
+        if word == "else" and not depth:
+            return number
+        depth += (word in OPENS) - (word == "end")
+    return len(lines)
+
+
+def while_(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` are run as long as EXPR is not zero. `loop_break` leaves them, `loop_continue` begins the
+    next round.
+    """
+    condition = arguments.needed()
+    lines = _body(debugger, "`while`")
+    while _is_true(debugger, condition):
+        try:
+            run_lines(debugger, lines)
+        except _Leave as leaving:
+            if not leaving.goes_on:
+                break
+
+
+def _is_true(debugger: Debugger, text: str) -> bool:
+    is_false: object = debugger.frame.expression(f"!({text})").value(debugger.lane)
+    return is_false == 0
+
+
+def loop_break(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines behind the `end` of the `while` are next."""
+    arguments.none()
+    raise _Leave("there is no loop to leave", kind="stray")
+
+
+def loop_continue(debugger: Debugger, arguments: Arguments) -> None:
+    """The condition of the `while` is next."""
+    arguments.none()
+    leaving = _Leave("there is no loop to continue", kind="stray")
+    leaving.goes_on = True
+    raise leaving
+
+
+def stray(debugger: Debugger, arguments: Arguments) -> None:
+    """By itself it means nothing."""
+    raise UsageError(f"`{arguments.command.name}` belongs to no command before it", kind="stray")
+
+
+# --- Scripts --------------------------------------------------------------------------------------------------------
+
+
+def source(debugger: Debugger, arguments: Arguments) -> None:
+    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is looked at here.
+    The first command of a script that fails ends it.
+    """
+    words = arguments.words
+    if len(words) != 1:
+        raise arguments.wrong("needs one file")
+    run_script(debugger, words[0])
+
+
+def run_script(debugger: Debugger, path: str) -> None:
+    """Run the commands of a file, or a Python script. An error says in which line."""
+    path = os.path.expanduser(path)  # noqa: PTH111 (`pathlib` costs start-up time)
+    if path.endswith(".py"):
+        from dwarfgpu.commands.python import run_python
+
+        run_python(debugger, path)
+        return
+    text = _text_of(path)
+    number = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(text.splitlines(), 1):  # noqa: B007 (the error below tells it)
+            yield line
 
     try:
-        with using(DebuggerHost(debugger)):
-            run_path(path, run_name="__main__")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", kind="unreadable") from None
+        run_lines(debugger, lines())
+    except DwarfGpuError as error:
+        error.message = f"{path}:{number}: {error.message}"
+        raise
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read().decode()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(f"{path}: {why}", kind="unreadable") from None

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 ON = ("on", "yes", "1", "true", "enable", "")
 OFF = ("off", "no", "0", "false", "disable")
 MAX_NUMBER = 1 << 31
+"""What ``unlimited`` is kept as."""
+AUTOMATIC = -1
+"""What ``auto`` is kept as."""
 
 
 @record
@@ -26,8 +29,12 @@ class Setting:
     least: int = 0
     unlimited: bool = False
     """Whether ``unlimited`` (and 0) is a number too."""
+    automatic: bool = False
+    """Whether ``auto`` is a number too, which is kept as -1."""
     many: bool = False
     """Whether it is several of the choices, in an order."""
+    alias: str = ""
+    """Another name of it."""
 
     def read(self, text: str) -> Any:
         """A value as a user types it."""
@@ -54,12 +61,15 @@ class Setting:
     def _number(self, text: str) -> int:
         if self.unlimited and text in ("unlimited", "0"):
             return MAX_NUMBER
+        if self.automatic and text == "auto":
+            return AUTOMATIC
         try:
             found = int(text, 0)
         except ValueError:
             found = -1
         if not self.least <= found < MAX_NUMBER:
-            what = f"a number from {self.least}" + (", or unlimited" if self.unlimited else "")
+            words = ("unlimited",) * self.unlimited + ("auto",) * self.automatic
+            what = f"a number from {self.least}" + "".join(f", or {word}" for word in words)
             raise self._wrong(text, what)
         return found
 
@@ -72,6 +82,8 @@ class Setting:
             return "on" if value else "off"
         if self.unlimited and value == MAX_NUMBER:
             return "unlimited"
+        if self.automatic and value == AUTOMATIC:
+            return "auto"
         if isinstance(value, tuple):
             return " ".join(value) or "none"
         return str(value) or "(none)"
@@ -80,41 +92,42 @@ class Setting:
 SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
 """The sections of the context view."""
 
+# fmt: off
 SETTINGS = (
-    Setting("width", 0, "columns of the screen; 0 is those of the terminal, and 80 where there is none"),
-    Setting("height", 0, "lines of the screen; 0 is those of the terminal"),
-    Setting("pagination", True, "whether long output goes through a pager, where there is a terminal"),
-    Setting("style enabled", True, "whether output has colours"),
+    Setting("width", AUTOMATIC, "columns of the screen; auto is those of the terminal, or 80 without one",
+            unlimited=True, automatic=True),
+    Setting("height", AUTOMATIC, "lines of the screen; auto is those of the terminal", unlimited=True,
+            automatic=True),
+    Setting("pagination", True, "whether long output stops when the screen is full"),
+    Setting("style enabled", True, "whether output has colours, where a terminal shows them", alias="style"),
     Setting("confirm", True, "whether a question is asked before something is lost"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
     Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),
     Setting("history size", 10_000, "how many lines the history file keeps", unlimited=True),
     Setting("history save", True, "whether lines are kept for the next time"),
+    Setting("history filename", "", "the history file; none is $XDG_STATE_HOME/dwarfgpu/history"),
+    Setting("max-completions", 200, "how many completions are offered", unlimited=True),
+    Setting("logging enabled", False, "whether output is also written to a file", alias="logging"),
+    Setting("logging file", "dwarfgpu.txt", "the file that output is also written to"),
+    Setting("logging overwrite", False, "whether a log begins anew; else it is added to what is there"),
+    Setting("logging redirect", False, "whether output goes to the log alone"),
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
     Setting("print static-members", True, "whether static members are shown"),
-    Setting(
-        "print frame-arguments",
-        "scalars",
-        "which arguments frames are shown with",
-        choices=("scalars", "all", "none"),
-    ),
+    Setting("print frame-arguments", "scalars", "which arguments frames are shown with",
+            choices=("scalars", "all", "none")),
     Setting("print symbol", True, "whether pointers show the symbol they lead to"),
     Setting("context", False, "whether a change of focus shows the context view"),
-    Setting(
-        "context-sections",
-        ("source", "locals", "lanes", "stack"),
-        "what the context view shows, in order",
-        choices=SECTIONS,
-        many=True,
-    ),
+    Setting("context-sections", ("source", "locals", "lanes", "stack"), "what the context view shows, in order",
+            choices=SECTIONS, many=True),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
     Setting("disassembler", "", "the llvm-objdump or objdump to use; none looks for one"),
     Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
 )
+# fmt: on
 
 
 class Settings:
@@ -135,6 +148,10 @@ class Settings:
         for watcher in self.watchers:
             watcher(name)
 
+    def reset(self, name: str) -> None:
+        """Change a setting back to what it is by default, and tell nobody."""
+        self._values[name] = self.declared[name].default
+
     def find(self, text: str) -> tuple[str, str] | None:
         """The setting that a text begins with, abbreviated or not, and the rest; None if it is none."""
         words = text.split()
@@ -148,6 +165,10 @@ class Settings:
         exact = " ".join(words)
         if exact in self.declared:
             yield exact
+            return
+        named = next((setting.name for setting in SETTINGS if setting.alias == exact), None)
+        if named is not None:
+            yield named
             return
         for name in self.declared:
             parts = name.split()

@@ -4,66 +4,95 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.commands.control import run_script
 from dwarfgpu.commands.debugger import Debugger, Quit
-from dwarfgpu.commands.files import attach_state, open_file
-from dwarfgpu.commands.output import Output
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.commands.scripts import joined, run_script
+from dwarfgpu.errors import UsageError
+from dwarfgpu.repl.runner import Runner, no_interrupts
+from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
-    class Session(Protocol):
-        """What the command line keeps for all its commands."""
-
-        out: TextIO
-        err: TextIO
-
-        def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
-
-        def report(self, error: DwarfGpuError, file: str = "") -> int: ...
-
-
-INTERRUPTED = 130
+    from dwarfgpu.repl.terminal import Session
 
 
 def debug(session: Session, options: Any) -> int:
     """Run the debugger as the options say; return the exit status."""
-    output = Output(session.out.write, session.style)
-    debugger = Debugger(output)
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
+    terminal = Terminal(session, is_terminal=is_interactive)
+    debugger = Debugger(terminal.output)
+    terminal.follow(debugger.settings)
+    if options.debug:
+        debugger.settings.set("debug", "on")
+    if options.batch:
+        debugger.settings.set("confirm", "off")
+    runner = Runner(session, debugger, terminal)
     try:
-        return _debug(session, debugger, options)
+        return _debug(runner, options, is_interactive=is_interactive)
     except Quit as leaving:
         return leaving.status
+    finally:
+        runner.close()
 
 
-def _debug(session: Session, debugger: Debugger, options: Any) -> int:
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
-    if not options.no_init:
-        _initialise(session, debugger)
-    _open(debugger, options)
-    status = 0
+def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
+    do = runner.guarded
+    if is_interactive:
+        sit_down(runner)
+        do = runner.interruptible
+        if not options.quiet:
+            _greet(runner)
+    init = init_file()
+    if not options.no_init and init is not None:  # what is wrong in it does not keep anybody from working
+        do(partial(run_script, runner.debugger, init))
+    status = do(partial(_open, runner.debugger, options))
+    if status and not is_interactive:
+        return status
+    worst = status
     for kind, text in options.commands or ():
-        try:
-            if kind == "file":
-                run_script(debugger, text)
-            else:
-                debugger.execute(text)
-        except DwarfGpuError as error:
-            if options.debug:
-                raise
-            status = session.report(error)
-            if options.batch:
-                return status
+        is_script = kind == "file"
+        status = do(
+            partial(run_script, runner.debugger, text) if is_script else partial(runner.execute, text)
+        )
+        if status and options.batch:
+            return status
+        worst = max(worst, status)
     if options.batch:
         return 0
-    if is_terminal:
-        from dwarfgpu.repl.prompt import Prompt
+    if is_interactive:
+        return _prompt(runner)
+    return max(worst, _read_lines(runner))
 
-        return Prompt(session, debugger, quiet=options.quiet).run()
-    return max(status, _read_lines(session, debugger))
+
+def _greet(runner: Runner) -> None:
+    from dwarfgpu import __version__
+
+    runner.debugger.output.line(f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves.")
+
+
+def sit_down(runner: Runner) -> None:
+    """Somebody is there who can be asked."""
+
+    def next_line(prompt: str) -> str | None:
+        return runner.prompt().next_line(prompt)
+
+    runner.debugger.next_line = next_line
+    runner.debugger.ask = runner.is_confirmed
+    runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
+
+
+def _prompt(runner: Runner) -> int:
+    """Ask for lines. The first prompt is there before what edits lines is imported; keys wait meanwhile."""
+    from dwarfgpu.repl.early import FirstPrompt
+
+    first = FirstPrompt(runner.session.out)
+    with no_interrupts():
+        first.show()
+        try:
+            return runner.prompt().run(first)
+        finally:
+            first.end()
 
 
 def _open(debugger: Debugger, options: Any) -> None:
@@ -72,7 +101,10 @@ def _open(debugger: Debugger, options: Any) -> None:
         if options.state is not None:
             raise UsageError("a state needs the file of code that it is of", hint="name FILE before --state")
         return
-    debugger.settings.set("repair", options.repair or "auto")
+    from dwarfgpu.commands.files import attach_state, open_file
+
+    if options.repair:
+        debugger.settings.set("repair", options.repair)
     open_file(debugger, options.file)
     if options.state is None:
         return
@@ -87,31 +119,20 @@ def _open(debugger: Debugger, options: Any) -> None:
         debugger.select_lane(options.lane)
 
 
-def _initialise(session: Session, debugger: Debugger) -> None:
-    """Run the init file, if there is one: `$XDG_CONFIG_HOME/dwarfgpu/init`."""
+def init_file() -> str | None:
+    """The init file, if there is one: `$XDG_CONFIG_HOME/dwarfgpu/init`."""
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
     path = os.path.join(folder, "dwarfgpu", "init")  # noqa: PTH118 (`pathlib` costs start-up time)
-    if not os.path.exists(path):  # noqa: PTH110
-        return
-    try:
-        run_script(debugger, path)
-    except DwarfGpuError as error:  # what is wrong in it does not keep anybody from working
-        session.report(error)
+    return path if os.path.exists(path) else None  # noqa: PTH110
 
 
-def _read_lines(session: Session, debugger: Debugger) -> int:
+def _read_lines(runner: Runner) -> int:
     """Run the lines of standard input; the status of the worst error."""
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    lines = joined(line.rstrip("\n") for line in sys.stdin)
+    runner.debugger.next_line = lambda _prompt: next(lines, None)
     status = 0
-
-    def next_line(_prompt: str) -> str | None:
-        return sys.stdin.readline() or None
-
-    debugger.next_line = next_line
-    while (line := next_line("")) is not None:
-        try:
-            debugger.execute(line)
-        except DwarfGpuError as error:
-            if debugger.settings["debug"]:
-                raise
-            status = max(status, session.report(error))
+    for line in lines:
+        status = max(status, runner.run(line))
     return status

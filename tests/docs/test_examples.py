@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.sessions import Session, run, sessions_of
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,7 +28,14 @@ def examples() -> list[tuple[str, str, str]]:
             elif block and found:
                 name, command, output = found.pop()
                 found.append((name, command, f"{output}{line}\n"))
-    return [example for example in found if example[1].startswith("dwarfgpu ")]
+    typed = {session.command for _page, session in sessions()}
+    return [each for each in found if each[1].startswith("dwarfgpu ") and each[1] not in typed]
+
+
+def sessions() -> list[tuple[str, Session]]:
+    """The sessions of the debugger, in which commands are typed at its prompt."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [(path.name, session) for path in pages for session in sessions_of(path.read_text())]
 
 
 @pytest.mark.parametrize("page,command,expected", examples(), ids=lambda value: value[:60])
@@ -45,3 +54,11 @@ def test_example(page: str, command: str, expected: str) -> None:
     )
 
     assert done.stdout == expected, f"{page}: {command}"
+
+
+@pytest.mark.parametrize(
+    "page,session", sessions(), ids=lambda value: str(getattr(value, "command", value))[:60]
+)
+def test_session(page: str, session: Session) -> None:
+    for now, shown in zip(run(session), session.steps, strict=True):
+        assert now.written == shown.written, f"{page}: {shown.typed or session.command}"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 READ_ONLY = frozenset(
     (
         *("_thread", "_wave_id", "_lane_count"),
+        "_shell_exitcode",
         *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
     )
 )

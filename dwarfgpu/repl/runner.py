@@ -1,0 +1,144 @@
+"""Runs what was typed, and shows what is wrong with it: whatever happens in a command, the next one can be typed."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.commands.debugger import Quit
+from dwarfgpu.commands.scripts import joined
+from dwarfgpu.errors import DwarfGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.repl.prompt import Prompt
+    from dwarfgpu.repl.terminal import Session, Terminal
+
+OK, INTERRUPTED = 0, 130
+
+
+class Runner:
+    """Runs lines in a debugger. Errors are shown, and are a status."""
+
+    def __init__(self, session: Session, debugger: Debugger, terminal: Terminal) -> None:
+        self.session = session
+        self.debugger = debugger
+        self.terminal = terminal
+        self._prompt: Prompt | None = None
+
+    def prompt(self, **streams: Any) -> Prompt:
+        """The editor of lines. What it is made of is imported when it is first asked for."""
+        if self._prompt is None:
+            from dwarfgpu.repl.prompt import Prompt
+
+            self._prompt = Prompt(self, **streams)
+        return self._prompt
+
+    def close(self) -> None:
+        """Let go of the terminal, and of the log."""
+        self.debugger.log.close()
+        if self._prompt is not None:
+            self._prompt.close()
+            self._prompt = None
+
+    def is_confirmed(self, question: str) -> bool:
+        """Ask the user; the end of input is no."""
+        self.session.out.flush()
+        try:
+            while True:
+                answer = self.terminal.ask(f"{question} (y or n) ").strip().lower()
+                if answer[:1] in ("y", "n"):
+                    return answer[0] == "y"
+        except EOFError:
+            return False
+
+    def run(self, text: str) -> int:
+        """Run lines; what goes wrong is shown. Return the exit status."""
+        return self.guarded(partial(self.execute, text))
+
+    def execute(self, text: str) -> None:
+        """Run a line, or several that belong together; the first that fails ends them."""
+        debugger = self.debugger
+        lines, further = joined(text.split("\n")), debugger.next_line
+
+        def next_line(prompt: str) -> str | None:
+            found = next(lines, None)
+            return further(prompt) if found is None and further is not None else found
+
+        debugger.next_line = next_line
+        try:
+            for line in lines:
+                debugger.execute(line)
+        finally:
+            debugger.next_line = further
+
+    def guarded(self, action: Callable[[], object]) -> int:
+        """Do something; what goes wrong is shown. Return the exit status."""
+        try:
+            self.terminal.begin()
+            with errors_are_ours():
+                action()
+        except DwarfGpuError as error:
+            if self.debugger.settings["debug"]:
+                self._show_traceback(error)
+            return self.session.report(error)
+        finally:
+            self.terminal.end()
+        return OK
+
+    def _show_traceback(self, error: DwarfGpuError) -> None:
+        from traceback import format_exception
+
+        self.session.out.flush()
+        self.session.err.write("".join(format_exception(error)))
+
+    def interruptible(self, action: Callable[[], object]) -> int:
+        """The same, and ^C ends it."""
+        try:
+            with can_interrupt():
+                return self.guarded(action)
+        except KeyboardInterrupt:
+            self.session.out.flush()
+            self.session.err.write("Quit\n")
+            return INTERRUPTED
+
+
+@contextmanager
+def errors_are_ours() -> Iterator[None]:
+    """Make an error of Python one of dwarfgpu: a defect must not take away what somebody looks at."""
+    try:
+        yield
+    except (DwarfGpuError, Quit, BrokenPipeError):
+        raise
+    except Exception as error:
+        message = f"internal error: {type(error).__name__}: {error}"
+        hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
+        raise DwarfGpuError("internal", message, hint=hint) from error
+
+
+@contextmanager
+def no_interrupts() -> Iterator[None]:
+    """^C does nothing between commands."""
+
+    def ignored(_number: int, _frame: Any) -> None:
+        pass  # a handler, because what is ignored would be ignored by programs that are run, too
+
+    before = signal.signal(signal.SIGINT, ignored)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def can_interrupt() -> Iterator[None]:
+    """^C raises `KeyboardInterrupt`."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

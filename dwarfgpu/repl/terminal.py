@@ -1,0 +1,151 @@
+"""The screen that output goes to: its size, its colours, and its pages."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.commands.output import Output
+from dwarfgpu.commands.settings import AUTOMATIC, MAX_NUMBER
+from dwarfgpu.render.layout import WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO
+
+    from dwarfgpu.commands.settings import Settings
+    from dwarfgpu.errors import DwarfGpuError
+
+    class Session(Protocol):
+        """What the command line keeps for all its commands."""
+
+        out: TextIO
+        err: TextIO
+
+        def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
+
+        def report(self, error: DwarfGpuError, file: str = "") -> int: ...
+
+
+UNLIMITED = 10_000
+"""Columns of a screen whose width is unlimited."""
+NARROWEST = 20
+MORE = "--Type <RET> for more, q to quit, c to continue without paging--"
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Terminal:
+    """What output goes through: a terminal, or any other stream."""
+
+    def __init__(self, session: Session, *, is_terminal: bool) -> None:
+        self.session = session
+        self.is_terminal = is_terminal
+        self.output = Output(self.write, self.style, highlight=self.highlight)
+        self.ask: Callable[[str], str] = input
+        """Shows a text and reads a line behind it; `EOFError` if there is none."""
+        self._settings: Settings | None = None
+        self._rows = 0
+        self._pages = False
+
+    def follow(self, settings: Settings) -> None:
+        """Be as the settings say, now and whenever they change."""
+        self._settings = settings
+        settings.watchers.append(self._changed)
+        self._measure()
+
+    def _changed(self, name: str) -> None:
+        if name in ("width", "height"):
+            self._measure()
+        elif name == "pagination":
+            self._pages = self._wants_pages()
+
+    def begin(self) -> None:
+        """A command begins: the screen may have another size, and none of it is full."""
+        self._measure()
+        self._rows = 0
+        self._pages = self._wants_pages()
+
+    def end(self) -> None:
+        """A command has ended; what is written now is not its output."""
+        self._pages = False
+
+    def _wants_pages(self) -> bool:
+        return self.is_terminal and self._settings is not None and bool(self._settings["pagination"])
+
+    # --- Its size -------------------------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        if self._settings is None:
+            return
+        columns, lines = self.size()
+        width, height = self._settings["width"], self._settings["height"]
+        output = self.output
+        output.width = max(NARROWEST, min(columns if width == AUTOMATIC else width, UNLIMITED))
+        output.height = None
+        if self.is_terminal and height != MAX_NUMBER:
+            output.height = max(2, lines if height == AUTOMATIC else height)
+
+    def size(self) -> tuple[int, int]:
+        """Columns and lines of the terminal."""
+        if self.is_terminal:
+            try:
+                found = os.get_terminal_size(sys.stdout.fileno())
+            except (OSError, ValueError):
+                return WIDTH, 24
+            if found.columns > 0 and found.lines > 0:
+                return found.columns, found.lines
+        return WIDTH, 24
+
+    # --- Its colours ----------------------------------------------------------------------------------------------
+
+    @property
+    def has_colors(self) -> bool:
+        """Whether styles are shown."""
+        return self.style("name", "x") != "x"
+
+    def style(self, style: str, text: str) -> str:
+        """A text in a style, where styles are shown."""
+        if self._settings is not None and not self._settings["style enabled"]:
+            return text
+        return self.session.style(style, text)
+
+    def highlight(self, kind: str, lines: Sequence[str], file: str) -> list[str]:
+        """Lines of code with the colours of its language."""
+        if not self.has_colors:
+            return list(lines)
+        from dwarfgpu.repl.highlight import highlighted
+
+        return highlighted(kind, lines, file)
+
+    # --- Its pages ------------------------------------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Write a text. Where the screen is full the user is asked whether to go on."""
+        for line in text.splitlines(keepends=True) if self._pages else (text,):
+            if self._pages and self.output.height is not None:
+                self._make_room(line, self.output.height)
+            self.session.out.write(line)
+
+    def _make_room(self, line: str, height: int) -> None:
+        """Ask the user before a line for which there is no room."""
+        columns, _lines = self.size()
+        shown = _STYLES.sub("", line.rstrip("\n")).expandtabs()
+        rows = max(0, len(shown) - 1) // columns + line.endswith("\n")
+        if self._rows and self._rows + rows >= height:
+            self._ask_for_more()
+        self._rows += rows
+
+    def _ask_for_more(self) -> None:
+        self.session.out.flush()
+        try:
+            answer = self.ask(self.style("hint", MORE)).strip().lower()
+        except EOFError:
+            answer = "q"
+        self._rows = 0
+        if answer.startswith("q"):
+            self._pages = False
+            raise KeyboardInterrupt
+        if answer.startswith("c"):
+            self._pages = False

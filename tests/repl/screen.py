@@ -1,0 +1,100 @@
+"""A real terminal: tmux, whose screen is read until it shows what is expected."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+PATIENCE = 60.0
+"""Seconds until what is expected counts as missing."""
+STEP = 0.03
+
+
+class Screen:
+    """A program in a terminal of a size. `close` ends it."""
+
+    def __init__(
+        self,
+        tmux: str,
+        folder: Path,
+        command: Sequence[str],
+        columns: int,
+        lines: int,
+        term: str = "screen-256color",
+    ) -> None:
+        self._tmux = [tmux, "-S", str(folder / "tmux"), "-f", os.devnull]
+        self.columns, self.lines = columns, lines
+        environment = {
+            **os.environ,
+            "TERM": term,
+            "XDG_STATE_HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder),
+        }
+        start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(Path.cwd())]
+        held = ["/bin/sh", "-c", 'trap : INT; "$@"; echo "status $?"; exec sleep 1000', "sh", *command]
+        self._run("start-server", ";", "set-option", "-g", "default-terminal", term, ";", *start, *held,
+                  environment=environment)  # fmt: skip
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
+
+    def _run(self, *words: str, environment: dict[str, str] | None = None) -> str:
+        done = subprocess.run(
+            [*self._tmux, *words], env=environment, check=True, capture_output=True, text=True, timeout=60
+        )
+        return done.stdout
+
+    # --- What a user does -----------------------------------------------------------------------------------------
+
+    def types(self, text: str) -> None:
+        """Type a text as it is."""
+        self._run("send-keys", "-l", text)
+
+    def presses(self, *keys: str) -> None:
+        """Press keys by their names: ``Enter``, ``C-c``, ``Up``."""
+        self._run("send-keys", *keys)
+
+    def runs(self, command: str) -> None:
+        """Type a command, and enter."""
+        self.types(command)
+        self.shows(command.rsplit(maxsplit=1)[-1])
+        self.presses("Enter")
+
+    def resizes(self, columns: int, lines: int) -> None:
+        """Give the terminal another size."""
+        self.columns, self.lines = columns, lines
+        self._run("resize-window", "-x", str(columns), "-y", str(lines))
+
+    # --- What a user sees -----------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """What the screen shows."""
+        return self._run("capture-pane", "-p")
+
+    def rows(self) -> list[str]:
+        """The rows of the screen."""
+        return self.text().split("\n")
+
+    def colored(self) -> str:
+        """What it shows, with its escape sequences."""
+        return self._run("capture-pane", "-p", "-e")
+
+    def shows(self, text: str) -> str:
+        """Wait until the screen shows a text."""
+        return self.until(lambda shown: text in shown, text)
+
+    def until(self, condition: Callable[[str], bool], what: str = "something") -> str:
+        """Wait until what the screen shows fulfils a condition."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            shown = self.text()
+            if condition(shown):
+                return shown
+            assert time.monotonic() < end, f"the screen never shows {what}:\n{shown}"
+            time.sleep(STEP)

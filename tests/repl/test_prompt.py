@@ -1,0 +1,201 @@
+"""The prompt, driven by keys."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.repl.toolbar import toolbar
+from tests.repl.sitting import ENTER, INTERRUPT, TAB, Sitting
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/variables.json"
+ESCAPE = "\x1b"
+SEARCH = "\x12"
+UP = "\x1b[A"
+
+
+@pytest.fixture(autouse=True)
+def _own_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def sitting() -> Sitting:
+    return Sitting()
+
+
+def test_lines_are_run_until_the_user_leaves(sitting: Sitting) -> None:
+    assert sitting("echo one\\n", ENTER, "echo two\\n", ENTER) == "one\ntwo\n"
+    assert sitting.status == 0
+
+
+def test_quit_leaves_with_a_status(sitting: Sitting) -> None:
+    assert sitting("quit 4", ENTER, "echo no\\n", ENTER) == ""
+    assert sitting.status == 4
+
+
+def test_an_error_is_one_line_and_the_prompt_returns(sitting: Sitting) -> None:
+    assert sitting("pritn", ENTER, "echo on\\n", ENTER) == (
+        "error: there is no command `pritn`\nhint: did you mean `print`?\non\n"
+    )
+
+
+def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dwarfgpu.commands.control.echo", lambda _debugger, _arguments: int("x"))
+    text = sitting("echo", ENTER, "show confirm", ENTER)
+    assert text.startswith("error: internal error: ValueError: invalid literal for int")
+    assert "confirm  on\n" in text
+    assert "Traceback" not in text
+    text = sitting("set debug on", ENTER, "echo", ENTER, "show confirm", ENTER)
+    assert "Traceback" in text
+    assert "ValueError" in text
+    assert "confirm  on\n" in text
+
+
+def test_an_empty_line_repeats(sitting: Sitting) -> None:
+    assert sitting("history 0", ENTER, "show confirm", ENTER, ENTER).count("confirm  on") == 2
+
+
+def test_interrupting_drops_what_was_typed(sitting: Sitting) -> None:
+    assert sitting("echo no\\n", INTERRUPT, "echo yes\\n", ENTER) == "yes\n"
+
+
+def test_interrupting_a_command_ends_the_command(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_debugger: object, _arguments: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.sigtimedwait([signal.SIGUSR1], 60)
+
+    monkeypatch.setattr("dwarfgpu.commands.control.show_version", interrupted)
+    assert sitting("show version", ENTER, "echo on\\n", ENTER) == "Quit\non\n"
+
+
+class TestSeveralLines:
+    def test_a_backslash_goes_on(self, sitting: Sitting) -> None:
+        assert sitting("echo a\\", ENTER, "b\\n", ENTER) == "ab\n"
+        assert sitting.debugger.typed == ["echo a\\\nb\\n"]
+
+    def test_a_definition_is_typed_as_one(self, sitting: Sitting) -> None:
+        text = sitting("define say", ENTER, "if $argc", ENTER, "echo $arg0\\n", ENTER, "end", ENTER, "end", ENTER,
+                       "say x", ENTER)  # fmt: skip
+        assert "error: no file is open" in text
+        assert sitting.debugger.macros == {"say": ("if $argc", "echo $arg0\\n", "end")}
+        assert len(sitting.debugger.typed) == 2
+
+    def test_interrupting_drops_all_of_it(self, sitting: Sitting) -> None:
+        sitting("define say", ENTER, "echo x", ENTER, INTERRUPT)
+        assert sitting.debugger.macros == {}
+
+    def test_an_alias_of_define_asks_for_its_lines(self, sitting: Sitting) -> None:
+        sitting("alias de = define", ENTER, "de say", ENTER, "echo x\\n", ENTER, "end", ENTER)
+        assert sitting.debugger.macros == {"say": ("echo x\\n",)}
+
+    def test_lines_that_are_pasted_are_run_one_by_one(self, sitting: Sitting) -> None:
+        paste = "\x1b[200~echo a\\n\necho b\\n\x1b[201~"
+        assert sitting(paste, ENTER) == "a\nb\n"
+
+
+class TestEditing:
+    def test_tab_completes_what_can_be_only_one_thing(self, sitting: Sitting) -> None:
+        assert sitting("show confir", TAB, ENTER).startswith("confirm  on")
+
+    def test_tab_offers_what_can_be_several(self, sitting: Sitting) -> None:
+        assert "editing-mode  emacs" in sitting("show ed", TAB, ENTER)
+        assert sitting("show logging ", TAB, TAB, TAB, ENTER, ENTER).startswith("logging file  dwarfgpu.txt")
+
+    def test_the_last_lines_come_back(self, sitting: Sitting) -> None:
+        assert sitting("echo one\\n", ENTER, UP, ENTER) == "one\none\n"
+
+    def test_search_finds_an_earlier_line(self, sitting: Sitting) -> None:
+        keys = ("echo first\\n", ENTER, "echo second\\n", ENTER, SEARCH, "fir", ENTER, ENTER)
+        assert sitting(*keys) == "first\nsecond\nfirst\n"
+
+    def test_vi_keys(self, sitting: Sitting) -> None:
+        keys = ("set editing-mode vi", ENTER, "xecho a\\n", ESCAPE, "0", "x", ENTER)
+        assert sitting(*keys) == "a\n"
+        assert sitting("set editing-mode emacs", ENTER, "echo b\\nX", "\x02", "\x04", ENTER) == "b\n"
+
+    def test_the_full_screen_has_a_key(self, sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+        shown: list[str] = []
+        monkeypatch.setattr("dwarfgpu.repl.prompt.Prompt.show_full_screen", lambda _prompt: shown.append("x"))
+        sitting("\x18a")
+        assert shown == ["x"]
+
+
+class TestHistory:
+    def test_lines_are_kept_for_the_next_time(self, sitting: Sitting, tmp_path: Path) -> None:
+        sitting("echo one\\n", ENTER, "define say", ENTER, "echo x", ENTER, "end", ENTER)
+        path = tmp_path / "dwarfgpu" / "history"
+        assert path.read_text() == "echo one\\n\ndefine say\\\necho x\\\nend\n"
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert Sitting()(UP, UP, UP, UP, ENTER) == "one\n"
+
+    def test_not_where_the_user_does_not_want_it(self, sitting: Sitting, tmp_path: Path) -> None:
+        sitting("set history save off", ENTER, "echo x\\n", ENTER)
+        assert (tmp_path / "dwarfgpu" / "history").read_text() == "set history save off\n"
+
+    def test_no_more_than_a_user_wants(self, sitting: Sitting, tmp_path: Path) -> None:
+        path = tmp_path / "dwarfgpu" / "history"
+        sitting("set history size 3", ENTER, *(f"echo {number}\\n\r" for number in range(5)))
+        assert path.read_text() == "echo 2\\n\necho 3\\n\necho 4\\n\n"
+
+    def test_it_may_be_elsewhere(self, sitting: Sitting, tmp_path: Path) -> None:
+        sitting(f"set history filename {tmp_path}/mine", ENTER, "echo x\\n", ENTER)
+        assert "echo x" in (tmp_path / "mine").read_text()
+
+    def test_what_cannot_be_written_does_not_matter(self, sitting: Sitting) -> None:
+        assert (
+            sitting("set history filename /proc/nothing/x", ENTER, "echo x\\n", ENTER, UP, ENTER) == "x\nx\n"
+        )
+
+    def test_the_command_shows_those_of_earlier_times(self, sitting: Sitting) -> None:
+        sitting("echo one\\n", ENTER)
+        assert Sitting()("history", ENTER) == "    1  echo one\\n\n    2  history\n"
+
+
+class TestQuestions:
+    @pytest.mark.parametrize("answer, expected", [("y", "2"), ("n", "1"), ("what? yes", "2")])
+    def test_they_are_asked_until_they_are_answered(
+        self, sitting: Sitting, answer: str, expected: str
+    ) -> None:
+        sitting("define say", ENTER, "echo 1", ENTER, "end", ENTER)
+        answers = answer.split()
+        asked: list[str] = []
+
+        def ask(question: str) -> str:
+            asked.append(question)
+            return answers[len(asked) - 1]
+
+        sitting.terminal.ask = ask
+        text = sitting("define say", ENTER, "echo 2", ENTER, "end", ENTER, "say", ENTER)
+        assert set(asked) == {"Redefine command say? (y or n) "}
+        assert text.endswith(expected)
+
+    def test_the_end_of_input_is_no(self, sitting: Sitting) -> None:
+        def ask(_question: str) -> str:
+            raise EOFError
+
+        sitting.terminal.ask = ask
+        sitting("define say", ENTER, "echo 1", ENTER, "end", ENTER)
+        assert "say stays as it was" in sitting("define say", ENTER, "echo 2", ENTER, "end", ENTER)
+
+
+class TestToolbar:
+    def test_it_says_what_is_looked_at(self) -> None:
+        sitting = Sitting(FILE, STATE)
+        sitting("lane 5", ENTER)
+        assert toolbar(sitting.debugger, 80) == (
+            " wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:15 "
+        )
+
+    def test_it_fits(self) -> None:
+        sitting = Sitting(FILE, STATE)
+        assert toolbar(sitting.debugger, 20) == " wave 1 of 1 (1:1..."
+
+    def test_without_a_machine_and_without_a_file(self) -> None:
+        assert toolbar(Sitting(FILE).debugger, 80) == " lane-pc.gfx90a.w64.co | no machine "
+        assert toolbar(Sitting().debugger, 80) == " no file "

@@ -1,0 +1,214 @@
+"""The whole program in a real terminal, at two sizes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.repl.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/variables.json"
+PROMPT = "(dwarfgpu)"
+TOOLBAR = "wave 1 of 1 (1:1:1:1) | lane"
+SIZES = [(80, 24), (200, 50)]
+
+
+@pytest.fixture
+def start(
+    require_tool: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Screen]]:
+    monkeypatch.chdir(ROOT)
+    screens: list[Screen] = []
+
+    def begin(columns: int = 80, lines: int = 24, *words: str, term: str = "screen-256color") -> Screen:
+        command = [sys.executable, "-m", "dwarfgpu", "debug", FILE, "--state", STATE, *words]
+        screens.append(Screen(require_tool("tmux"), tmp_path, command, columns, lines, term))
+        return screens[-1]
+
+    yield begin
+    for screen in screens:
+        screen.close()
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_sitting(start: Callable[..., Screen], columns: int, lines: int) -> None:
+    screen = start(columns, lines)
+    screen.shows(TOOLBAR)
+    assert TOOLBAR in screen.rows()[lines - 1]
+    screen.runs("lane 5")
+    screen.shows("(AMDGPU Lane 1:1:1:1/5 ")
+    screen.shows("| lane 5 |")
+    screen.types("info la")
+    screen.presses("Tab")
+    screen.shows("info lanes")
+    screen.presses("C-c")
+    screen.runs("pritn x")
+    screen.shows("did you mean `print`?")
+    screen.presses("C-d")
+    screen.shows("status 0")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_menu_of_completions(start: Callable[..., Screen], columns: int, lines: int) -> None:
+    screen = start(columns, lines)
+    screen.shows(TOOLBAR)
+    screen.types("set p")
+    screen.presses("Tab")
+    shown = screen.shows("print max-depth")
+    assert "whether long output stops" in shown
+    assert all(len(row) <= columns for row in screen.rows())
+    screen.presses("Tab", "Enter")
+    screen.shows(f"{PROMPT} set pagination")
+    screen.types(" ")
+    screen.presses("Tab")
+    screen.shows("off")
+    screen.presses("C-c", "C-d")
+    screen.shows("status 0")
+
+
+def test_keys_that_come_before_the_editor_wait_for_it(start: Callable[..., Screen]) -> None:
+    screen = start()
+    screen.shows(PROMPT)
+    screen.types("echo ear")
+    screen.types("ly\\n")
+    screen.presses("Enter")
+    shown = screen.until(lambda shown: "\nearly\n" in shown, "early")
+    assert shown.count("echo") == 1
+
+
+def test_interrupting_a_command_leaves_the_prompt(start: Callable[..., Screen]) -> None:
+    screen = start()
+    screen.shows(TOOLBAR)
+    screen.runs("shell echo begun; sleep 1000")
+    screen.shows("begun\n")
+    screen.presses("C-c")
+    screen.runs("echo more\\n")
+    screen.shows("\nmore\n")
+    screen.runs("set pagination off")
+    for line in ("while 1", "echo round\\n", "end"):
+        screen.types(line)
+        screen.presses("Enter")
+    screen.shows("\nround\nround\n")
+    screen.presses("C-c")
+    screen.shows("Quit")
+    screen.runs("echo again\\n")
+    screen.shows("\nagain\n")
+    screen.presses("C-c", "C-c", "C-d")
+    screen.shows("status 0")
+
+
+def test_long_output_stops_at_each_page(start: Callable[..., Screen]) -> None:
+    screen = start(80, 24)
+    screen.shows(TOOLBAR)
+    screen.runs("help info")
+    screen.shows("--Type <RET> for more, q to quit, c to continue without paging--")
+    screen.presses("q", "Enter")
+    screen.shows("Quit")
+    screen.runs("set pagination off")
+    screen.runs("help info")
+    screen.shows("info address-spaces")
+    screen.shows(TOOLBAR)
+
+
+def test_another_size_is_noticed(start: Callable[..., Screen]) -> None:
+    screen = start(80, 24)
+    screen.shows(TOOLBAR)
+    screen.resizes(120, 30)
+    screen.until(lambda _shown: TOOLBAR in screen.rows()[29], "the toolbar at the bottom")
+    screen.runs("pipe show width | tail -1")
+    screen.until(lambda shown: shown.count(PROMPT) == 2 and "Columns" in shown, "the next prompt")
+    screen.resizes(60, 20)
+    screen.until(lambda _shown: TOOLBAR in screen.rows()[19], "the toolbar at the bottom")
+    screen.runs("help pagination")
+    screen.shows("no command")
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_full_screen(start: Callable[..., Screen], tmp_path: Path, columns: int, lines: int) -> None:
+    screen = start(columns, lines, "-ex", f"set directories {ROOT}/fixtures")
+    screen.shows(TOOLBAR)
+    screen.runs("tui")
+    screen.shows("Left/Right lane")
+    full_screen_is_whole(screen)
+    screen.presses("Right", "Right", "Right", "Right")
+    screen.until(lambda _shown: "| lane 4 |" in screen.rows()[0], "lane 4")
+    screen.runs("print even")
+    screen.shows("$1 = 18")
+    full_screen_is_whole(screen)
+    for size in ((100, 30), (60, 16), (40, 12), (columns, lines)):
+        screen.resizes(*size)
+        screen.until(lambda _shown: is_whole(screen), "the full screen")
+    screen.types("info la")
+    screen.presses("Tab")
+    screen.shows("info lanes")
+    screen.presses("C-c")
+    screen.runs(f"shell touch {tmp_path}/begun; sleep 1000")
+    screen.until(lambda _shown: (tmp_path / "begun").exists(), "that the program has begun")
+    screen.presses("C-c")
+    screen.shows("Quit")
+    screen.presses("C-x", "a")
+    screen.until(lambda shown: "Left/Right" not in shown and TOOLBAR in shown, "the prompt")
+    screen.runs("lane")
+    screen.shows(" 4 (AMDGPU Lane")
+    screen.presses("C-d")
+    screen.shows("status 0")
+
+
+def full_screen_is_whole(screen: Screen) -> None:
+    """The first row has what is looked at, the last one the keys, and none is longer than the screen."""
+    assert is_whole(screen), screen.text()
+    assert any(row.startswith(">") for row in screen.rows())
+    assert any(row.startswith("lane  even") for row in screen.rows())
+    assert all(len(row) <= screen.columns for row in screen.rows())
+
+
+def is_whole(screen: Screen) -> bool:
+    rows = screen.rows()
+    return (
+        len(rows) > screen.lines - 1
+        and rows[0].startswith(" wave 1 of 1 (1:1:1:1)")
+        and rows[screen.lines - 1].startswith("Left/Right lane")
+        and rows[screen.lines - 2].startswith(PROMPT)
+    )
+
+
+def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
+    screen = start(80, 24, term="dumb")
+    screen.shows(PROMPT)
+    screen.runs("lane 5")
+    shown = screen.until(lambda shown: shown.rstrip().endswith(PROMPT) and "1/5 " in shown, "the next prompt")
+    assert TOOLBAR not in shown
+    assert "\x1b" not in screen.colored()
+    screen.presses("C-d")
+    screen.shows("status 0")
+
+
+def test_no_colours_where_nobody_wants_them(
+    start: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = start(80, 24)
+    screen.shows(TOOLBAR)
+    screen.runs("help data")
+    screen.shows("info display")
+    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7])m", screen.colored())
+
+
+def test_the_terminal_is_as_it_was(start: Callable[..., Screen], tmp_path: Path) -> None:
+    screen = start(200, 24, "-ex", f"shell stty -a > {tmp_path}/before")
+    screen.shows(TOOLBAR)
+    screen.runs(f"shell stty -a > {tmp_path}/after")
+    screen.runs("echo done\\n")
+    screen.shows("\ndone\n")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()

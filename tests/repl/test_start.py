@@ -1,0 +1,138 @@
+"""The debugger without a prompt: -batch, -ex, -x, the init file, and lines from standard input."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/variables.json"
+STOPPED = (FILE, "--state", STATE)
+
+
+class Done:
+    """What a run of the debugger wrote, and its status."""
+
+    def __init__(self, *words: str | Path, stdin: str = "", **environment: str) -> None:
+        home = environment.pop("home", "/nonexistent")
+        done = subprocess.run(
+            [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)],
+            cwd=ROOT,
+            env={**os.environ, "XDG_CONFIG_HOME": home, **environment},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
+
+
+class TestBatch:
+    def test_commands_and_scripts_run_in_their_order(self, tmp_path: Path) -> None:
+        script = tmp_path / "a"
+        script.write_text("echo two\\n\n")
+        done = Done("-batch", "-ex", "echo one\\n", "-x", script, "-ex", "echo three\\n")
+        assert (done.out, done.err, done.status) == ("one\ntwo\nthree\n", "", 0)
+
+    @pytest.mark.parametrize(
+        "command, status, message",
+        [
+            ("lane 99", 2, "Lane 99 does not exist on this wave."),
+            ("source /nowhere", 2, "/nowhere: No such file or directory"),
+            ("file /nowhere", 3, "/nowhere: No such file or directory"),
+            ("quit 7", 7, ""),
+        ],
+    )
+    def test_the_first_error_ends_it_with_its_status(self, command: str, status: int, message: str) -> None:
+        done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo no\\n")
+        assert (done.out, done.status) == ("", status)
+        assert message in done.err
+        assert not message or done.err.startswith("dwarfgpu: error: ")
+
+    def test_a_file_that_cannot_be_opened_ends_it(self) -> None:
+        done = Done("/nowhere/x", "-batch", "-ex", "echo no\\n")
+        assert (done.out, done.status) == ("", 3)
+        assert Done("--state", STATE, "-batch").status == 2
+
+    def test_confirmations_are_off(self, tmp_path: Path) -> None:
+        script = tmp_path / "a"
+        script.write_text("define say\necho 1\nend\ndefine say\necho 2\nend\nsay\nshow confirm\n")
+        assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
+
+    def test_the_focus_can_be_chosen(self) -> None:
+        done = Done(*STOPPED, "--lane", "7", "--wave", "0", "--frame", "0", "-batch", "-ex", "lane")
+        assert "lane" in done.out
+        assert " 7 (AMDGPU Lane 1:1:1:1/7 " in done.out
+        assert Done(*STOPPED, "--lane", "77", "-batch").status == 2
+
+    def test_output_into_a_closed_pipe_ends_quietly(self) -> None:
+        command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
+        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == ("Files and machines:\n", "")
+
+    def test_debug_shows_the_traceback(self) -> None:
+        assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
+        assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
+
+
+class TestInit:
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> str:
+        (tmp_path / "dwarfgpu").mkdir()
+        (tmp_path / "dwarfgpu" / "init").write_text("define greet\necho hi\\n\nend\nset confirm off\n")
+        return str(tmp_path)
+
+    def test_its_commands_are_run_first(self, home: str) -> None:
+        assert Done("-batch", "-ex", "greet", home=home).out == "hi\n"
+
+    def test_not_with_nx(self, home: str) -> None:
+        assert "no command `greet`" in Done("-nx", "-batch", "-ex", "greet", home=home).err
+
+    def test_an_error_in_it_keeps_nobody_from_working(self, home: str, tmp_path: Path) -> None:
+        (tmp_path / "dwarfgpu" / "init").write_text("pritn\n")
+        done = Done("-batch", "-ex", "echo on\\n", home=home)
+        assert (done.out, done.status) == ("on\n", 0)
+        assert done.err.startswith(f"dwarfgpu: error: {home}/dwarfgpu/init:1: there is no command `pritn`\n")
+
+
+class TestLines:
+    def test_standard_input_is_read_without_a_terminal(self) -> None:
+        done = Done(*STOPPED, stdin="lane 5\n\necho a\\\nb\\n\ndefine say\necho $arg0\\n\nend\nsay x\n")
+        assert done.out.splitlines()[-2:] == ["ab", "x"]
+        assert (done.err, done.status) == ("", 0)
+
+    def test_an_error_does_not_end_it_but_is_its_status(self) -> None:
+        done = Done(stdin="pritn\necho on\\n\n")
+        assert (done.out, done.status) == ("on\n", 2)
+
+    def test_quit_ends_it(self) -> None:
+        assert Done(stdin="quit 3\necho no\\n\n").status == 3
+
+    def test_lines_may_be_any_bytes(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "dwarfgpu", "debug"], cwd=ROOT, input=b"echo \xff\\n\n\x00\n", capture_output=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull]]
+)
+def test_no_editor_is_imported_without_a_terminal(words: list[str]) -> None:
+    program = (
+        "import sys; from dwarfgpu.cli import main\n"
+        f"main(['debug', {FILE!r}, '--state', {STATE!r}, *{words!r}])\n"
+        "print(*{'prompt_toolkit', 'pygments', 'asyncio'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, input="", capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "\n"
