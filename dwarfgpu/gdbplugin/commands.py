@@ -45,7 +45,8 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
 
     def invoke(self, text: str, from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
         """Run it, about what is selected now."""
-        self.dont_repeat()
+        if self.row.repeats == "nothing":
+            self.dont_repeat()
         with one_line_errors():
             from dwarfgpu.gdbplugin.debugger import debugger
 

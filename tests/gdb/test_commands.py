@@ -66,7 +66,9 @@ def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name
         asked += ["-ex", f"echo {mark}\\n", "-ex", f"dwarfgpu {command}"]
         typed += [f"echo {mark}\\n", f"{ROWS[verb].name}{slash}{form} {rest}"]
     with stub(tmp_path, states([name])) as sockets:
-        text = run_gdb(require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked)
+        text = run_gdb(
+            require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked
+        )
     expected = in_debugger(name, typed)
     assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
     assert expected.count("@@") >= 4
@@ -78,14 +80,19 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
     for name in ("variables", "calls", "launch"):
         saved = tmp_path / f"{name}.json"
         with stub(tmp_path, states([name])) as sockets:
-            text = run_gdb(require_tool, *connected(sockets, name, with_dispatches=True), "-ex", f"dwarfgpu snapshot {saved}")
+            gdb = connected(sockets, name, with_dispatches=True)
+            text = run_gdb(require_tool, *gdb, "-ex", f"dwarfgpu snapshot {saved}")
         count = len(json.loads((EXAMPLES / f"{name}.json").read_text())["waves"])
         waves = f"{count} wave{'' if count == 1 else 's'}"
         assert f"Saved {waves} to {saved}\n" in text
         answers = []
         for state in (EXAMPLES / f"{name}.json", saved):
             words = [sys.executable, "-m", "dwarfgpu", "debug", SNAPSHOTS[name], "--state", state]
-            asked = [word for command in ("bt -full", "info waves") for word in ("-ex", f"wave apply all {command}")]
+            asked = [
+                word
+                for command in ("bt -full", "info waves")
+                for word in ("-ex", f"wave apply all {command}")
+            ]
             done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, check=True)
             answers.append(done.stdout)
         assert answers[0] == answers[1]
@@ -107,7 +114,11 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
     assert "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes\n" in text
     words = [sys.executable, "-m", "dwarfgpu", "debug", str(runnable_host), "--state", str(tmp_path / "core")]
     done = subprocess.run([*words, "-ex", "bt"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [("", "inner"), ("outer", ""), ("_start", "")]
+    assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [
+        ("", "inner"),
+        ("outer", ""),
+        ("_start", ""),
+    ]
 
 
 # --- What is selected ---------------------------------------------------------------------------------------------
@@ -116,12 +127,24 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
 @pytest.mark.slow
 def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
     commands = ["break stop_here", "run", "dwarfgpu eval pushed", "up", "dwarfgpu locals", "down"]
-    commands += ["dwarfgpu eval pushed + 1", "set var $rbx = 99", "dwarfgpu eval counter", "kill", "dwarfgpu bt"]
+    commands += [
+        "dwarfgpu eval pushed + 1",
+        "set var $rbx = 99",
+        "dwarfgpu eval counter",
+        "kill",
+        "dwarfgpu bt",
+    ]
     commands += ["dwarfgpu dump inner", "run", "dwarfgpu eval counter", "stepi 3", "dwarfgpu waves"]
     words = [word for command in commands for word in ("-ex", command)]
     found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
     for line in (
-        *("pushed = 77", "local = 42", "std_local = 42", "rbx_of_outer = 1234605616436508552", "pushed + 1 = 78"),
+        *(
+            "pushed = 77",
+            "local = 42",
+            "std_local = 42",
+            "rbx_of_outer = 1234605616436508552",
+            "pushed + 1 = 78",
+        ),
         *("counter = 99", "counter = 5"),
         "GDB has no process that could be asked (start the program, attach to one, or open a core file)",
     ):
@@ -189,13 +212,22 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
 @pytest.mark.slow
 def test_settings(require_tool, runnable_host):
     commands = ["break stop_here", "run", "set dwarfgpu print elements 2", "dwarfgpu eval extended"]
-    commands += ["show dwarfgpu print elements", "set dwarfgpu print elements unlimited", "dwarfgpu eval extended"]
+    commands += [
+        "show dwarfgpu print elements",
+        "set dwarfgpu print elements unlimited",
+        "dwarfgpu eval extended",
+    ]
     commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off", "show dwarfgpu"]
     words = [word for command in commands for word in ("-ex", command)]
     text = run_gdb(require_tool, *words, program=runnable_host)
     shown = re.findall(r'^(?:extended.*|"dwarfgpu .*)$', text, re.MULTILINE)
     assert shown[:3] == ["extended = {7, 7...}", '"dwarfgpu print elements" is 2.', "extended = {7, 7, 7, 7}"]
-    for line in ("print elements\" is unlimited.", 'repair" is off.', 'print symbol" is off.', 'unwinder" is off.'):
+    for line in (
+        'print elements" is unlimited.',
+        'repair" is off.',
+        'print symbol" is off.',
+        'unwinder" is off.',
+    ):
         assert f'"dwarfgpu {line}' in shown
 
 
@@ -221,7 +253,15 @@ def test_styles_are_for_those_who_look_at_them(require_tool, runnable_host, tmp_
     asked = "python print(repr(gdb.execute('dwarfgpu locals gone', False, True)))"
     commands = ("set width 60", "set style enabled on", "break stop_here", "run", "dwarfgpu locals gone")
     script.write_text("\n".join((*commands, asked, "quit\n")))
-    words = [require_tool("gdb"), "-nx", "-q", "-iex", "set debuginfod enabled off", "-iex", "set confirm off"]
+    words = [
+        require_tool("gdb"),
+        "-nx",
+        "-q",
+        "-iex",
+        "set debuginfod enabled off",
+        "-iex",
+        "set confirm off",
+    ]
     words += ["-x", str(ENTRY), str(runnable_host)]
     main, other = pty.openpty()
     process = subprocess.Popen(

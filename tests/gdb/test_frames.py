@@ -22,7 +22,9 @@ MI = """-interpreter-exec console "break stop_here"
 
 
 def full(require_tool, program, *commands: str) -> str:
-    words = [word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)]
+    words = [
+        word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)
+    ]
     return run_gdb(require_tool, *words, program=program)
 
 
@@ -69,7 +71,16 @@ def test_all_variables_are_the_same_as_gdbs(require_tool, tmp_path):
 
 @pytest.mark.slow
 def test_clients_of_mi_see_them_too(require_tool, runnable_host):
-    words = [require_tool("gdb"), "-nx", "-q", "-iex", "set debuginfod enabled off", "-x", str(ENTRY), "-i=mi"]
+    words = [
+        require_tool("gdb"),
+        "-nx",
+        "-q",
+        "-iex",
+        "set debuginfod enabled off",
+        "-x",
+        str(ENTRY),
+        "-i=mi",
+    ]
     process = subprocess.Popen(
         [*words, str(runnable_host)],
         stdin=subprocess.PIPE,
@@ -112,12 +123,15 @@ def unwound(require_tool, folder, name: str, *more: str) -> str:
 @pytest.mark.slow
 def test_callers_of_waves(require_tool, tmp_path):
     text = unwound(require_tool, tmp_path, "calls", "thread 3", "bt", "dwarfgpu bt")
-    stacks = [re.findall(r"^#\d+ +(?:0x0*([0-9a-f]+) in )?(\w+)", part, re.MULTILINE) for part in re.split("(?=#0 )", text)]
+    line = re.compile(r"^#\d+ +(?:0x0*([0-9a-f]+) in )?(\w+)", re.MULTILINE)
+    stacks = [line.findall(part) for part in re.split("(?=#0 )", text)]
     first, ours, again, last, ours_last = (each for each in stacks if each)
     assert [name for _, name in first] == ["leaf", "inner", "middle", "outer", "calls"]
     assert [pc for pc, _ in first] == ["", "7f0000001b20", "7f0000001c5c", "7f0000001da4", "7f000000275c"]
     assert [name for _, name in ours] == [name for _, name in first]
-    assert [name for _, name in last] == [name for _, name in ours_last] == ["inner", "middle", "outer", "calls"]
+    assert (
+        [name for _, name in last] == [name for _, name in ours_last] == ["inner", "middle", "outer", "calls"]
+    )
     assert again[0][1] == "inner"
 
 
@@ -176,7 +190,16 @@ def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
             *("-ex", f"add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),
             *("-ex", f"target remote {sockets / 'calls'}"),
             *python("from tests.gdb.inside import spaces; spaces.teach()"),
-            *("-ex", "bt", "-ex", "up 4", "-ex", 'print $dwarfgpu("lane", 5)', "-ex", "set dwarfgpu unwinder off"),
+            *(
+                "-ex",
+                "bt",
+                "-ex",
+                "up 4",
+                "-ex",
+                'print $dwarfgpu("lane", 5)',
+                "-ex",
+                "set dwarfgpu unwinder off",
+            ),
             *("-ex", "show dwarfgpu unwinder"),
         )
     assert "internal-error" not in text
@@ -191,5 +214,7 @@ def test_threads_are_left_to_gdb(require_tool, runnable_host):
     shown = []
     for state in ("off", "on"):
         words = ["-ex", f"set dwarfgpu unwinder {state}", "-ex", "break stop_here", "-ex", "run", "-ex", "bt"]
-        shown.append(run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host))
+        shown.append(
+            run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host)
+        )
     assert shown[0] == shown[1]

@@ -42,7 +42,9 @@ def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, 
             assert theirs == ours, (function, name)
         elif theirs[1] is None:  # GDB says that it cannot read it
             continue
-        elif theirs[0] != ours[0]:  # what each can tell of optimized code is compared by the tests of variables
+        elif (
+            theirs[0] != ours[0]
+        ):  # what each can tell of optimized code is compared by the tests of variables
             assert ours[1] is None or any(each in theirs[0] for each in GAPS), (function, name, theirs, ours)
             continue
         equal += 1
@@ -74,8 +76,7 @@ int main(void)
 """
 
 
-def lines(text: str) -> list[str]:
-    return text.splitlines()
+NO_PROCESS = "GDB has no process that could be asked (start the program, attach to one, or open a core file)"
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +159,8 @@ def test_conditions_watchpoints_and_dprintf(require_tool, program):
 def test_what_goes_wrong_is_one_line(require_tool, program):
     for expression, expected in (
         ("$dwarfgpu()", 'It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).'),
-        ('$dwarfgpu("x")', "GDB has no process that could be asked (start the program, attach to one, or open a core file)"),
-        ("$dwarfgpu(5)", "GDB has no process that could be asked (start the program, attach to one, or open a core file)"),
+        ('$dwarfgpu("x")', NO_PROCESS),
+        ("$dwarfgpu(5)", NO_PROCESS),
     ):
         assert said(require_tool, program, f"print {expression}") == [expected]
     for expression, expected in (
@@ -186,7 +187,7 @@ def test_what_gdb_cannot_read(require_tool, runnable_host):
         'print &$dwarfgpu("pushed") == $rsp',
         'set var $dwarfgpu("pushed") = 5',
         "print *(int *) $rsp",
-        "print $dwarfgpu(\"split\")",
+        'print $dwarfgpu("split")',
         'print $dwarfgpu("split.low")',
         'print $dwarfgpu("gone")',
         "up",

@@ -345,7 +345,7 @@ def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[li
     A wave is agent:queue:dispatch:wave, and a dispatch agent:queue:dispatch (ROCgdb manual). What is not ``known`` of a
     dispatch is left open.
     """
-    owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]  # noqa: PLR2004
+    owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]
     names = list(dict.fromkeys(owner for owner in owners if owner is not None))
     found = []
     for index, name in enumerate(names):

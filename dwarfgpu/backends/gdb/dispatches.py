@@ -13,7 +13,7 @@ _ROW = re.compile(
     r"AMDGPU Dispatch (\d+:\d+:(\d+)).*?\s\[(\d+),(\d+),(\d+)\]\s+\[(\d+),(\d+),(\d+)\]\s+(?:[A-Z]\S*\|\S+\s+)?(.*)$",
     re.MULTILINE,
 )
-"""``AMDGPU Dispatch 1:1:1 (PKID 0) [256,1,1] [128,1,1] B|Aa|Ra saxpy(int, float*)``: grid, work-group, fence, kernel."""
+"""``AMDGPU Dispatch 1:1:1 (PKID 0) [256,1,1] [128,1,1] B|Aa|Ra saxpy(int)``: grid, work-group, fence, kernel."""
 
 
 def known_dispatches() -> dict[str, Dispatch]:
