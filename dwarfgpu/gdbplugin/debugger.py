@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.variables.frame import Frame
 
+NEEDS_A_PROCESS = ("no_frame", "no_machine")
+"""The kinds of errors that say so in the words of the debugger."""
+
 
 class GdbDebugger(Debugger):
     """A debugger whose program, thread, frame and lane are those that GDB has selected."""
@@ -76,6 +79,8 @@ def debugger() -> GdbDebugger:
 
 def one_line(error: BaseException) -> str:
     """What GDB shows of an error: one line, with what can be done."""
+    if isinstance(error, DwarfGpuError) and error.kind in NEEDS_A_PROCESS and gdb.selected_thread() is None:
+        error = no_process()
     text = " ".join(str(error).split()) or type(error).__name__
     hint = error.hint if isinstance(error, DwarfGpuError) else None
     return f"{text} ({hint})" if hint else text

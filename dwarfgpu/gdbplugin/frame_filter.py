@@ -65,8 +65,8 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
             return variable
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
-            # GDB would read it again, and arrays with bounds of their own wrongly
-            return SymValueWrapper(symbol, theirs)
+            # GDB reads it again, and what it was at the call; but arrays with bounds of their own it reads wrongly
+            return SymValueWrapper(symbol, theirs) if _is_dynamic(symbol) else variable
         try:
             return SymValueWrapper(symbol, self._value(symbol))
         except (DwarfGpuError, gdb.error) as error:
@@ -80,9 +80,8 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         if _is_foreign():
             return None
         frame, selected = self.inferior_frame(), selected_frame()
-        is_selected_for = symbol.type is not None and symbol.type.dynamic  # GDB computes its bounds there
         try:
-            if is_selected_for:
+            if _is_dynamic(symbol):  # GDB computes its bounds in the selected frame
                 frame.select()
             found = frame.read_var(symbol)
             if not found.is_optimized_out:
@@ -90,8 +89,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         except (gdb.error, ValueError):
             return None
         finally:
-            if is_selected_for:
-                selected.select()
+            selected.select()
         return found
 
     def _variable(self, symbol: Any) -> Any:
@@ -125,6 +123,10 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
             return f"<{error if one.reason is None else one.reason.message}>"
         except DwarfGpuError as other:
             return f"<{_short(other)}>"
+
+
+def _is_dynamic(symbol: Any) -> bool:
+    return symbol.type is not None and bool(symbol.type.dynamic)
 
 
 def _line(variable: Any) -> int | None:

@@ -204,9 +204,64 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
         words += ["-ex", f"echo @@{command}\\n", "-ex", command]
     text = run_gdb(require_tool, *words, program=runnable_host)
     said = dict(part.split("\n", 1) for part in text.split("@@")[1:])
-    for command, expected in wrong.items():
+    for command, expected in wrong.items():  # each alone
         assert said[command].startswith(expected), said[command]
         assert said[command].count("\n") == 1, said[command]
+
+
+@pytest.mark.slow
+def test_an_interrupt_and_what_gdb_does_not_do(require_tool, runnable_host, tmp_path):
+    """Both are a line; GDB goes on."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import gdb
+from dwarfgpu.gdbplugin.debugger import debugger
+gdb.execute("break stop_here")
+gdb.execute("run", to_string=True)
+def fails(command, error):
+    def raises(line):
+        raise error
+    debugger().execute = raises
+    try:
+        gdb.execute(command)
+    except gdb.error as found:
+        print("@@", type(found).__name__, found)
+    del debugger().execute
+fails("dwarfgpu bt", KeyboardInterrupt())
+fails("dwarfgpu eval 1", gdb.error("no\\nmemory"))
+gdb.execute("dwarfgpu eval counter")
+""")
+    text = run_gdb(require_tool, program=runnable_host, script=script)
+    assert "@@ error Quit\n@@ error no memory\ncounter = 5\n" in text, text
+
+
+@pytest.mark.slow
+def test_without_a_process(require_tool, runnable_host):
+    commands = (
+        "locals",
+        "bt",
+        "waves",
+        "eval counter",
+        "snapshot x",
+        "eval sizeof(int)",
+        "dump inner",
+        "verify",
+    )
+    words = [word for command in commands for word in ("-ex", f"dwarfgpu {command}")]
+    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    nothing = "GDB has no process that could be asked (start the program, attach to one, or open a core file)"
+    assert found.count(nothing) == 4, found
+    assert "sizeof(int) = 4" in found
+    assert any("DW_TAG_subprogram" in line for line in found)
+    assert any("24 variables" in line or "findings" in line for line in found)
+    without = run_gdb(require_tool, "-ex", "dwarfgpu bt", "-ex", "dwarfgpu dump inner")
+    assert without == f"{nothing}\nno file is open (`file FILE` opens one)\n"
+
+
+@pytest.mark.slow
+def test_a_host_without_the_characters(require_tool):
+    show = "python from dwarfgpu.gdbplugin.screen import write; write('\\u2192 \\xe9\\n')"
+    assert run_gdb(require_tool, "-ex", show, variables={"LC_ALL": "C"}) == "\\u2192 \\xe9\n"
 
 
 @pytest.mark.slow

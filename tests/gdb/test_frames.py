@@ -52,21 +52,24 @@ def test_what_gdb_cannot_read_is_shown(require_tool, runnable_host):
 
 
 @pytest.mark.slow
-def test_all_variables_are_the_same_as_gdbs(require_tool, tmp_path):
-    """For a program that GDB can read it does not matter where variables come from."""
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, level):
+    """What variables were at the call (x=x@entry=3) is GDB's own, and not there if all come from dwarfgpu."""
     source = ROOT / "tests" / "program" / "corpus" / "stops.c"
     program = tmp_path / "program"
-    subprocess.run([require_tool("gcc"), "-g", "-O0", "-w", source, "-o", program], check=True)
+    subprocess.run([require_tool("gcc"), "-g", level, "-w", source, "-o", program], check=True)
     shown = []
-    for mode in ("off", "unreadable", "all"):
+    modes = ("off", "unreadable", "all")[: 3 if level == "-O0" else 2]
+    for mode in modes:
         commands = ["set width 0", f"set dwarfgpu frame-filter {mode}", "break checkpoint", "run"]
         commands += ["bt -full", *(["continue 3", "bt -full"] * 5)]
         words = [word for command in commands for word in ("-ex", command)]
         text = run_gdb(require_tool, *words, program=program)
-        # GDB writes `No locals.` only where no filter has a say
+        # GDB writes `No locals.` only where no filter has a say, and members that are optimized out only where one has
+        text = re.sub(r"\{(\w+ = <optimized out>(, )?)+\}", "<optimized out>", text)
         shown.append([line for line in text.splitlines() if line != "No locals." and "process" not in line])
-    assert shown[0] == shown[1] == shown[2]
-    assert sum(" = " in line for line in shown[0]) > 60
+    assert all(each == shown[0] for each in shown)
+    assert sum(" = " in line for line in shown[0]) > 40
 
 
 @pytest.mark.slow
