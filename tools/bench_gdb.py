@@ -67,5 +67,5 @@ def gdb() -> None:
     show("the same / frame.read_var(x) of GDB", ours / theirs, "-", f"{ours:.0f} us / {theirs:.0f} us")
     show("one that GDB cannot read, microseconds", user, "at most 500", "DW_OP_LLVM_user, warm")
     show("the first one after a stop, microseconds", stopped, "-", "frames are found again")
-    for what, found in (("memory", memory), ("a register", register), ("a vector in four parts", composite)):
+    for what, warm in (("memory", memory), ("a register", register), ("a vector in four parts", composite)):
         show('print $dwarfgpu("x") in GDB, microseconds', found, "at most 500", f"{what}, warm")
