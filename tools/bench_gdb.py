@@ -68,4 +68,4 @@ def gdb() -> None:
     show("one that GDB cannot read, microseconds", user, "at most 500", "DW_OP_LLVM_user, warm")
     show("the first one after a stop, microseconds", stopped, "-", "frames are found again")
     for what, warm in (("memory", memory), ("a register", register), ("a vector in four parts", composite)):
-        show('print $dwarfgpu("x") in GDB, microseconds', found, "at most 500", f"{what}, warm")
+        show('print $dwarfgpu("x") in GDB, microseconds', warm, "at most 500", f"{what}, warm")

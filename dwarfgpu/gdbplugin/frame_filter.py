@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 NAME = "dwarfgpu"
+LOCALS = (
+    *(gdb.SYMBOL_LOC_CONST, gdb.SYMBOL_LOC_LOCAL, gdb.SYMBOL_LOC_REGISTER, gdb.SYMBOL_LOC_STATIC),
+    *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
+)
+"""How the symbols are described that are local variables."""
 
 
 class FrameFilter:
@@ -54,7 +59,9 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def frame_locals(self) -> Any:
         """Its local variables."""
-        return self._shown(FrameDecorator.frame_locals(self))
+        if type(self._base) is not FrameDecorator:  # another filter's
+            return self._shown(self._base.frame_locals())
+        return self._shown(_locals(self.inferior_frame()))
 
     def _shown(self, variables: Iterable[Any] | None) -> list[Any] | None:
         return None if variables is None else [self._one(each) for each in variables]
@@ -75,11 +82,9 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def _theirs(self, symbol: Any) -> Any:
         """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
-        from dwarfgpu.backends.gdb.process import selected_frame
-
         if _is_foreign():
             return None
-        frame, selected = self.inferior_frame(), selected_frame()
+        frame, selected = self.inferior_frame(), gdb.selected_frame()
         try:
             if _is_dynamic(symbol):  # GDB computes its bounds in the selected frame
                 frame.select()
@@ -123,6 +128,23 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
             return f"<{error if one.reason is None else one.reason.message}>"
         except DwarfGpuError as other:
             return f"<{_short(other)}>"
+
+
+def _locals(frame: Any) -> Iterator[Any]:
+    """The local variables as `info locals` lists them. For a symbol that is a constant GDB would show nothing."""
+    try:
+        block = frame.block()
+    except RuntimeError:  # there is no debugging information
+        block = None
+    while block is not None and not (block.is_global or block.is_static):
+        for symbol in block:
+            if symbol.is_argument or symbol.addr_class not in LOCALS:
+                continue
+            if symbol.addr_class == gdb.SYMBOL_LOC_CONST:
+                yield SymValueWrapper(symbol.name, symbol.value())
+            else:
+                yield SymValueWrapper(symbol, None)
+        block = None if block.function is not None else block.superblock
 
 
 def _is_dynamic(symbol: Any) -> bool:
