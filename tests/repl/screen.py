@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """Seconds until what is expected counts as missing."""
 STEP = 0.03
+AGAIN = 20
+"""After so many steps a key is pressed again."""
 
 
 class Screen:
@@ -65,6 +67,19 @@ class Screen:
         self.types(command)
         self.shows(command.rsplit(maxsplit=1)[-1])
         self.presses("Enter")
+
+    def leaves(self) -> None:
+        """Press ^D until the program has ended with status 0: a terminal that is changing its mode drops the key."""
+        presses = 0
+
+        def has_ended(shown: str) -> bool:
+            nonlocal presses
+            if "\nstatus " not in shown and presses % AGAIN == 0:
+                self.presses("C-d")
+            presses += 1
+            return "\nstatus 0\n" in shown
+
+        self.until(has_ended, "status 0")
 
     def resizes(self, columns: int, lines: int) -> None:
         """Give the terminal another size."""

@@ -55,8 +55,7 @@ def test_a_sitting(start: Callable[..., Screen], columns: int, lines: int) -> No
     screen.presses("C-c")
     screen.runs("pritn x")
     screen.shows("did you mean `print`?")
-    screen.presses("C-d")
-    screen.shows("status 0")
+    screen.leaves()
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
@@ -73,8 +72,8 @@ def test_the_menu_of_completions(start: Callable[..., Screen], columns: int, lin
     screen.types(" ")
     screen.presses("Tab")
     screen.shows("off")
-    screen.presses("C-c", "C-d")
-    screen.shows("status 0")
+    screen.presses("C-c")
+    screen.leaves()
 
 
 def test_keys_that_come_before_the_editor_wait_for_it(start: Callable[..., Screen]) -> None:
@@ -104,8 +103,8 @@ def test_interrupting_a_command_leaves_the_prompt(start: Callable[..., Screen]) 
     screen.shows("Quit")
     screen.runs("echo again\\n")
     screen.shows("\nagain\n")
-    screen.presses("C-c", "C-c", "C-d")
-    screen.shows("status 0")
+    screen.presses("C-c", "C-c")
+    screen.leaves()
 
 
 def test_long_output_stops_at_each_page(start: Callable[..., Screen]) -> None:
@@ -161,8 +160,7 @@ def test_the_full_screen(start: Callable[..., Screen], tmp_path: Path, columns: 
     screen.until(lambda shown: "Left/Right" not in shown and TOOLBAR in shown, "the prompt")
     screen.runs("lane")
     screen.shows(" 4 (AMDGPU Lane")
-    screen.presses("C-d")
-    screen.shows("status 0")
+    screen.leaves()
 
 
 def full_screen_is_whole(screen: Screen) -> None:
@@ -190,8 +188,7 @@ def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
     shown = screen.until(lambda shown: shown.rstrip().endswith(PROMPT) and "1/5 " in shown, "the next prompt")
     assert TOOLBAR not in shown
     assert "\x1b" not in screen.colored()
-    screen.presses("C-d")
-    screen.shows("status 0")
+    screen.leaves()
 
 
 def test_no_colours_where_nobody_wants_them(
