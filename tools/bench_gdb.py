@@ -37,7 +37,9 @@ frame = gdb.selected_frame()
 theirs = best(lambda: int(frame.read_var("std_counter")), 400)
 ours = best(lambda: dg.selected()["std_counter"].value(), 400)
 user = best(lambda: dg.selected()["counter"].value(), 400)
-print("@@", theirs, ours, user, min(stepped() for _ in range(2)))
+asked = [best(lambda: gdb.parse_and_eval(f'$dwarfgpu("{name}")').fetch_lazy(), 200)
+         for name in ("pushed", "counter", "selected")]
+print("@@", theirs, ours, user, min(stepped() for _ in range(2)), *asked)
 """
 
 
@@ -60,8 +62,10 @@ def gdb() -> None:
         words = [found, "-nx", "-batch", "-x", str(ENTRY), "-x", str(script), str(program)]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
     said = done.stdout.partition("@@")[2].split("\n", 1)[0].split()
-    theirs, ours, user, stopped = (float(each) * 1e6 for each in said)
+    theirs, ours, user, stopped, memory, register, composite = (float(each) * 1e6 for each in said)
     show("dg.selected()[x].value() in GDB, microseconds", ours, "at most 500", "a register, warm")
     show("the same / frame.read_var(x) of GDB", ours / theirs, "-", f"{ours:.0f} us / {theirs:.0f} us")
     show("one that GDB cannot read, microseconds", user, "at most 500", "DW_OP_LLVM_user, warm")
     show("the first one after a stop, microseconds", stopped, "-", "frames are found again")
+    for what, warm in (("memory", memory), ("a register", register), ("a vector in four parts", composite)):
+        show('print $dwarfgpu("x") in GDB, microseconds', warm, "at most 500", f"{what}, warm")

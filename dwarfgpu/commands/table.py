@@ -120,7 +120,7 @@ COMMANDS = (
             completes="expression", repeats="onwards"),
     command("set var", "assign to a variable, a register or memory", "values.set_var", group=DATA,
             aliases="variable", operands="EXPR = EXPR", options=(LANE, EVERY_LANE), completes="expression",
-            repeats="nothing"),
+            repeats="nothing", gdb="set"),
     command("display", "show an expression after each change of what is looked at", "displays.display",
             group=DATA, operands="[EXPR]", formats="NFU", completes="expression", repeats="nothing"),
     command("undisplay", "end a display", "displays.undisplay", group=DATA, operands="[N...]",

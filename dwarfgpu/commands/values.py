@@ -122,6 +122,8 @@ def frame_repaired(debugger: Debugger, repair: str | None) -> Frame:
     from dwarfgpu.program.repairs.repaired import policy_of
 
     policy = policy_of(repair)
+    if policy == debugger.opened.repair:
+        return debugger.frame
     if debugger.attached is None:
         found = Program(debugger.opened.file, repair=policy).outside
     else:

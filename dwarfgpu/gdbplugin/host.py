@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.process import is_wave, threads_of
+from dwarfgpu.backends.gdb.process import is_wave, selected_frame, threads_of
 from dwarfgpu.errors import UsageError
 from dwarfgpu.gdbplugin.processes import Processes
 from dwarfgpu.program.host import in_lane
@@ -46,9 +46,13 @@ class GdbHost:
         return attached[machine.process.threads.index(thread)]
 
     def frame(self) -> Frame:
+        return self.frame_of(None)
+
+    def frame_of(self, chosen: Any) -> Frame:
+        """The frame of the library that a frame of GDB is; None is the selected one."""
         wave = self.wave()
         try:
-            chosen = gdb.selected_frame()
+            chosen = selected_frame() if chosen is None else chosen
             level, outside = _position(chosen)
             found = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:
@@ -78,12 +82,17 @@ def selected_lane() -> int | None:
 def _thread() -> Any:
     found = gdb.selected_thread()
     if found is None:
-        raise UsageError(
-            "GDB has no process that could be asked",
-            kind="no_process",
-            hint="start the program, attach to one, or open a core file",
-        )
+        raise no_process()
     return found
+
+
+def no_process() -> UsageError:
+    """GDB has nothing that stands still."""
+    return UsageError(
+        "GDB has no process that could be asked",
+        kind="no_process",
+        hint="start the program, attach to one, or open a core file",
+    )
 
 
 # --- Frames -------------------------------------------------------------------------------------------------------

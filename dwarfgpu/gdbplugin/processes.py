@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import gdb
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
 from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, stamp_of, threads_of
+from dwarfgpu.backends.gdb.watch import watch
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.live import open_place, stamp_of_file
+from dwarfgpu.program.machines.live import HOST_DIALECT, open_place, stamp_of_file
 from dwarfgpu.program.program import Attached, Program
+from dwarfgpu.program.repairs.repaired import policy_of
 from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
@@ -33,6 +38,13 @@ class Processes:
     def __init__(self) -> None:
         self._programs: dict[Any, Program] = {}
         self._stops: dict[int, _Stop] = {}
+        self.repair = "auto"
+        """Which idioms of compilers are read as they are meant."""
+
+    def read_anew(self, repair: str) -> None:
+        """Read idioms of compilers otherwise from now on."""
+        self.repair = repair
+        self._stops.clear()
 
     def of(self, thread: Any) -> Attached:
         """The process of a thread, with all threads of its kind."""
@@ -48,38 +60,56 @@ class Processes:
             found = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
         return found
 
+    def program_alone(self) -> Program | None:
+        """The file that GDB has, where nothing runs."""
+        space = gdb.current_progspace()
+        names = [space.filename, *(each.filename for each in space.objfiles())]
+        name = next(filter(None, names), None)
+        if name is None:
+            return None
+        return self._kept(gdb.selected_inferior().num, name, watch().files, partial(opened, name))
+
     def _attach(self, inferior: Any, threads: list[Any], thread: int, *, is_wave: bool) -> Attached:
         process = GdbProcess(inferior, threads)
+        program, target = self.program_of(process, thread, is_wave=is_wave)
+        return program.attach(GdbBackend(target, process))
+
+    def program_of(
+        self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True
+    ) -> tuple[Program, Target]:
+        """What a thread executes, and what that is for."""
         try:
             program = self._program(process, thread, is_wave=is_wave)
-            target = _target(process, thread, program)
+            return program, _target(process, thread, program)
         except Refused as refused:
-            number = threads[thread].num
+            number = process.threads[thread].num
             raise UsageError(f"GDB does not say where thread {number} stands: {refused.why}") from None
-        return program.attach(GdbBackend(target, process))
 
     def _program(self, process: GdbProcess, thread: int, *, is_wave: bool) -> Program:
         """The program of a process: its own file, or the code object that a wave executes."""
         name = None if is_wave else process.program
+        number, changes = process.inferior.num, process.file_changes
         if name is not None:
             try:
-                return self._kept(process, name, lambda: opened(name))
+                return self._kept(number, name, changes, partial(opened, name))
             except DwarfGpuError:
                 pass  # a program of another machine, or one that is not there any more: its code is looked for
         pc = process.read_register(thread, "pc")
         for place in process.files():
             if any(low <= pc < high for low, high in place.code):
-                return self._kept(process, place.name, lambda place=place: open_place(place, process.read))
+                make = partial(open_place, place, process.read)
+                return self._kept(number, place.name, changes, make)
         message = f"GDB knows no file with the code at {pc:#x}"
         raise UsageError(message, kind="no_code", hint="load one with `add-symbol-file FILE -o ADDRESS`")
 
-    def _kept(self, process: GdbProcess, name: str, make: Any) -> Program:
+    def _kept(self, inferior: int, name: str, changes: int, make: Any) -> Program:
         """A program, opened once as long as its file stays as it is."""
-        key = process.inferior.num, name, stamp_of_file(name, process.file_changes)
+        key = inferior, name, stamp_of_file(name, changes), self.repair
         found = self._programs.get(key)
         if found is None:
             file: CodeObject = make()
-            found = self._programs[key] = Program(file)
+            dialect = HOST_DIALECT if file.target.target.default_dialect == "gnu" else None
+            found = self._programs[key] = Program(file, dialect=dialect, repair=policy_of(self.repair))
         return found
 
 

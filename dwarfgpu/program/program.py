@@ -152,7 +152,9 @@ class Attached:
         for code in self.stopped.loaded.codes:
             dialect = None if code.dialect.name == usual else code.dialect.name
             codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
-        return Attached(self.program, Stopped(self.stopped.machine, Loaded(codes), name=self.stopped.name))
+        machine, loaded = self.stopped.machine, Loaded(codes)
+        state = State(loaded, machine.target, machine, self.state.rules)
+        return Attached(self.program, Stopped(machine, loaded, name=self.stopped.name), state)
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:

@@ -371,3 +371,41 @@ say(selected=fails(dg.selected), attached=fails(dg.attached), eval=fails(lambda:
 """,
     )
     assert {error[1] for error in found.values()} == {"no_process"}
+
+
+@pytest.mark.slow
+def test_thread_local_variables(require_tool, tmp_path):
+    """Of the executable and of a shared library, in a thread that was begun and in the first one."""
+    compiler = require_tool("gcc")
+    (tmp_path / "library.c").write_text(
+        "static __thread int before[3];\n_Thread_local long in_library = 7;\n"
+        "int stop(int x) { in_library += x; before[1] = x; return before[1]; }\n"
+    )
+    (tmp_path / "program.c").write_text(
+        "#include <pthread.h>\nextern int stop(int);\n_Thread_local short in_program = 5;\n"
+        "static void *run(void *unused) { in_program += 100; stop(10); return unused; }\n"
+        "int main(void) { pthread_t thread; in_program++; pthread_create(&thread, 0, run, 0);\n"
+        "pthread_join(thread, 0); return stop(in_program); }\n"
+    )
+    library, program = tmp_path / "liblocal.so", tmp_path / "program"
+    subprocess.run([compiler, "-g", "-shared", "-fPIC", tmp_path / "library.c", "-o", library], check=True)
+    command = [compiler, "-g", tmp_path / "program.c", "-o", program, library, f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([*command, "-pthread"], check=True)
+    found = said(
+        require_tool,
+        tmp_path,
+        program,
+        """
+for _ in range(2):
+    until("stop")
+    gdb.execute("next", to_string=True)
+    names = ("in_library", "before[1]", "in_program")
+    say(ours=[dg.eval(each).array[0].item() for each in names],
+        theirs=[int(gdb.parse_and_eval(each)) for each in names],
+        places=[dg.locate(each)[0].address == int(gdb.parse_and_eval("&" + each)) for each in names])
+""",
+    )
+    for stop in found:
+        assert stop["ours"] == stop["theirs"]
+        assert all(stop["places"])
+    assert len(found) == 2

@@ -25,13 +25,14 @@ def states(names) -> dict:
     return {name: EXAMPLES / f"{name}.json" for name in names}
 
 
-def connected(sockets, name: str) -> list[str]:
+def connected(sockets, name: str, *, with_dispatches: bool = False) -> list[str]:
     """What a user types to see the waves of a stub: GDB's own unwinders do not know this code."""
+    taught = repr(str(EXAMPLES / f"{name}.json")) if with_dispatches else ""
     return [
         *("-ex", "maint set dwarf unwinders off"),
         *("-ex", f"add-symbol-file {SNAPSHOTS[name]} -o {LOAD_ADDRESS:#x}"),
         *("-ex", f"target remote {sockets / name}"),
-        *python("from tests.gdb.inside import spaces; spaces.teach()"),
+        *python("from tests.gdb.inside import spaces; spaces.teach(" + taught + ")"),
     ]
 
 

@@ -7,8 +7,9 @@ Spaces"), which a GDB without them refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Backend,
     Capabilities,
@@ -20,7 +21,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
@@ -34,6 +35,10 @@ GDB_NAMES = {
     "fsw": "fstat",
 }
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
+
+
+UNKNOWN = ((-1, -1, -1), -1)
+"""No work-group, no number in it."""
 
 
 class Refused(Exception):
@@ -60,11 +65,25 @@ class LoadedFile:
     """Where that begins in the process."""
 
 
+WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
+"""The position of a work-group in the grid, and the number of a wave in it."""
+
+
+class Column(list[Any]):
+    """What all waves have of one kind."""
+
+    def tolist(self) -> list[Any]:
+        """It as a list, as an array of numpy says it."""
+        return list(self)
+
+
 class Process(Protocol):
     """What GDB answers about one process. Threads are counted from 0; every method may raise `Refused`."""
 
     ids: list[str]
     """What each thread is called."""
+    places: list[WavePlace | None]
+    """Where each wave belongs, if it says so."""
 
     @property
     def has_moved_on(self) -> bool:
@@ -93,6 +112,9 @@ class Process(Protocol):
     def files(self) -> Sequence[LoadedFile]:
         """The code that is loaded."""
 
+    def dispatches(self) -> Mapping[str, Dispatch]:
+        """What GDB knows of dispatches, by what it calls them."""
+
 
 class GdbBackend(Backend):
     """Threads of a process in GDB that have one target; each is a wave.
@@ -114,6 +136,7 @@ class GdbBackend(Backend):
         self.target = target
         self.process = process
         self.ids = process.ids
+        self._dispatches: tuple[list[Dispatch], Column] | None = None
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """What has been read of registers, by thread and number."""
         self._known_until = process.changes
@@ -138,6 +161,32 @@ class GdbBackend(Backend):
     def wave_named(self, name: str) -> int | None:
         """The index of the thread with a name."""
         return self.ids.index(name) if name in self.ids else None
+
+    # --- Where waves belong ---------------------------------------------------------------------------------------
+
+    def _found_dispatches(self) -> tuple[list[Dispatch], Column]:
+        if self._dispatches is None:
+            self._dispatches = dispatches_of(self.ids, self.process.dispatches())
+        return self._dispatches
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        """The dispatches that waves belong to."""
+        return self._found_dispatches()[0]
+
+    @property
+    def dispatch(self) -> Column:
+        """The index of the dispatch that each wave belongs to; -1 where that is not known."""
+        return self._found_dispatches()[1]
+
+    @property
+    def work_group(self) -> Column:
+        """The position of the work-group of each wave in the grid; -1 where that is not known."""
+        return Column(list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places)
+
+    def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
+        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
 
     def program_counter(self, wave: int) -> int | None:
         """Where a thread stands, if that is known."""
@@ -288,6 +337,21 @@ class GdbBackend(Backend):
             except Refused:
                 high = middle
         return address + low
+
+
+def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[list[Dispatch], Column]:
+    """The dispatches that the names of waves tell, and which of them each wave belongs to.
+
+    A wave is agent:queue:dispatch:wave, and a dispatch agent:queue:dispatch (ROCgdb manual). What is not ``known`` of a
+    dispatch is left open.
+    """
+    owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]
+    names = list(dict.fromkeys(owner for owner in owners if owner is not None))
+    found = []
+    for index, name in enumerate(names):
+        number = name.rpartition(":")[2]
+        found.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
+    return found, Column(-1 if owner is None else names.index(owner) for owner in owners)
 
 
 def _gdb_name(register: Register) -> str:

@@ -10,14 +10,19 @@ import gdb
 
 from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
 from dwarfgpu.backends.gdb.contents import assign, number_of
+from dwarfgpu.backends.gdb.dispatches import known_dispatches
 from dwarfgpu.backends.gdb.objfiles import object_files
 from dwarfgpu.backends.gdb.watch import watch
 from dwarfgpu.errors import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-_WAVE = re.compile(r"AMDGPU Wave (\S+)")
+    from dwarfgpu.backends.gdb.backend import WavePlace
+    from dwarfgpu.backends.machine import Dispatch
+
+_WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")
+"""``AMDGPU Wave 1:2:1:1 (0,0,0)/0``: agent, queue, dispatch and wave; the work-group, and the number in it."""
 _VECTOR, _LANE_BYTES = "v0", 4
 """A register that every wave has, and how much of it each lane has."""
 
@@ -32,6 +37,7 @@ class GdbProcess:
         self.inferior = inferior
         self.threads = threads
         self.ids = [name_of(thread) for thread in threads]
+        self.places = [place_of(thread) for thread in threads]
         self._watch = watch()
         self._runs = self._watch.runs(inferior.num)
 
@@ -50,13 +56,13 @@ class GdbProcess:
     def architecture(self, thread: int) -> str:
         """GDB's name for what a thread executes."""
         with self._selected(thread):
-            return str(gdb.newest_frame().architecture().name())
+            return str(innermost_frame().architecture().name())
 
     def lane_count(self, thread: int) -> int | None:
         """How many lanes its vector registers have, if there are any."""
         with self._selected(thread):
             try:
-                kind = gdb.newest_frame().read_register(_VECTOR).type
+                kind = innermost_frame().read_register(_VECTOR).type
             except ValueError:
                 return None
             return int(kind.sizeof) // _LANE_BYTES
@@ -68,7 +74,7 @@ class GdbProcess:
     def read_register(self, thread: int, name: str) -> int:
         with self._selected(thread):
             try:
-                return number_of(gdb.newest_frame().read_register(name))
+                return number_of(innermost_frame().read_register(name))
             except ValueError:
                 raise Refused(f"GDB has no register {name}") from None
 
@@ -81,7 +87,14 @@ class GdbProcess:
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
         with self._selected(thread):
+            return self.read_unselected(space, address, size)
+
+    def read_unselected(self, space: str | None, address: int, size: int) -> bytes:
+        """Memory as the thread sees it that is selected."""
+        try:
             return bytes(self.inferior.read_memory(_address(space, address), size))
+        except gdb.error as error:
+            raise Refused(_one_line(error)) from None
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
         with self._selected(thread):
@@ -106,6 +119,11 @@ class GdbProcess:
                 known = _files[self.inferior.num] = self._watch.files, object_files()
         return known[1]
 
+    def dispatches(self) -> dict[str, Dispatch]:
+        """What GDB knows of dispatches, by what it calls them."""
+        with self._selected(0):
+            return known_dispatches()
+
     @contextmanager
     def _selected(self, index: int, *, innermost: bool = False) -> Iterator[None]:
         """Select a thread, and afterwards what was selected before. What GDB does not do is `Refused`."""
@@ -113,9 +131,9 @@ class GdbProcess:
         frame = None
         try:
             if innermost or before is not wanted:
-                frame = gdb.selected_frame() if before is not None else None
+                frame = selected_frame() if before is not None else None
                 wanted.switch()
-                gdb.newest_frame().select()
+                innermost_frame().select()
             yield
         except gdb.error as error:
             raise Refused(_one_line(error)) from None
@@ -124,6 +142,24 @@ class GdbProcess:
                 before.switch()
                 if frame.is_valid():
                     frame.select()
+
+
+def innermost_frame() -> Any:
+    """GDB's innermost frame of the selected thread."""
+    return _asked_twice(gdb.newest_frame)
+
+
+def selected_frame() -> Any:
+    """GDB's selected frame."""
+    return _asked_twice(gdb.selected_frame)
+
+
+def _asked_twice(ask: Callable[[], Any]) -> Any:
+    """GDB looks for the caller of a frame as well; what goes wrong there it says once, and gives the frame then."""
+    try:
+        return ask()
+    except gdb.error:
+        return ask()
 
 
 def stamp_of(thread: Any) -> Any:
@@ -146,22 +182,33 @@ def threads_of(inferior: Any) -> list[Any]:
 def is_wave(thread: Any) -> bool:
     """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
     process, light, number = thread.ptid
-    return _wave_name(thread) is not None or (light == 1 != process and number != 0)
+    return _title(thread) is not None or (light == 1 != process and number != 0)
 
 
 def name_of(thread: Any) -> str:
     """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
     process, light, number = thread.ptid
     if is_wave(thread):
-        return _wave_name(thread) or str(number)
+        title = _title(thread)
+        return str(number) if title is None else title[1]
     return str(light or number or process)
 
 
-def _wave_name(thread: Any) -> str | None:
+def place_of(thread: Any) -> WavePlace | None:
+    """The work-group of a wave, and its number there, if GDB says so."""
+    title = _title(thread)
+    if title is None or title[5] is None:
+        return None
+    x, y, z, wave = (int(title[index]) for index in range(2, 6))
+    return (x, y, z), wave
+
+
+def _title(thread: Any) -> re.Match[str] | None:
+    """What GDB shows a wave as."""
     for text in (getattr(thread, "ptid_string", None), thread.details):  # the first one since GDB 14
         found = _WAVE.search(text or "")
         if found is not None:
-            return found[1]
+            return found
     return None
 
 

@@ -200,7 +200,9 @@ class Live:
             key = each, stamp_of_file(each.name, changes)
             kept[key] = self._codes.get(key) or LiveCode(each, self._opened, **self._options)
         if list(kept) != list(self._codes) or self._seen is None:
-            self._loaded = LiveLoaded(list(kept.values()))
+            codes = list(kept.values())
+            self._loaded = LiveLoaded(codes)
+            self._loaded.executable = next((code for code in codes if code.name == self.main.name), None)
         self._codes, self._seen = kept, changes
 
     def _opened(self, place: LoadedFile) -> CodeObject:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import gdb
@@ -25,6 +27,20 @@ def evaluate(text: str) -> Any:
     return gdb.Value(NUMBERS[found[1]] << SPACE_SHIFT | int(found[2], 16))
 
 
-def teach() -> None:
-    """Let expressions have address spaces."""
+def teach(state: str | None = None) -> None:
+    """Let expressions have address spaces; and let there be a table of the dispatches in a snapshot."""
     gdb.parse_and_eval = evaluate
+    if state is not None:
+        rows = json.loads(Path(state).read_text())["dispatches"]
+        table = "\n".join(map(_row, rows))
+        execute = gdb.execute
+        gdb.execute = lambda text, *more, **named: (
+            table if text == "info dispatches" else execute(text, *more, **named)
+        )
+
+
+def _row(dispatch: dict[str, Any]) -> str:
+    """A dispatch as ROCgdb's `info dispatches` shows it."""
+    grid, group = (str(dispatch[each]).replace(" ", "") for each in ("grid", "work_group"))
+    name = f"AMDGPU Dispatch 1:1:{dispatch['id']} (PKID {dispatch['id'] - 1})"
+    return f"  {dispatch['id']}    {name} {grid} {group} B|Aa|Ra {dispatch['kernel']}"

@@ -1,0 +1,151 @@
+"""The commands ``dwarfgpu eval``, ``dwarfgpu locals``, ...: the rows of the command table that have a name in GDB."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from importlib.util import find_spec
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from dwarfgpu.commands.table import COMMANDS
+from dwarfgpu.errors import DwarfGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.commands.registry import Command
+
+PREFIX = "dwarfgpu"
+ABOUT = """Variables, lanes and frames of GPU code, and of other code with the DWARF of GPU compilers.
+
+What these commands show is about the thread, the frame and the lane that are selected.  $_lane is the
+selected lane; without one it is the first that is active.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
+OF_THREADS = "Threads of a host program are saved as a core file, which GDB writes."
+_MEANINGS = re.compile(r'\ndef (\w+)\([^"]*?:\n    """(.*?)"""', re.DOTALL)
+
+
+class Prefix(gdb.Command):  # type: ignore[misc]
+    """``dwarfgpu`` alone: GDB lists what follows."""
+
+    def __init__(self) -> None:
+        self.__doc__ = ABOUT
+        gdb.Command.__init__(self, PREFIX, gdb.COMMAND_DATA, prefix=True)
+
+
+class TableCommand(gdb.Command):  # type: ignore[misc]
+    """A command of the table, behind the prefix."""
+
+    def __init__(self, row: Command, details: str) -> None:
+        self.row = row
+        self.__doc__ = help_text(row, details)
+        gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA)
+
+    def invoke(self, text: str, from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
+        """Run it, about what is selected now."""
+        if self.row.repeats == "nothing":
+            self.dont_repeat()
+        with one_line_errors():
+            from dwarfgpu.gdbplugin.debugger import debugger
+
+            found = debugger()
+            found.look(is_typed=from_tty)
+            if self.row.gdb == "snapshot":  # what is looked at is in no file yet
+                from dwarfgpu.gdbplugin.saving import save
+
+                save(found, text)
+                return
+            found.execute(line_of(self.row, text))
+
+    def complete(self, text: str, word: str) -> Any:
+        """What the text can go on with, as GDB wants it: in place of its last word."""
+        if self.row.completes == "path":
+            return gdb.COMPLETE_FILENAME
+        try:
+            with one_line_errors():
+                from dwarfgpu.commands.completion import complete
+                from dwarfgpu.gdbplugin.debugger import debugger
+
+                found = debugger()
+                found.look()
+                line = line_of(self.row, text)
+                start, candidates = complete(found, line)
+        except gdb.GdbError:  # nothing to ask about
+            return []
+        return in_place_of(line, start, [each.text for each in candidates], word)
+
+
+def line_of(row: Command, text: str) -> str:
+    """The line of the debugger that a command of GDB is."""
+    return f"{row.name}{text}" if row.formats and text.startswith("/") else f"{row.name} {text}"
+
+
+def in_place_of(line: str, start: int, texts: list[str], word: str) -> list[str]:
+    """Candidates that replace a line from ``start`` on, as ones that replace its last word."""
+    begin = len(line) - len(word)
+    if start >= begin:
+        return [line[begin:start] + text for text in texts]
+    kept = line[start:begin]
+    return [text[len(kept) :] for text in texts if text.startswith(kept)]
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Whatever goes wrong is one line for the user of GDB."""
+    try:
+        yield
+    except DwarfGpuError as error:
+        from dwarfgpu.gdbplugin.debugger import one_line
+
+        raise gdb.GdbError(one_line(error)) from None
+    except gdb.error as error:
+        raise gdb.GdbError(" ".join(str(error).split())) from None
+    except KeyboardInterrupt:
+        raise gdb.GdbError("Quit") from None
+
+
+# --- Help ---------------------------------------------------------------------------------------------------------
+
+
+def help_text(row: Command, details: str) -> str:
+    """What ``help dwarfgpu eval`` shows: the summary, how it is written, its options, and the details."""
+    lines = [f"{row.summary[:1].upper()}{row.summary[1:]}.", f"Usage: {usage(row)}"]
+    if row.options:
+        width = max(len(option.usage) for option in row.options) + 2
+        lines += ["", "Options:", *(f"  {each.usage:{width}}{each.help}" for each in row.options)]
+    if details:
+        lines += ["", details]
+    return "\n".join(lines)
+
+
+def usage(row: Command) -> str:
+    """How it is written in GDB."""
+    return f"{PREFIX} {row.gdb}{row.usage.removeprefix(row.name)}"
+
+
+def documented(rows: list[Command]) -> dict[str, str]:
+    """What the functions of commands say of themselves. GDB wants it at once, so their modules are read, not loaded."""
+    found: dict[str, str] = {}
+    for name in {row.run.partition(".")[0] for row in rows}:
+        spec = find_spec(f"dwarfgpu.commands.{name}")
+        if spec is None or spec.origin is None:
+            continue
+        try:
+            with open(spec.origin, encoding="utf-8") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+                text = file.read()
+        except OSError:  # there is no source
+            continue
+        found.update((f"{name}.{each[1]}", cleandoc(each[2])) for each in _MEANINGS.finditer(text))
+    return found
+
+
+def install() -> None:
+    """Tell GDB of the commands."""
+    Prefix()
+    rows = [row for row in COMMANDS if row.gdb]
+    details = documented(rows)
+    details["files.save_snapshot"] = f"{details.get('files.save_snapshot', '')}\n{OF_THREADS}".lstrip()
+    for row in rows:
+        TableCommand(row, details.get(row.run, ""))

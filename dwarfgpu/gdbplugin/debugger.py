@@ -1,0 +1,86 @@
+"""The debugger that commands work on inside GDB: it looks at what is selected there, found out afresh each time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import gdb
+
+from dwarfgpu.commands.debugger import Debugger
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.gdbplugin.host import gdb_host, no_process
+from dwarfgpu.gdbplugin.screen import look, screen
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.variables.frame import Frame
+
+NEEDS_A_PROCESS = ("no_frame", "no_machine")
+"""The kinds of errors that say so in the words of the debugger."""
+
+
+class GdbDebugger(Debugger):
+    """A debugger whose program, thread, frame and lane are those that GDB has selected."""
+
+    def __init__(self) -> None:
+        Debugger.__init__(self, screen())
+        self._no_frame: UsageError | None = None
+        """Why GDB's frame is none of the library."""
+
+    def look(self, *, is_typed: bool = False) -> None:
+        """Look at what GDB has selected now. Without a process it is the file that GDB has."""
+        look(self.output, is_typed=is_typed)
+        host = gdb_host()
+        self._no_frame = None
+        if gdb.selected_thread() is None:
+            program = host.processes.program_alone()
+            if program is not self.program or self.attached is not None:
+                self.program = self.attached = self.wave_number = None
+                if program is not None:
+                    self.use(program, None)
+            return
+        attached = host.attached()
+        if attached is not self.attached:
+            self.use(attached.program, attached)
+        wave = host.wave()
+        self.wave_number, self.frame_number = wave.index, 0
+        self.lanes.clear()
+        try:
+            frame = host.frame()
+        except UsageError as error:
+            self._no_frame = error
+            return
+        self.frame_number = frame.number
+        if frame.selected_lane is not None:
+            self.lanes[wave.index] = frame.selected_lane
+
+    @property
+    def machine(self) -> Attached:
+        if self.attached is None:
+            raise no_process()
+        return self.attached
+
+    @property
+    def frame(self) -> Frame:
+        if self._no_frame is not None:
+            raise self._no_frame.with_traceback(None)
+        return Debugger.frame.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+
+_debugger: list[GdbDebugger] = []
+
+
+def debugger() -> GdbDebugger:
+    """The debugger of this GDB."""
+    if not _debugger:
+        _debugger.append(GdbDebugger())
+    return _debugger[0]
+
+
+def one_line(error: BaseException) -> str:
+    """What GDB shows of an error: one line, with what can be done."""
+    if isinstance(error, DwarfGpuError) and error.kind in NEEDS_A_PROCESS and gdb.selected_thread() is None:
+        error = no_process()
+    text = " ".join(str(error).split()) or type(error).__name__
+    hint = error.hint if isinstance(error, DwarfGpuError) else None
+    return f"{text} ({hint})" if hint else text

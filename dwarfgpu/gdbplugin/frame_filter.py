@@ -1,0 +1,169 @@
+"""A frame filter: ``bt -full`` and clients of GDB/MI show what GDB itself cannot read as dwarfgpu has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gdb
+from gdb.FrameDecorator import FrameDecorator, SymValueWrapper
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = "dwarfgpu"
+LOCALS = (
+    *(gdb.SYMBOL_LOC_CONST, gdb.SYMBOL_LOC_LOCAL, gdb.SYMBOL_LOC_REGISTER, gdb.SYMBOL_LOC_STATIC),
+    *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
+)
+"""How the symbols are described that are local variables."""
+
+
+class FrameFilter:
+    """GDB asks it for the frames that it shows."""
+
+    def __init__(self) -> None:
+        self.name = NAME
+        self.priority = 100
+        self.enabled = True
+        self.is_of_all = False
+        """Whether all variables come from the library, not only those that GDB cannot read."""
+        gdb.frame_filters[self.name] = self
+
+    def use(self, mode: str) -> None:
+        """``off``, ``unreadable`` or ``all``."""
+        self.enabled = mode != "off"
+        self.is_of_all = mode == "all"
+
+    def filter(self, frames: Iterable[Any]) -> Iterator[Any]:
+        """The frames, each of which knows its variables. What is at address 0 only ends the stack of a wave."""
+        return (
+            Decorated(frame, is_of_all=self.is_of_all)
+            for frame in frames
+            if frame.inferior_frame().level() == 0 or frame.inferior_frame().pc()
+        )
+
+
+class Decorated(FrameDecorator):  # type: ignore[misc]
+    """A frame whose variables come from the library where GDB has none."""
+
+    def __init__(self, base: Any, *, is_of_all: bool) -> None:
+        FrameDecorator.__init__(self, base)
+        self._is_of_all = is_of_all
+        self._frame: Any = None
+
+    def frame_args(self) -> Any:
+        """Its parameters."""
+        return self._shown(FrameDecorator.frame_args(self))
+
+    def frame_locals(self) -> Any:
+        """Its local variables."""
+        if type(self._base) is not FrameDecorator:  # another filter's
+            return self._shown(self._base.frame_locals())
+        return self._shown(_locals(self.inferior_frame()))
+
+    def _shown(self, variables: Iterable[Any] | None) -> list[Any] | None:
+        return None if variables is None else [self._one(each) for each in variables]
+
+    def _one(self, variable: Any) -> Any:
+        symbol = variable.symbol()
+        if isinstance(symbol, str) or variable.value() is not None:  # another filter has its own
+            return variable
+        theirs = self._theirs(symbol)
+        if theirs is not None and not self._is_of_all:
+            # GDB reads it again, and what it was at the call; but arrays with bounds of their own it reads wrongly
+            return SymValueWrapper(symbol, theirs) if _is_dynamic(symbol) else variable
+        try:
+            return SymValueWrapper(symbol, self._value(symbol))
+        except (DwarfGpuError, gdb.error) as error:
+            # with a variable that it cannot read GDB would give up all frames that follow
+            return SymValueWrapper(symbol, self._text(symbol, error) if theirs is None else theirs)
+
+    def _theirs(self, symbol: Any) -> Any:
+        """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
+        if _is_foreign():
+            return None
+        frame, selected = self.inferior_frame(), gdb.selected_frame()
+        try:
+            if _is_dynamic(symbol):  # GDB computes its bounds in the selected frame
+                frame.select()
+            found = frame.read_var(symbol)
+            if not found.is_optimized_out:
+                found.fetch_lazy()
+        except (gdb.error, ValueError):
+            return None
+        finally:
+            selected.select()
+        return found
+
+    def _variable(self, symbol: Any) -> Any:
+        from dwarfgpu.gdbplugin.host import gdb_host
+
+        if self._frame is None:
+            self._frame = gdb_host().frame_of(self.inferior_frame())
+        named = [each for each in self._frame.variables() if each.name == symbol.name]
+        of_line = [each for each in named if _line(each) in (None, symbol.line)]
+        if not named:
+            raise UsageError(f"dwarfgpu finds no {symbol.name}")
+        return (of_line or named)[0]
+
+    def _value(self, symbol: Any) -> Any:
+        from dwarfgpu.gdbplugin.values import value_of
+
+        variable = self._variable(symbol)
+        return value_of(variable, self._frame, self.inferior_frame())
+
+    def _text(self, symbol: Any, error: Exception) -> str:
+        """What there is to say of a variable that cannot be a value of GDB: the value as text, or why there is none."""
+        from dwarfgpu.program.variables.answers import answer
+        from dwarfgpu.render.values import value_text
+
+        try:
+            variable = self._variable(symbol)
+            lane = self._frame.selected_lane
+            (one,) = answer(variable, symbol.name, None if lane is None else [lane]).lanes
+            if one.value is not None:
+                return value_text(one.value)
+            return f"<{error if one.reason is None else one.reason.message}>"
+        except DwarfGpuError as other:
+            return f"<{_short(other)}>"
+
+
+def _locals(frame: Any) -> Iterator[Any]:
+    """The local variables as `info locals` lists them. For a symbol that is a constant GDB would show nothing."""
+    try:
+        block = frame.block()
+    except RuntimeError:  # there is no debugging information
+        block = None
+    while block is not None and not (block.is_global or block.is_static):
+        for symbol in block:
+            if symbol.is_argument or symbol.addr_class not in LOCALS:
+                continue
+            if symbol.addr_class == gdb.SYMBOL_LOC_CONST:
+                yield SymValueWrapper(symbol.name, symbol.value())
+            else:
+                yield SymValueWrapper(symbol, None)
+        block = None if block.function is not None else block.superblock
+
+
+def _is_dynamic(symbol: Any) -> bool:
+    return symbol.type is not None and bool(symbol.type.dynamic)
+
+
+def _line(variable: Any) -> int | None:
+    found = variable.die.find_number(0x3B)  # DW_AT_decl_line
+    return None if found is None else int(found.value)
+
+
+def _is_foreign() -> bool:
+    """Whether GDB takes the code for that of another machine, as where a stub shows it waves."""
+    from dwarfgpu.backends.gdb.process import is_wave
+
+    thread = gdb.selected_thread()
+    name = str(gdb.selected_frame().architecture().name())
+    return thread is not None and not name.startswith("amdgcn") and is_wave(thread)
+
+
+def _short(error: Exception) -> str:
+    return error.message if isinstance(error, DwarfGpuError) else " ".join(str(error).split())

@@ -1,0 +1,160 @@
+"""``set dwarfgpu`` and ``show dwarfgpu``: settings of the debugger that mean something in GDB, and two of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gdb
+
+from dwarfgpu.commands.settings import MAX_NUMBER, SETTINGS
+from dwarfgpu.gdbplugin.commands import one_line_errors
+
+if TYPE_CHECKING:
+    from dwarfgpu.commands.settings import Setting
+    from dwarfgpu.gdbplugin.frame_filter import FrameFilter
+
+SHARED = ("print ", "repair")
+"""What the names of those settings of the debugger begin with; for all others GDB has its own."""
+UNREADABLE = ("unreadable", "all", "off")
+
+
+class Prefix(gdb.Command):  # type: ignore[misc]
+    """``set dwarfgpu``, or ``show dwarfgpu`` which by itself shows all of them."""
+
+    def __init__(self, verb: str, name: str = "") -> None:
+        self.of = f"dwarfgpu {name}".rstrip()
+        self.__doc__ = f"{'Change' if verb == 'set' else 'Show'} how dwarfgpu reads and shows variables."
+        gdb.Command.__init__(self, f"{verb} {self.of}", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
+        self.shows = verb == "show"
+
+    def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
+        """Show all that there are."""
+        if text:
+            raise gdb.GdbError(f'There is no setting "{self.of} {text.split(maxsplit=1)[0]}".')
+        if not self.shows:
+            gdb.execute(f"help set {self.of}")
+            return
+        for name in installed:
+            if name.startswith(self.of + " "):
+                gdb.execute(f"show {name}")
+
+
+installed: list[str] = []
+"""The names of all parameters."""
+
+
+class Parameter(gdb.Parameter):  # type: ignore[misc]
+    """A parameter whose meaning is that of a setting of the debugger."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.name = f"dwarfgpu {setting.name}"
+        self.__doc__ = f"By default it is {setting.text(setting.default)}."
+        self.set_doc = f"Set {setting.help}."
+        self.show_doc = f"Show {setting.help}."
+        kind, choices = _kind(setting)
+        gdb.Parameter.__init__(self, self.name, gdb.COMMAND_DATA, kind, *choices)
+        self.before = self.value = setting.default
+        installed.append(self.name)
+
+    def get_set_string(self) -> str:
+        """GDB has changed it; what is wrong is refused."""
+        from dwarfgpu.gdbplugin.debugger import debugger
+        from dwarfgpu.gdbplugin.host import gdb_host
+        from dwarfgpu.program.repairs.repaired import policy_of
+
+        try:
+            with one_line_errors():
+                if self.setting.name == "repair":
+                    policy_of(self.value)
+                    gdb_host().processes.read_anew(self.value)
+                debugger().settings.set(self.setting.name, _text(self.value))
+        except gdb.GdbError:
+            self.value = self.before
+            raise
+        self.before = self.value
+        return ""
+
+    def get_show_string(self, _text_of_gdb: str) -> str:
+        """How GDB shows it."""
+        value = MAX_NUMBER if self.value in (None, 0) and self.setting.unlimited else self.value
+        return f'"{self.name}" is {self.setting.text(value)}.'
+
+
+def _kind(setting: Setting) -> tuple[int, tuple[Any, ...]]:
+    if setting.choices:
+        return gdb.PARAM_ENUM, (setting.choices,)
+    if isinstance(setting.default, bool):
+        return gdb.PARAM_BOOLEAN, ()
+    return (gdb.PARAM_UINTEGER if setting.unlimited else gdb.PARAM_STRING_NOESCAPE), ()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "unlimited" if value is None else str(value)
+
+
+# --- Those of the plug-in -----------------------------------------------------------------------------------------
+
+
+class FilterParameter(gdb.Parameter):  # type: ignore[misc]
+    """off: none.  unreadable: those that GDB cannot read.  all: all that dwarfgpu can read."""
+
+    set_doc = "Set which variables of `bt -full' and of MI clients come from dwarfgpu."
+    show_doc = "Show which variables of `bt -full' and of MI clients come from dwarfgpu."
+
+    def __init__(self, frame_filter: FrameFilter) -> None:
+        self.frame_filter = frame_filter
+        gdb.Parameter.__init__(self, "dwarfgpu frame-filter", gdb.COMMAND_STACK, gdb.PARAM_ENUM, UNREADABLE)
+        self.value = UNREADABLE[0]
+        installed.append("dwarfgpu frame-filter")
+
+    def get_set_string(self) -> str:
+        """GDB has changed it."""
+        self.frame_filter.use(self.value)
+        return ""
+
+    def get_show_string(self, _text_of_gdb: str) -> str:
+        """How GDB shows it."""
+        return f'"dwarfgpu frame-filter" is {self.value}.'
+
+
+class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
+    """GDB's own unwinders do not know the call frame information of GPU code.
+
+    A GDB without support for AMD GPUs ends with an internal error when it meets some; `maint set dwarf unwinders off'
+    keeps it from looking.
+    """
+
+    set_doc = "Set whether the frames of waves are found by dwarfgpu."
+    show_doc = "Show whether the frames of waves are found by dwarfgpu."
+
+    def __init__(self) -> None:
+        gdb.Parameter.__init__(self, "dwarfgpu unwinder", gdb.COMMAND_STACK, gdb.PARAM_BOOLEAN)
+        self.value = False
+        installed.append("dwarfgpu unwinder")
+
+    def get_set_string(self) -> str:
+        """GDB has changed it."""
+        from dwarfgpu.gdbplugin.unwinder import use
+
+        use(is_on=bool(self.value))
+        return ""
+
+    def get_show_string(self, _text_of_gdb: str) -> str:
+        """How GDB shows it."""
+        return f'"dwarfgpu unwinder" is {"on" if self.value else "off"}.'
+
+
+def install(frame_filter: FrameFilter) -> None:
+    """Tell GDB of the parameters."""
+    chosen = [setting for setting in SETTINGS if setting.name.startswith(SHARED)]
+    words = sorted({setting.name.partition(" ")[0] for setting in chosen if " " in setting.name})
+    for name in ("", *words):
+        for verb in ("set", "show"):
+            Prefix(verb, name)
+    for setting in chosen:
+        Parameter(setting)
+    FilterParameter(frame_filter)
+    UnwinderParameter()

@@ -1,0 +1,347 @@
+"""`dwarfgpu eval` and the others in GDB: what they print is what the debugger prints, about what GDB has selected."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from dwarfgpu.commands.table import COMMANDS
+from tests.gdb.running import ENTRY, ROOT, environment, run_gdb, stub
+from tests.gdb.test_waves import EXAMPLES, SNAPSHOTS, connected, states
+
+ROWS = {row.gdb: row for row in COMMANDS if row.gdb}
+WAVES = (
+    "eval even",
+    "eval/x -lane 0-3,8 even + $lane",
+    "eval -all -location left",
+    "eval -trace even",
+    "eval -ops DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value",
+    "locals",
+    "locals -lane 0,2 e",
+    "lanes",
+    "lanes even",
+    "bt",
+    "bt -full",
+    "explain even",
+    "explain slots",
+    "locate slots",
+    "locate -all even",
+    "dump X",
+    "verify",
+    "verify even",
+    "waves",
+    "waves -each",
+)
+EVERYWHERE = ("lanes", "bt", "bt -full", "verify")
+
+
+def test_what_gdb_has():
+    assert set(ROWS) == {
+        *("eval", "locals", "lanes", "bt", "explain", "locate", "dump", "verify", "waves", "snapshot", "set"),
+    }
+
+
+def in_debugger(name: str, commands: list[str]) -> str:
+    words = [sys.executable, "-m", "dwarfgpu", "debug", str(SNAPSHOTS[name]), "--state"]
+    words += [str(EXAMPLES / f"{name}.json"), "-ex", "set width 80"]
+    for command in commands:
+        words += ["-ex", command]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["variables", "lanes"])
+def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name):
+    asked, typed = [], []
+    for command in WAVES if name == "variables" else EVERYWHERE:
+        mark = f"@@ {command}"
+        word, _, rest = command.partition(" ")
+        verb, slash, form = word.partition("/")
+        asked += ["-ex", f"echo {mark}\\n", "-ex", f"dwarfgpu {command}"]
+        typed += [f"echo {mark}\\n", f"{ROWS[verb].name}{slash}{form} {rest}"]
+    with stub(tmp_path, states([name])) as sockets:
+        text = run_gdb(
+            require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked
+        )
+    expected = in_debugger(name, typed)
+    assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
+    assert expected.count("@@") >= 4
+
+
+@pytest.mark.slow
+def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
+    """What a stub serves is saved, and then has the same answers as what was served."""
+    for name in ("variables", "calls", "launch"):
+        saved = tmp_path / f"{name}.json"
+        with stub(tmp_path, states([name])) as sockets:
+            gdb = connected(sockets, name, with_dispatches=True)
+            text = run_gdb(require_tool, *gdb, "-ex", f"dwarfgpu snapshot {saved}")
+        count = len(json.loads((EXAMPLES / f"{name}.json").read_text())["waves"])
+        waves = f"{count} wave{'' if count == 1 else 's'}"
+        assert f"Saved {waves} to {saved}\n" in text
+        answers = []
+        for state in (EXAMPLES / f"{name}.json", saved):
+            words = [sys.executable, "-m", "dwarfgpu", "debug", SNAPSHOTS[name], "--state", state]
+            asked = [
+                word
+                for command in ("bt -full", "info waves")
+                for word in ("-ex", f"wave apply all {command}")
+            ]
+            done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, check=True)
+            answers.append(done.stdout)
+        assert answers[0] == answers[1]
+        document = json.loads(saved.read_text())
+        assert document["code_objects"][0]["load_address"] == "0x7f0000000000"
+        (sockets / name).unlink()
+
+
+@pytest.mark.slow
+def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_host):
+    commands = ["break stop_here", "run", "dwarfgpu set pushed = 1234", "dwarfgpu snapshot core"]
+    commands += ["dwarfgpu snapshot core", "dwarfgpu snapshot waves.json", "dwarfgpu snapshot"]
+    words = [word for command in commands for word in ("-ex", command)]
+    text = run_gdb(require_tool, *words, program=runnable_host, folder=tmp_path)
+    assert "Saved 1 thread as a core file to core\n" in text
+    assert f"`dwarfgpu debug {runnable_host} --state core` opens it\n" in text
+    assert "core is there already, and is not overwritten (name another file)\n" in text
+    assert "waves.json would be a snapshot of waves, and these are threads of x86_64" in text
+    assert "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes\n" in text
+    words = [sys.executable, "-m", "dwarfgpu", "debug", str(runnable_host), "--state", str(tmp_path / "core")]
+    done = subprocess.run([*words, "-ex", "bt"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [
+        ("", "inner"),
+        ("outer", ""),
+        ("_start", ""),
+    ]
+
+
+# --- What is selected ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
+    commands = ["break stop_here", "run", "dwarfgpu eval pushed", "up", "dwarfgpu locals", "down"]
+    commands += [
+        "dwarfgpu eval pushed + 1",
+        "set var $rbx = 99",
+        "dwarfgpu eval counter",
+        "kill",
+        "dwarfgpu bt",
+    ]
+    commands += ["dwarfgpu dump inner", "run", "dwarfgpu eval counter", "stepi 3", "dwarfgpu waves"]
+    words = [word for command in commands for word in ("-ex", command)]
+    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    for line in (
+        *(
+            "pushed = 77",
+            "local = 42",
+            "std_local = 42",
+            "rbx_of_outer = 1234605616436508552",
+            "pushed + 1 = 78",
+        ),
+        *("counter = 99", "counter = 5"),
+        "GDB has no process that could be asked (start the program, attach to one, or open a core file)",
+    ):
+        assert found.count(line) == 1, (line, found)
+    assert any(line.endswith("DW_TAG_subprogram") for line in found)
+    assert any(line.startswith("* 1  LWP ") for line in found), found
+
+
+@pytest.mark.slow
+def test_the_lane_is_gdbs(tmp_path, require_tool):
+    commands = ["dwarfgpu locals even", "set $_lane = 4", "dwarfgpu locals even", 'print $dwarfgpu("even")']
+    commands += ['print $dwarfgpu("even", 2)', "dwarfgpu set even = 77", "print $v2[4]", "set $_lane = 64"]
+    commands += ["dwarfgpu locals even"]
+    words = [word for command in commands for word in ("-ex", command)]
+    with stub(tmp_path, states(["variables"])) as sockets:
+        found = run_gdb(require_tool, *connected(sockets, "variables"), *words).splitlines()
+    assert [line for line in found if line.startswith(("even", "$"))] == [
+        *("even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77"),
+    ]
+    assert "amdgcn-gfx90a has 64 lanes, no lane 64" in found
+
+
+# --- Help, errors, settings ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_help_is_that_of_the_rows(require_tool):
+    words = [word for name in ROWS for word in ("-ex", f"help dwarfgpu {name}")]
+    text = run_gdb(require_tool, "-ex", "help dwarfgpu", *words)
+    for name, row in ROWS.items():
+        summary = f"{row.summary[:1].upper()}{row.summary[1:]}."
+        assert f"dwarfgpu {name} -- {summary}\n" in text
+        assert f"{summary}\nUsage: dwarfgpu {name}" in text
+        for option in row.options:
+            assert option.help in text
+        if name != "snapshot":
+            assert row.details in text
+    assert "Threads of a host program are saved as a core file, which GDB writes." in text
+
+
+@pytest.mark.slow
+def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
+    wrong = {
+        "dwarfgpu eval": "`eval` needs EXPR",
+        "dwarfgpu eval nowhere": "there is no nowhere in inner, at column 1",
+        "dwarfgpu eval -lane 3 counter": "threads of this machine have no lanes",
+        "dwarfgpu lanes": "threads of x86_64 have no lanes",
+        "dwarfgpu eval/q counter": 'Undefined output format "q".',
+        "dwarfgpu bt x": "`backtrace` takes a number",
+        "dwarfgpu eval -repair x counter": "there is no repair 'x'",
+        "set dwarfgpu repair x": "there is no repair 'x'",
+        "set dwarfgpu x": 'There is no setting "dwarfgpu x".',
+        "dwarfgpu nothing": 'Undefined dwarfgpu command: "nothing".',
+    }
+    words = ["-ex", "break stop_here", "-ex", "run"]
+    for command in wrong:
+        words += ["-ex", f"echo @@{command}\\n", "-ex", command]
+    text = run_gdb(require_tool, *words, program=runnable_host)
+    said = dict(part.split("\n", 1) for part in text.split("@@")[1:])
+    for command, expected in wrong.items():  # each alone
+        assert said[command].startswith(expected), said[command]
+        assert said[command].count("\n") == 1, said[command]
+
+
+@pytest.mark.slow
+def test_an_interrupt_and_what_gdb_does_not_do(require_tool, runnable_host, tmp_path):
+    """Both are a line; GDB goes on."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import gdb
+from dwarfgpu.gdbplugin.debugger import debugger
+gdb.execute("break stop_here")
+gdb.execute("run", to_string=True)
+def fails(command, error):
+    def raises(line):
+        raise error
+    debugger().execute = raises
+    try:
+        gdb.execute(command)
+    except gdb.error as found:
+        print("@@", type(found).__name__, found)
+    del debugger().execute
+fails("dwarfgpu bt", KeyboardInterrupt())
+fails("dwarfgpu eval 1", gdb.error("no\\nmemory"))
+gdb.execute("dwarfgpu eval counter")
+""")
+    text = run_gdb(require_tool, program=runnable_host, script=script)
+    assert "@@ error Quit\n@@ error no memory\ncounter = 5\n" in text, text
+
+
+@pytest.mark.slow
+def test_without_a_process(require_tool, runnable_host):
+    commands = (
+        "locals",
+        "bt",
+        "waves",
+        "eval counter",
+        "snapshot x",
+        "eval sizeof(int)",
+        "dump inner",
+        "verify",
+    )
+    words = [word for command in commands for word in ("-ex", f"dwarfgpu {command}")]
+    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    nothing = "GDB has no process that could be asked (start the program, attach to one, or open a core file)"
+    assert found.count(nothing) == 4, found
+    assert "sizeof(int) = 4" in found
+    assert any("DW_TAG_subprogram" in line for line in found)
+    assert any("24 variables" in line or "findings" in line for line in found)
+    without = run_gdb(require_tool, "-ex", "dwarfgpu bt", "-ex", "dwarfgpu dump inner")
+    assert without == f"{nothing}\nno file is open (`file FILE` opens one)\n"
+
+
+@pytest.mark.slow
+def test_a_host_without_the_characters(require_tool):
+    show = "python from dwarfgpu.gdbplugin.screen import write; write('\\u2192 \\xe9\\n')"
+    assert run_gdb(require_tool, "-ex", show, variables={"LC_ALL": "C"}) == "\\u2192 \\xe9\n"
+
+
+@pytest.mark.slow
+def test_settings(require_tool, runnable_host):
+    commands = ["break stop_here", "run", "set dwarfgpu print elements 2", "dwarfgpu eval extended"]
+    commands += [
+        "show dwarfgpu print elements",
+        "set dwarfgpu print elements unlimited",
+        "dwarfgpu eval extended",
+    ]
+    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off", "show dwarfgpu"]
+    words = [word for command in commands for word in ("-ex", command)]
+    text = run_gdb(require_tool, *words, program=runnable_host)
+    shown = re.findall(r'^(?:extended.*|"dwarfgpu .*)$', text, re.MULTILINE)
+    assert shown[:3] == ["extended = {7, 7...}", '"dwarfgpu print elements" is 2.', "extended = {7, 7, 7, 7}"]
+    for line in (
+        'print elements" is unlimited.',
+        'repair" is off.',
+        'print symbol" is off.',
+        'unwinder" is off.',
+    ):
+        assert f'"dwarfgpu {line}' in shown
+
+
+@pytest.mark.slow
+def test_completion(require_tool, runnable_host):
+    commands = ["break stop_here", "run", "complete dwarfgpu eval std_", "complete dwarfgpu eval 1 + mid"]
+    commands += ["complete dwarfgpu ex", "complete dwarfgpu eval -lo", "complete dwarfgpu eval split.h"]
+    commands += ["complete set dwarfgpu frame-filter un"]
+    words = [word for command in commands for word in ("-ex", command)]
+    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    for line in (
+        *("dwarfgpu eval std_counter", "dwarfgpu eval std_vector", "dwarfgpu eval 1 + middle_bits"),
+        *("dwarfgpu explain", "dwarfgpu eval -location", "dwarfgpu eval split.high"),
+        "set dwarfgpu frame-filter unreadable",
+    ):
+        assert line in found, found
+
+
+@pytest.mark.slow
+def test_styles_are_for_those_who_look_at_them(require_tool, runnable_host, tmp_path):
+    """What is typed at a terminal has GDB's colours; what a script asks for has none."""
+    script = tmp_path / "script"
+    asked = "python print(repr(gdb.execute('dwarfgpu locals gone', False, True)))"
+    commands = ("set width 60", "set style enabled on", "break stop_here", "run", "dwarfgpu locals gone")
+    script.write_text("\n".join((*commands, asked, "quit\n")))
+    words = [
+        require_tool("gdb"),
+        "-nx",
+        "-q",
+        "-iex",
+        "set debuginfod enabled off",
+        "-iex",
+        "set confirm off",
+    ]
+    words += ["-x", str(ENTRY), str(runnable_host)]
+    main, other = pty.openpty()
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=other,
+        stderr=other,
+        env=environment(TERM="xterm", NO_COLOR=""),
+        cwd=ROOT,
+    )
+    assert process.stdin is not None
+    process.stdin.write(script.read_bytes())
+    process.stdin.close()
+    text = b""
+    os.close(other)
+    while True:
+        try:
+            part = os.read(main, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(main)
+    process.wait()
+    said = text.decode()
+    assert "'gone = <optimized out> (its location" in said
+    assert "\x1b[36mgone\x1b[0m = " in said

@@ -1,0 +1,223 @@
+"""Frames in GDB: what the frame filter shows of variables, and the callers that the unwinder finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import dwarfgpu as dg
+from tests.gdb.running import ENTRY, ROOT, environment, python, run_gdb, stub
+from tests.gdb.test_waves import EXAMPLES, LOAD_ADDRESS, SNAPSHOTS, connected, states
+
+MI = """-interpreter-exec console "break stop_here"
+-exec-run
+-enable-frame-filters
+-stack-list-variables --thread 1 --frame 0 --all-values
+-stack-list-variables --thread 1 --frame 0 --no-frame-filters --all-values
+-gdb-exit
+"""
+
+
+def full(require_tool, program, *commands: str) -> str:
+    words = [
+        word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)
+    ]
+    return run_gdb(require_tool, *words, program=program)
+
+
+# --- The frame filter ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_what_gdb_cannot_read_is_shown(require_tool, runnable_host):
+    text = full(require_tool, runnable_host)
+    for line in (
+        "        counter = 5",
+        "        selected = {-1, 2, -3, 4}",
+        '        split = "{low = 84281096, high = 4009689105}"',
+        '        gone = "<its location is undefined here (DW_OP_LLVM_undefined)>"',
+        '        element = "<the evaluation needs a current lane, which the context does not have>"',
+        "        local = 42",
+        "        in_rbx = 1234605616436508552",
+    ):
+        assert f"{line}\n" in text, text
+    assert "error reading" not in text
+    assert len(re.findall("^#", text, re.MULTILINE)) == 3
+    off = full(require_tool, runnable_host, "set dwarfgpu frame-filter off")
+    assert off.count("Unhandled dwarf expression opcode 0xe9") >= 4
+    assert "        std_counter = 5\n" in off
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, level):
+    """What variables were at the call (x=x@entry=3) is GDB's own, and not there if all come from dwarfgpu."""
+    source = ROOT / "tests" / "program" / "corpus" / "stops.c"
+    program = tmp_path / "program"
+    subprocess.run([require_tool("gcc"), "-g", level, "-w", source, "-o", program], check=True)
+    shown = []
+    modes = ("off", "unreadable", "all")[: 3 if level == "-O0" else 2]
+    for mode in modes:
+        commands = ["set width 0", f"set dwarfgpu frame-filter {mode}", "break checkpoint", "run"]
+        commands += ["bt -full", *(["continue 3", "bt -full"] * 5)]
+        words = [word for command in commands for word in ("-ex", command)]
+        text = run_gdb(require_tool, *words, program=program)
+        # GDB writes `No locals.` only where no filter has a say, and members that are optimized out only where one has
+        text = re.sub(r"\{(\w+ = <optimized out>(, )?)+\}", "<optimized out>", text)
+        shown.append([line for line in text.splitlines() if line != "No locals." and "process" not in line])
+    assert all(each == shown[0] for each in shown)
+    assert sum(" = " in line for line in shown[0]) > 40
+
+
+@pytest.mark.slow
+def test_clients_of_mi_see_them_too(require_tool, runnable_host):
+    words = [
+        require_tool("gdb"),
+        "-nx",
+        "-q",
+        "-iex",
+        "set debuginfod enabled off",
+        "-x",
+        str(ENTRY),
+        "-i=mi",
+    ]
+    process = subprocess.Popen(
+        [*words, str(runnable_host)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(),
+        cwd=ROOT,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers = []
+    for command in MI.splitlines():
+        process.stdin.write(f"{command}\n")
+        process.stdin.flush()
+        wanted = "*stopped" if command == "-exec-run" else "^"
+        for line in process.stdout:
+            if line.startswith(wanted):
+                answers.append(line)
+                break
+    process.stdin.close()
+    process.stdout.close()
+    process.wait()
+    with_filter, without = answers[3], answers[4]
+    assert '{name="counter",value="5"}' in with_filter
+    assert '{name="selected",value="{-1, 2, -3, 4}"}' in with_filter
+    assert 'name="counter",value="<error reading variable' in without
+
+
+# --- The unwinder -------------------------------------------------------------------------------------------------
+
+
+def unwound(require_tool, folder, name: str, *more: str) -> str:
+    commands = ["set dwarfgpu unwinder on", "bt", "dwarfgpu bt", *more]
+    words = [word for command in commands for word in ("-ex", command)]
+    with stub(folder, states([name])) as sockets:
+        return run_gdb(require_tool, *connected(sockets, name), *words)
+
+
+@pytest.mark.slow
+def test_callers_of_waves(require_tool, tmp_path):
+    text = unwound(require_tool, tmp_path, "calls", "thread 3", "bt", "dwarfgpu bt")
+    line = re.compile(r"^#\d+ +(?:0x0*([0-9a-f]+) in )?(\w+)", re.MULTILINE)
+    stacks = [line.findall(part) for part in re.split("(?=#0 )", text)]
+    first, ours, again, last, ours_last = (each for each in stacks if each)
+    assert [name for _, name in first] == ["leaf", "inner", "middle", "outer", "calls"]
+    assert [pc for pc, _ in first] == ["", "7f0000001b20", "7f0000001c5c", "7f0000001da4", "7f000000275c"]
+    assert [name for _, name in ours] == [name for _, name in first]
+    assert (
+        [name for _, name in last] == [name for _, name in ours_last] == ["inner", "middle", "outer", "calls"]
+    )
+    assert again[0][1] == "inner"
+
+
+SAVED = """
+import json
+import gdb
+found = []
+frame = gdb.newest_frame()
+while frame is not None and frame.pc():
+    registers = {}
+    for name in ("s2", "s5", "s30", "s31", "s32", "s33", "s34", "v40", "v41", "v42"):
+        try:
+            value = frame.read_register(name)
+            registers[name] = None if value.is_optimized_out else value.format_string(format="x", repeat_threshold=0,
+                                                                                      max_elements=0)
+        except gdb.error:
+            registers[name] = None
+    found.append(registers)
+    frame = frame.older()
+print("@@" + json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_registers_of_callers(require_tool, tmp_path):
+    """What GDB has of each frame's registers is what the library has of them in the snapshot."""
+    script = tmp_path / "registers.py"
+    script.write_text(SAVED)
+    text = unwound(require_tool, tmp_path, "calls", f"source {script}")
+    found = json.loads(text.partition("@@")[2].splitlines()[0])
+    wave = dg.open(SNAPSHOTS["calls"]).attach(EXAMPLES / "calls.json")[0]
+    frames = [each for each in wave.frames() if not each.is_inlined]
+    assert len(found) == len(frames) == 5
+    compared = 0
+    for theirs, frame in zip(found, frames, strict=True):
+        for name, text in theirs.items():
+            values = frame.eval(f"${name}", lanes=[0])
+            if text is None or "unavailable" in text:
+                continue
+            numbers = [int(each, 16) for each in re.findall(r"0x[0-9a-f]+", text)]
+            ours = values.array[0]
+            expected = [int(each) & 0xFFFFFFFF for each in (ours.tolist() if ours.shape else [ours])]
+            assert values.states[0] != "error"
+            assert numbers == expected, (frame, name)
+            compared += 1
+    assert compared >= 30
+
+
+@pytest.mark.slow
+def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
+    """Its own unwinders must be off, or ours on before it meets a wave."""
+    with stub(tmp_path, states(["calls"])) as sockets:
+        text = run_gdb(
+            require_tool,
+            *("-ex", "set dwarfgpu unwinder on"),
+            *("-ex", f"add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),
+            *("-ex", f"target remote {sockets / 'calls'}"),
+            *python("from tests.gdb.inside import spaces; spaces.teach()"),
+            *(
+                "-ex",
+                "bt",
+                "-ex",
+                "up 4",
+                "-ex",
+                'print $dwarfgpu("lane", 5)',
+                "-ex",
+                "set dwarfgpu unwinder off",
+            ),
+            *("-ex", "show dwarfgpu unwinder"),
+        )
+    assert "internal-error" not in text
+    assert text.count(" in calls") == 2
+    expected = dg.open(SNAPSHOTS["calls"]).attach(EXAMPLES / "calls.json")[0].frame(4)["lane"].value(5)
+    assert f"$1 = {expected}\n" in text
+    assert text.endswith('"dwarfgpu unwinder" is off.\n[Inferior 1 (Remote target) detached]\n')
+
+
+@pytest.mark.slow
+def test_threads_are_left_to_gdb(require_tool, runnable_host):
+    shown = []
+    for state in ("off", "on"):
+        words = ["-ex", f"set dwarfgpu unwinder {state}", "-ex", "break stop_here", "-ex", "run", "-ex", "bt"]
+        shown.append(
+            run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host)
+        )
+    assert shown[0] == shown[1]
