@@ -218,7 +218,10 @@ def commands_page() -> str:
             usage = _cell(
                 f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip()
             )
-            options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in each.options)
+            own = [one for one in each.options if one.setting is None]
+            options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in own)
+            lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one.setting is not None)
+            options += f"<br>{lent}: settings of `print`, for this once" if lent else ""
             also = ", ".join(f"`{_cell(alias)}`" for alias in each.aliases)
             lines.append(
                 f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |"

@@ -45,14 +45,34 @@ def code_of(debugger: Debugger) -> ProgramCode:
 
 
 def instructions(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
-    """Instructions from an address on: address, size, bytes and text. That there is no disassembler is said once."""
-    found = code_of(debugger).some(address, count)
+    """Instructions from an address on: address, size, bytes and text."""
+    return _rows(debugger, code_of(debugger).some(address, count))
+
+
+def instructions_before(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
+    """The instructions before an address, from the beginning of the function on: where else one begins is not known."""
+    found: list[tuple[int, int, bytes, str]] = []
+    places = places_of(debugger)
+    while len(found) < count:
+        end = found[0][0] if found else address
+        span = next((each for each in places.stretches_at(end - 1) if each.low < end <= each.high), None)
+        if span is None:
+            break
+        found = _rows(debugger, code_of(debugger).between(span.low, end)) + found
+    if not found and count:
+        message = f"No function contains the address before {address:#x}."
+        raise UsageError(message, kind="no_function", hint="instructions are read onwards from a beginning")
+    return found[-count:]
+
+
+def _rows(debugger: Debugger, listing: Listing) -> list[tuple[int, int, bytes, str]]:
+    """Instructions with their names. That there is no disassembler is said once."""
     told = debugger.state_of(Code).told
-    if found.problem is not None and found.problem.message not in told:
-        told.add(found.problem.message)
-        _tell(debugger, found)
+    if listing.problem is not None and listing.problem.message not in told:
+        told.add(listing.problem.message)
+        _tell(debugger, listing)
     names = _names(debugger)
-    return [(each.address, each.size, each.data, names.text(each)) for each in found.instructions]
+    return [(each.address, each.size, each.data, names.text(each)) for each in listing.instructions]
 
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> None:

@@ -100,9 +100,10 @@ def _help_of(debugger: Debugger, command: Command) -> None:
     output.lines(wrapped(f"{command.usage}", output.width))
     output.lines(f"  {line}" for line in wrapped(_sentence(command.summary), output.width - 2))
     for one in command.options:
-        first, *rest = wrapped(one.help, output.width - 20)
-        output.line(f"  {one.usage:16}  {first}")
-        output.lines(f"{' ' * 20}{line}" for line in rest)
+        lines = wrapped(one.help, output.width - 20)
+        head = f"  {one.usage:16}  {lines.pop(0)}" if len(one.usage) <= 16 else f"  {one.usage}"
+        output.line(head)
+        output.lines(f"{' ' * 20}{line}" for line in lines)
     if command.aliases:
         output.lines(wrapped(f"  Also: {', '.join(command.aliases)}", output.width))
     details = debugger.documents.get(command.name)
@@ -171,11 +172,26 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
     if _ASSIGNMENT.match(text) and (found is None or found[1].startswith("=")):
         debugger.execute(f"set var {text}")
         return
+    debugger.settings.set(*_setting(debugger, text))
+
+
+def with_(debugger: Debugger, arguments: Arguments) -> None:
+    """`with print pretty on -- print s`: afterwards the setting is what it was, also if the command fails."""
+    text, found, line = arguments.text.partition(" -- ")
+    if not found or not line.strip():
+        raise arguments.wrong("needs a setting, `--` and a command")
+    with debugger.settings.lent(dict([_setting(debugger, text)])):
+        debugger.execute(line)
+
+
+def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
+    """The setting that a text begins with, and the rest."""
+    found = debugger.settings.find(text)
     if found is None:
-        near = nearest(text.split()[0], debugger.settings.declared)
+        near = nearest(text.strip().partition(" ")[0], debugger.settings.declared)
         hint = f"did you mean `set {near}`?" if near else "`show` lists the settings"
         raise UsageError(f"there is no setting {text[:60]!r}", kind="no_setting", hint=hint)
-    debugger.settings.set(*found)
+    return found
 
 
 def show(debugger: Debugger, arguments: Arguments) -> None:

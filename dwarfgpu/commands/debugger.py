@@ -100,12 +100,15 @@ class Debugger:
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
-            command.load()(self, read_arguments(command, rest))
+            arguments = read_arguments(command, rest)
+            with self.settings.lent(arguments.settings):
+                command.load()(self, arguments)
         finally:
             self._depth -= 1
             self._notice_writes()
         if command.repeats != "nothing":
-            self._again = line if command.repeats == "same" else command.name
+            is_backwards = arguments.text == "-"  # as in `list -`, which goes on as it is
+            self._again = line if command.repeats == "same" or is_backwards else command.name
         if self._has_moved and not self._depth:
             self._has_moved = False
             for watcher in self.watchers:

@@ -150,16 +150,18 @@ class _Shower:
         if form.letter == "i":
             self._instructions(where)
             return
-        count = form.count
-        if form.letter == "s":
-            start = where if count >= 0 else self._strings_before(where, -count)
-            self._strings(start, abs(count))
-        else:
-            start = where if count >= 0 else _moved(where, count * self.bytes)
-            self._units(start, abs(count))
-        if count < 0:
-            self.known.next = start
+        count = abs(form.count)
+        before = start = where
+        if form.count < 0:
             self.known.format = replace(self.known.format, count=1)
+            if form.letter == "s":
+                before, count = self._strings_before(where, count)
+                start = _moved(before, self.bytes)
+            else:
+                before = start = _moved(where, -count * self.bytes)
+        (self._strings if form.letter == "s" else self._units)(start, count)
+        if form.count < 0:
+            self.known.next = before
 
     # --- Numbers --------------------------------------------------------------------------------------------------
 
@@ -260,40 +262,41 @@ class _Shower:
             codes.append(code)
         return codes, True
 
-    def _strings_before(self, where: Address, count: int) -> Address:
-        """Where the strings begin of which the last one ends before an address."""
-        at = where
-        for _ in range(count):
-            at = _moved(at, -self.bytes)  # the zero at its end
-            while self._precedes(at):
-                at = _moved(at, -self.bytes)
-        return at
+    def _strings_before(self, where: Address, count: int) -> tuple[Address, int]:
+        """What stands before the strings before an address, so many or as many as there are; and how many.
 
-    def _precedes(self, where: Address) -> bool:
-        """Whether a character stands before an address."""
-        try:
-            return bool(self._read(_moved(where, -self.bytes), self.bytes))
-        except DwarfGpuError:
-            return False
+        A string begins behind a zero, behind what cannot be read, and where one shown before it would be too long. So,
+        as in GDB, the last one may begin at the address itself.
+        """
+        for found in range(count):
+            length = 0
+            where = _moved(where, -self.bytes)
+            try:
+                while self._read(where, self.bytes) and length < self.look.elements:
+                    where = _moved(where, -self.bytes)
+                    length += 1
+            except DwarfGpuError:
+                return where, found + bool(length)
+        return where, count
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
     def _instructions(self, where: Address) -> None:
-        """What `disassemble` shows, from an address on."""
-        from dwarfgpu.commands.code import instructions
+        """What `disassemble` shows, from an address on, or up to it."""
+        from dwarfgpu.commands.code import instructions, instructions_before
 
-        if self.form.count < 0:
-            raise UsageError(
-                "instructions are shown onwards alone", hint="`disassemble` shows a whole function"
-            )
         value: Any = where.value
-        found = instructions(self.debugger, value, self.form.count)
+        count = self.form.count
+        if count < 0:
+            found = instructions_before(self.debugger, value, -count)
+        else:
+            found = instructions(self.debugger, value, count)
         here = self.debugger.frame.pc
         for address, size, _data, text in found:
             mark = "=>" if address == here else "  "
             self.debugger.output.line(f"{mark} {self._label(Address(None, address))}\t{text}")
-            self.known.next = Address(None, address + size)
-        if not found and self.form.count:
+            self.known.next = Address(None, found[0][0] if count < 0 else address + size)
+        if not found and count:
             raise self._inaccessible(where)
 
 

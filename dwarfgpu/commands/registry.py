@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.commands.settings import Setting
     from dwarfgpu.commands.words import Arguments
 
     Run = Callable[[Debugger, Arguments], None]
@@ -28,6 +29,8 @@ class Option:
     metavar: str | None
     """What its argument is called; None if it has none."""
     help: str
+    setting: Setting | None = None
+    """The setting that is another one while the command runs: ``-elements 3``, ``-pretty``, ``-symbol off``."""
 
     @property
     def usage(self) -> str:
@@ -61,7 +64,9 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options]
+        parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
+        if any(option.setting is not None for option in self.options):
+            parts.append("[-SETTING [VALUE]... --]")
         return " ".join([*parts, self.operands]).strip()
 
     def load(self) -> Run:
@@ -155,6 +160,13 @@ def option(usage: str, help: str) -> Option:
     """Declare an option: ``-all``, ``-lane LIST``."""
     flag, _, metavar = usage.partition(" ")
     return Option(flag, metavar or None, help)
+
+
+def setting_option(setting: Setting) -> Option:
+    """An option that is a setting of ``print`` for one command."""
+    flag = f"-{setting.name.removeprefix('print ')}"
+    metavar = "|".join(setting.choices) or ("[on|off]" if isinstance(setting.default, bool) else "N")
+    return Option(flag, metavar, setting.help, setting)
 
 
 def command(name: str, summary: str, run: str, **fields: Any) -> Command:

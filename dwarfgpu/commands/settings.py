@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ON = ("on", "yes", "1", "true", "enable", "")
 OFF = ("off", "no", "0", "false", "disable")
@@ -28,7 +29,9 @@ class Setting:
     choices: tuple[str, ...] = ()
     least: int = 0
     unlimited: bool = False
-    """Whether ``unlimited`` (and 0) is a number too."""
+    """Whether ``unlimited``, and so 0, is a number too."""
+    has_zero: bool = False
+    """Whether 0 is a number all the same; -1 is then ``unlimited``."""
     automatic: bool = False
     """Whether ``auto`` is a number too, which is kept as -1."""
     many: bool = False
@@ -59,7 +62,7 @@ class Setting:
         return text
 
     def _number(self, text: str) -> int:
-        if self.unlimited and text in ("unlimited", "0"):
+        if self.unlimited and text in ("unlimited", "-1" if self.has_zero else "0"):
             return MAX_NUMBER
         if self.automatic and text == "auto":
             return AUTOMATIC
@@ -114,7 +117,8 @@ SETTINGS = (
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
-    Setting("print max-depth", 20, "how deep structures are shown", unlimited=True),
+    Setting("print max-depth", 20, "how deep structures are shown", unlimited=True,
+            has_zero=True),
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
     Setting("print static-members", True, "whether static members are shown"),
     Setting("print frame-arguments", "scalars", "which arguments frames are shown with",
@@ -144,9 +148,24 @@ class Settings:
 
     def set(self, name: str, text: str) -> None:
         """Change a setting to what a user typed."""
-        self._values[name] = self.declared[name].read(text.strip())
-        for watcher in self.watchers:
-            watcher(name)
+        self._keep({name: self.declared[name].read(text.strip())})
+
+    @contextmanager
+    def lent(self, values: Mapping[str, str]) -> Iterator[None]:
+        """Settings are others meanwhile, as texts say; whoever watches them is told."""
+        found = {name: self.declared[name].read(text.strip()) for name, text in values.items()}
+        before = {name: self._values[name] for name in found}
+        try:
+            self._keep(found)
+            yield
+        finally:
+            self._keep(before)
+
+    def _keep(self, values: Mapping[str, Any]) -> None:
+        self._values.update(values)
+        for name in values:
+            for watcher in self.watchers:
+                watcher(name)
 
     def reset(self, name: str) -> None:
         """Change a setting back to what it is by default, and tell nobody."""

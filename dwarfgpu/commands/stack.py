@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dwarfgpu.commands import asking
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.records import replace
 
@@ -16,26 +17,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.machines.backtrace import Saved
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.render.calls import CallWriter
-    from dwarfgpu.render.values import Look
 
 
 # --- One frame ------------------------------------------------------------------------------------------------------
-
-
-def look_of(debugger: Debugger, frame: Frame, letter: str = "") -> Look:
-    """How values of a frame are shown, as the settings say."""
-    from dwarfgpu.render.variables import VariablesRenderer
-
-    settings = debugger.settings
-    look = VariablesRenderer(frame, letter or None).look
-    return replace(
-        look,
-        elements=settings["print elements"],
-        repeats=settings["print repeats"],
-        depth=settings["print max-depth"],
-        static_members=settings["print static-members"],
-        symbol=look.symbol if settings["print symbol"] else None,
-    )
 
 
 def call_writer(debugger: Debugger, frame: Frame) -> CallWriter:
@@ -43,7 +27,8 @@ def call_writer(debugger: Debugger, frame: Frame) -> CallWriter:
     from dwarfgpu.render.calls import CallWriter
 
     lane = debugger.lane if frame.has_lanes else None
-    return CallWriter(lane, look_of(debugger, frame), debugger.settings["print frame-arguments"])
+    look = replace(asking.renderer(debugger, frame=frame).look, is_pretty=False)
+    return CallWriter(lane, look, debugger.settings["print frame-arguments"])
 
 
 def show_frame(debugger: Debugger) -> None:
@@ -176,6 +161,9 @@ def backtrace(debugger: Debugger, arguments: Arguments) -> None:
     """
     output = debugger.output
     asked = _lane_asked(debugger, arguments)
+    word, _, rest = arguments.text.partition(" ")
+    is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
+    arguments = replace(arguments, text=rest.strip() if word == "full" else arguments.text)
     frames = _limited(debugger, arguments.text or None, arguments)
     if asked is not None:
         frames = _frames_of(debugger, frames, asked)
@@ -191,7 +179,7 @@ def backtrace(debugger: Debugger, arguments: Arguments) -> None:
             output.line(" " * 4 + output.style("dim", note))
         if arguments.has("registers"):
             _show_saved(debugger, each)
-        if arguments.has("full"):
+        if is_full:
             _show_locals(debugger, each, writer.lane)
         last = each
     if last is not None:
@@ -288,25 +276,16 @@ def _standing_frame(debugger: Debugger, lane: int) -> int | None:
 
 def _show_locals(debugger: Debugger, each: Frame, lane: int | None) -> None:
     """The local variables of a frame, as GDB shows them below it."""
-    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.commands.values import variable_lines
     from dwarfgpu.program.variables.variable import PARAMETER
-    from dwarfgpu.render.columns import fitted
-    from dwarfgpu.render.layout import shown
-    from dwarfgpu.render.values import value_text
 
-    output = debugger.output
     found = [variable for variable in each.variables() if variable.kind != PARAMETER]
-    look = look_of(debugger, each)
+    writer = asking.renderer(debugger, frame=each)
     for variable in found:
-        try:
-            (one,) = answer(variable, variable.name, None if lane is None else [lane]).lanes
-            reason = "" if one.reason is None else one.reason.message
-            text = value_text(one.value, look) if one.value is not None else f"<{one.state}> {reason}"
-        except DwarfGpuError as error:
-            text = f"<error> {error.message}"
-        output.lines(fitted(f"{' ' * 8}{shown(variable.name)} = {text}", output.width, 10))
+        lines = variable_lines(debugger, writer, variable, None if lane is None else [lane], 8)
+        debugger.output.lines(lines)
     if not found:
-        output.line("No locals.")
+        debugger.output.line("No locals.")
 
 
 def _show_saved(debugger: Debugger, each: Frame) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dwarfgpu.commands.registry import command, option
+from dwarfgpu.commands.registry import command, option, setting_option
+from dwarfgpu.commands.settings import SETTINGS
 
 FILES = "files and machines"
 FOCUS = "waves, lanes and frames"
@@ -17,6 +18,11 @@ LANE = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names")
+PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
+FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
+VALUE = tuple(each for each in PRINT if each not in FRAME_ARGUMENTS)
+QUIET = option("-q", "say nothing if there are none")
+OF_TYPE = option("-t REGEXP", "only those whose type it is searched in")
 DEBUGGED = option("-n", "without those that only symbols tell of")
 DATA_FORMAT = "xduotacfszr"
 
@@ -84,7 +90,7 @@ COMMANDS = (
             aliases="bt where info_stack info_s", operands="[N|-N]",
             options=(option("-full", "with the local variables of each frame"),
                      option("-lane N", "only frames in which the lane was active"),
-                     option("-registers", "with the places of saved registers")), gdb="bt"),
+                     option("-registers", "with the places of saved registers"), *PRINT), gdb="bt"),
     command("frame", "look at a frame, or show the one that is looked at", "stack.frame", group=FOCUS,
             aliases="f", operands="[N|function NAME]", repeats="nothing"),
     command("frame apply", "run a command in several frames", "stack.frame_apply", group=FOCUS,
@@ -95,7 +101,7 @@ COMMANDS = (
             group=FOCUS, aliases="f"),
     # --- Data ---------------------------------------------------------------------------------------------------
     command("print", "the value of an expression", "values.print_value", group=DATA, aliases="p inspect",
-            operands="[EXPR]", options=(LANE, EVERY_LANE, ACTIVE_LANES), formats=DATA_FORMAT,
+            operands="[EXPR]", options=(LANE, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
             completes="expression"),
     command("eval", "the value of an expression in the lanes, and where it comes from", "values.evaluate",
             group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
@@ -109,9 +115,10 @@ COMMANDS = (
     command("printf", "a text with values in it", "printing.printf", group=DATA, operands='"TEXT", EXPR...',
             completes="expression", repeats="nothing"),
     command("info locals", "the local variables of the frame", "values.info_locals", group=DATA, aliases="lo",
-            operands="[REGEXP]", options=(LANE, EVERY_LANE), formats=DATA_FORMAT, gdb="locals"),
+            operands="[REGEXP]", options=(LANE, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
+            gdb="locals"),
     command("info args", "the parameters of the frame", "values.info_args", group=DATA, aliases="ar",
-            operands="[REGEXP]", options=(LANE, EVERY_LANE), formats=DATA_FORMAT),
+            operands="[REGEXP]", options=(LANE, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
     command("ptype", "the type of an expression, with its members", "types.ptype", group=DATA, formats="o",
             operands="[EXPR|TYPE]", completes="expression"),
     command("whatis", "the type of an expression", "types.whatis", group=DATA, operands="[EXPR|TYPE]",
@@ -226,6 +233,8 @@ COMMANDS = (
             completes="command"),
     command("shell", "run a program", "programs.shell", group=SUPPORT, aliases="!", operands="[PROGRAM...]",
             completes="path", repeats="nothing"),
+    command("with", "run a command while a setting is another one", "control.with_", group=SUPPORT, aliases="w",
+            operands="SETTING VALUE -- COMMAND", completes="setting"),
     command("echo", "write a text", "control.echo", group=SUPPORT, operands="TEXT", repeats="nothing"),
     command("history", "the lines that were typed", "control.history", group=SUPPORT, operands="[N]",
             repeats="nothing"),

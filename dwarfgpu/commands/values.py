@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands import asking
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.remembered import Remembered, kept
 from dwarfgpu.program.variables.variable import PARAMETER
+from dwarfgpu.render.columns import fitted
 from dwarfgpu.render.lane_values import value_in_lanes
-from dwarfgpu.render.layout import shown, wrapped
+from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
-    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.variables import VariablesRenderer
@@ -66,14 +69,16 @@ def _show_nothing(debugger: Debugger, text: str, one: LaneAnswer) -> None:
         is_memory = one.reason.kind == "memory_unavailable"
         error = one.reason.error if is_memory and one.reason.error is not None else Unavailable(one.reason)
         raise error.with_traceback(None)
-    style = debugger.output.style
-    reason = style("error", f"{OPTIMIZED_OUT} ({one.reason.message})")
-    debugger.output.line(f"{style('name', shown(text))} = {reason}{_note(debugger, one)}")
+    debugger.output.lines(_without_value(debugger, text, _why_none(one)))
 
 
 def _note(debugger: Debugger, one: LaneAnswer) -> str:
+    return debugger.output.style("dim", text) if (text := _note_text(one)) else ""
+
+
+def _note_text(one: LaneAnswer) -> str:
     """That the lane does not execute the code."""
-    return "" if one.is_active else debugger.output.style("dim", f"  (lane {one.lane} is inactive)")
+    return "" if one.is_active else f"  (lane {one.lane} is inactive)"
 
 
 # --- eval -----------------------------------------------------------------------------------------------------------
@@ -137,15 +142,15 @@ def frame_repaired(debugger: Debugger, repair: str | None) -> Frame:
 
 
 def info_locals(debugger: Debugger, arguments: Arguments) -> None:
-    """Those of inner blocks first. REGEXP chooses some of them by name. With lanes each variable is shown with what it
-    is in each of them.
+    """Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes each variable is shown
+    with what it is in each of them.
     """
     variables = [each for each in _variables(debugger) if each.kind != PARAMETER]
     _show_variables(debugger, arguments, variables, "locals")
 
 
 def info_args(debugger: Debugger, arguments: Arguments) -> None:
-    """In the order of the source. REGEXP chooses some of them by name."""
+    """In the order of the source. REGEXP chooses some of them by name, -t by type."""
     variables = [each for each in _variables(debugger) if each.kind == PARAMETER]
     _show_variables(debugger, arguments, variables, "arguments")
 
@@ -164,33 +169,56 @@ def _show_variables(
     debugger: Debugger, arguments: Arguments, variables: Iterable[Variable], noun: str
 ) -> None:
     pattern = arguments.pattern()
-    chosen = [each for each in variables if pattern.search(each.name)]
+    kinds = arguments.pattern("t")
+    chosen = [each for each in variables if pattern.search(each.name) and _has_type(each, kinds)]
+    if not chosen and not arguments.has("q"):
+        is_choice = arguments.text or arguments.has("t")
+        debugger.output.line(f"No {f'matching {noun}' if is_choice else noun}.")
     if not chosen:
-        debugger.output.line(f"No {f'matching {noun}' if arguments.text else noun}.")
         return
     lanes = asking.lanes_of(debugger, arguments)
     writer = asking.renderer(debugger, asking.print_format(arguments))
     for each in chosen:
-        found = answer(each, each.name, lanes)
         if asking.names_lanes(arguments):
-            debugger.output.lines(writer.text(found))
+            debugger.output.lines(writer.text(answer(each, each.name, lanes)))
         else:
-            debugger.output.lines(variable_lines(debugger, writer, found))
+            debugger.output.lines(variable_lines(debugger, writer, each, lanes))
 
 
-def variable_lines(debugger: Debugger, writer: VariablesRenderer, found: Answer) -> list[str]:
-    """``name = value`` for one lane; why there is none below it, if one line does not hold it."""
-    (one,) = found.lanes
-    style = debugger.output.style
-    head = f"{style('name', shown(found.text))} = "
-    if one.value is not None:
-        return [f"{head}{asking.part_text(writer, one.value)}{_note(debugger, one)}"]
+def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
+    return not pattern.pattern or pattern.search(type_text(variable.type)) is not None
+
+
+def variable_lines(
+    debugger: Debugger, writer: VariablesRenderer, variable: Variable, lanes: Any, indent: int = 0
+) -> list[str]:
+    """``name = value`` for one lane, or why there is none."""
+    name = variable.name
+    try:
+        (one,) = answer(variable, name, lanes).lanes
+    except DwarfGpuError as error:  # of its type
+        return _without_value(debugger, name, f"<error: {error.message}>", indent)
+    if one.value is None:
+        return _without_value(debugger, name, _why_none(one), indent)
+    head = debugger.output.style("name", shown(name))
+    text = f"{head} = {asking.part_text(writer, one.value)}{_note(debugger, one)}"
+    return [f"{' ' * indent}{line}" for line in text.split("\n")]
+
+
+def _why_none(one: LaneAnswer) -> str:
     reason = asking.why(one.reason)
     text = f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
-    before = "x" * (len(shown(found.text)) + 2)
-    first, *rest = wrapped(f"{before} {text}", debugger.output.width)
-    first = first.removeprefix(before).strip()
-    return [f"{head}{style('error', first)}", *(f"    {style('error', line)}" for line in rest)]
+    return f"{text}{_note_text(one)}"
+
+
+def _without_value(debugger: Debugger, text: str, why: str, indent: int = 0) -> list[str]:
+    """``name = <optimized out> (why)``, which goes on below itself."""
+    style, head = debugger.output.style, f"{' ' * indent}{shown(text)}"
+    first, *rest = fitted(f"{head} = {why}", debugger.output.width, indent + 4)
+    if first.startswith(head):
+        start = " " * indent + style("name", shown(text))
+        first = f"{start}{first[len(head) :][:3]}{style('error', first[len(head) + 3 :])}"
+    return [first, *(style("error", line) for line in rest)]
 
 
 # --- set var --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.commands import asking
 from dwarfgpu.errors import UsageError
+from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -206,12 +208,10 @@ def lanes(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         output.lines(places_map(here, debugger.lane, per_row, output.width, output.style))
         return
-    from dwarfgpu.commands.stack import look_of
     from dwarfgpu.program.variables.answers import answer
 
-    frame = debugger.frame
-    found = answer(frame[arguments.text], arguments.text)
-    look = look_of(debugger, frame, arguments.format)
+    found = answer(debugger.frame[arguments.text], arguments.text)
+    look = replace(asking.renderer(debugger, asking.print_format(arguments)).look, is_pretty=False)
     output.lines(values_map(here, found, look, per_row, output.width, output.style))
 
 

@@ -250,7 +250,19 @@ x/2zw numbers
 x/2a &first
 x/-3xw &numbers[3]
 x
+x/-1s texts[1]
+x
+x/-3s &texts[2][2]
+x/-2i crash
+x/-1i main
 x/x first
+print -elements 2 -- numbers
+print -elem 3 -repeats 2 -- many
+print -pretty -- n->at
+print -pretty on -elements 4 -- first
+print -max-depth 1 -- /x first
+print -symbol off -- &first
+with print pretty on -- print first.at
 x/2ch bytes
 x/2fh halves
 x/fb bytes

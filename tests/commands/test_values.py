@@ -77,10 +77,52 @@ def test_a_lane_that_does_not_execute_says_so(run):
     assert run("print left") == "$1 = 6  (lane 3 is inactive)\n"
 
 
-def test_what_has_no_value_says_why_on_one_line_and_is_not_remembered(run):
-    (line,) = run("print unused").splitlines()
-    assert line.startswith("unused = <optimized out> (it has neither a location nor a constant value")
-    assert run("print limit") == "$1 = 20\n"
+def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run):
+    assert run("print unused").splitlines() == [
+        "unused = <optimized out> (it has neither a location nor a constant value: it is",
+        "    optimized out)",
+    ]
+    run.debugger.output.width = 40
+    run("lane 3")
+    lines = run("print unused", "info locals unused").splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(each.strip() for each in lines).endswith("(lane 3 is inactive)")
+    assert run("print limit").startswith("$1 = 20 ")
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        ("print -elements 2 -- slots", "{0, 1...}"),
+        ("print -elem 2 -- slots", "{0, 1...}"),
+        ("print -elements 2 slots", "{0, 1...}"),
+        ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
+        ("print/x -elements unlimited -- slots", "{0x0, 0x1, 0x2, 0x3}"),
+        ("print -max-depth 0 -- slots", "{...}"),
+        ("print -symbol off -elements 2 -- $pc", "(void (*)()) 0x7f0000001548"),
+        ("print -symbol -- $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
+        ("print -lane 1-2 -elements 1 -- slots", "{[1]=({10...}), [2]={20...}}"),
+        ("with print elements 1 -- print slots", "{0...}"),
+        ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"),
+    ],
+)
+def test_settings_for_one_command(run, line, text):
+    assert run(line) == f"$1 = {text}\n"
+    assert run("print slots") == "$2 = {0, 1, 2, 3}\n"
+
+
+def test_settings_for_one_command_are_what_they_were_after_an_error(run):
+    run.fails("print -elements 1 -- zork")
+    run.fails("with print elements 1 -- print zork")
+    assert run("show print elements").startswith("print elements  200\n")
+
+
+def test_options_of_what_shows_several_variables(run):
+    assert run("info locals -elements 1 slots") == "slots = {0...}\n"
+    assert run("info locals -t int").splitlines()[0].startswith("even = ")
+    assert run("info locals -t zork") == "No matching locals.\n"
+    assert run("info locals -q -t zork") == ""
+    assert run("info args -q zork") == ""
 
 
 @pytest.mark.parametrize(
@@ -92,6 +134,13 @@ def test_what_has_no_value_says_why_on_one_line_and_is_not_remembered(run):
         ("print $3", "History has not yet reached $3"),
         ("print $$3", "History does not go back to $$3"),
         ("print zork", "there is no zork in X"),
+        ("print -elements zork -- limit", "print elements is a number from 0, or unlimited, not 'zork'"),
+        ("print -elements", "`print`: -elements needs N"),
+        ("print -elements -- limit", "`print`: -elements needs N"),
+        ("print -s on -- limit", "`print`: -s is -static-members or -symbol"),
+        ("print -zork -- limit", "`print`: -zork is no option of it"),
+        ("with print pretty on", "`with` needs a setting, `--` and a command"),
+        ("with zork on -- print 1", "there is no setting 'zork on'"),
         ("print/y limit", 'Undefined output format "y".'),
         ("print/i limit", 'Format letter "i" is meaningless in "print" command.'),
         ("print/2x limit", 'Item count other than 1 is meaningless in "print" command.'),
