@@ -166,6 +166,17 @@ print 'a'
 print $foo
 print $foo = local + 1
 print $foo * 2
+print $foo++
+print ++$foo
+print $foo-- - 1
+print --$foo
+print $foo += 2
+print $foo <<= 1
+set $foo++
+print $foo
+print $ptr = n
+print *$ptr++
+print $ptr
 print $point = n->at
 print $point.y
 print $ptr = n

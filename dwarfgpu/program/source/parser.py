@@ -19,6 +19,7 @@ from dwarfgpu.program.source.syntax import (
     Conditional,
     Index,
     InSpace,
+    Integer,
     Member,
     MemberPointerAccess,
     Name,
@@ -29,7 +30,7 @@ from dwarfgpu.program.source.syntax import (
     String,
     Unary,
 )
-from dwarfgpu.program.source.tokens import Token, tokens
+from dwarfgpu.program.source.tokens import ASSIGNMENTS, STEPS, Token, tokens
 from dwarfgpu.program.source.type_parser import TypeParser
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ PRECEDENCE = {
     "<<": 8, ">>": 8, "@": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, ".*": 12, "->*": 12,
 }  # fmt: skip
 """How tightly binary operators bind. ``@`` stands where GDB has it, between shifts and sums."""
-ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>="))
 UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
 MAX_DEPTH = 100
 """How deep expressions are nested; nobody types deeper ones."""
@@ -67,6 +67,12 @@ def parse(text: str, is_type: Callable[[str], bool] | None = None) -> Node:
             no_type = f": {found.text[:80]} is not a type"
         raise parser.error(f"{parser.shown()} does not belong here{no_type}")
     return found
+
+
+def _step(target: Node, token: Token, *, is_postfix: bool = False) -> Node:
+    """``++x`` is ``x += 1``."""
+    one = Integer(1, "", is_decimal=True, position=token.position)
+    return Assignment(target, token.text[0], one, token.position, is_postfix)
 
 
 def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> TypeNode:
@@ -199,9 +205,9 @@ class Parser:
             if token.text in UNARY:
                 self.advance()
                 return Unary(token.text, self._unary(), token.position)
-            if token.text in ("++", "--"):
-                hint = f"write x {token.text[0]}= 1"
-                raise self.error(f"{token.text} has no meaning here", hint=hint)
+            if token.text in STEPS:
+                self.advance()
+                return _step(self._unary(), token)
             if token.text == "&&":  # the address of an address: there is none
                 raise self.error("an operand is missing before &&")
             if token.text == "(" and self._is_cast():
@@ -278,8 +284,9 @@ class Parser:
                 found = Member(found, self._member_name(), token.text == "->", token.position)
             elif token.text == "(":
                 found = Call(found, self._arguments(), token.position)
-            elif token.text in ("++", "--"):
-                raise self.error(f"{token.text} has no meaning here", hint=f"write x {token.text[0]}= 1")
+            elif token.text in STEPS:
+                self.advance()
+                found = _step(found, token, is_postfix=True)
             else:
                 break
             self._count(token.position)

@@ -142,13 +142,15 @@ class Conditional:
 
 @record
 class Assignment:
-    """``x = y``; with an operator ``x += y``."""
+    """``x = y``; with an operator ``x += y``, of which ``++x`` and ``x++`` are cases."""
 
     target: Node
     operator: str
     """Empty for ``=``."""
     value: Node
     position: int
+    is_postfix: bool = False
+    """Whether its value is that from before, as of ``x++``."""
 
 
 @record

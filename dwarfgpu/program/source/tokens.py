@@ -23,6 +23,7 @@ SIGNS = (
 )  # fmt: skip
 
 ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>="))
+STEPS = frozenset(("++", "--"))
 
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
@@ -76,7 +77,7 @@ def tokens(text: str) -> list[Token]:
 
 def is_assignment(text: str) -> bool:
     """Whether an expression assigns something."""
-    return any(each.kind == "sign" and each.text in ASSIGNMENTS for each in tokens(text))
+    return any(each.kind == "sign" and each.text in ASSIGNMENTS | STEPS for each in tokens(text))
 
 
 def _next(text: str, position: int) -> Token:

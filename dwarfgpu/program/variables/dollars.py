@@ -36,9 +36,8 @@ def may_set(evaluator: Evaluator, name: str) -> bool:
 def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
     """Note that a convenience variable is to be set, to a value of any type."""
     if node.operator:
-        whole = s.Binary(node.operator.removesuffix("="), node.target, node.value, node.position)
-        found = evaluator.object(whole)
+        found = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
     else:
         found = evaluator.object(node.value).target()
     evaluator.notes.append((name, found))
-    return found
+    return evaluator.object(node.target) if node.is_postfix else found

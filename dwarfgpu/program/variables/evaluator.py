@@ -466,9 +466,11 @@ class Evaluator:
         if isinstance(found, Operand):
             raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
         operand = self.operand(node.value)
-        if node.operator:
-            operand = self.compute.binary(node.operator.removesuffix("="), self._loaded(found), operand)
-        return self.assign(found, operand)
+        before = self._loaded(found) if node.operator else operand
+        after = self.assign(
+            found, self.compute.binary(node.operator, before, operand) if node.operator else operand
+        )
+        return before if node.is_postfix else after
 
     def assign(self, found: Object, operand: Operand) -> Operand:
         """Note an assignment, which is made when everything has been evaluated; its value is that of the target."""

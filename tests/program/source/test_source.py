@@ -39,7 +39,11 @@ def shown(node) -> str:
         s.Unary: lambda n: f"({n.operator}{shown(n.operand)})",
         s.Binary: lambda n: f"({shown(n.left)} {n.operator} {shown(n.right)})",
         s.Conditional: lambda n: f"({shown(n.condition)} ? {shown(n.yes)} : {shown(n.no)})",
-        s.Assignment: lambda n: f"({shown(n.target)} {n.operator}= {shown(n.value)})",
+        s.Assignment: lambda n: (
+            f"({shown(n.target)}{2 * n.operator})"
+            if n.is_postfix
+            else f"({shown(n.target)} {n.operator}= {shown(n.value)})"
+        ),
         s.Cast: lambda n: f"<{shown(n.type)}>{shown(n.operand)}",
         s.SizeOf: lambda n: f"sizeof[{shown(n.operand)}]",
         s.Repeat: lambda n: f"({shown(n.operand)}@{shown(n.count)})",
@@ -68,7 +72,11 @@ def shown(node) -> str:
         ("a = b += c ? d : e ? f : g", "(a = (b += (c ? d : (e ? f : g))))"),
         ("a <<= 1", "(a <<= 1)"),
         ("-a.b[1]->c", "(-((a.b)[1]->c))"),
-        ("*p++", None),
+        ("*p++", "(*(p++))"),
+        ("++*p", "((*p) += 1)"),
+        ("- --x[1]", "(-(x[1] -= 1))"),
+        ("a - --b", "(a - (b -= 1))"),
+        ("x++->y--", "(((x++)->y)--)"),
         ("!~-+*&x", "(!(~(-(+(*(&x))))))"),
         ("s.Base::m", "(s.Base::m)"),
         ("*p.*m * 2", "(((*p).*m) * 2)"),
@@ -181,8 +189,8 @@ def test_trees(text, tree):
         ("1 + int", 5, "int is a type, and a value is needed"),
         ("(float int)x", 2, "no type is called float int"),
         ("(struct)x", 8, "the name of a struct is missing"),
-        ("x++", 2, "++ has no meaning here"),
-        ("--x", 1, "-- has no meaning here"),
+        ("x++ y", 5, "y does not belong here"),
+        ("--", 3, "an operand is missing before the end"),
         ("{x}1", 2, "a type is missing"),
         ("int(1, 2)", 1, "a conversion is about one value"),
         ("fn::", 5, "a name is missing before the end"),

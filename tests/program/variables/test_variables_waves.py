@@ -386,6 +386,10 @@ def test_assignments_are_made_when_every_lane_is_known(lanes):
     assert [frame.expression(f"out[{index}]").value(0) for index in range(2)] == [101, 100]
     assert frame.eval("even += 5", lanes=[6]).array.tolist() == [27]
     assert frame["even"].value(6) == 27
+    assert frame.eval("even++", lanes=[6]).array.tolist() == [27]
+    assert frame.eval("--even", lanes=[6]).array.tolist() == [27]
+    assert frame.eval("even--", lanes=[6, 8]).array.tolist() == [27, 26]
+    assert frame.eval("even", lanes=[6, 8]).array.tolist() == [26, 25]
 
 
 # --- Without a machine --------------------------------------------------------------------------------------------
