@@ -62,6 +62,16 @@ extern "C" int crash(int &r, B by_value) { r++; abort(); }
 int main() { crash(i, b); }
 """
 
+BARE = r"""
+#include <cstdlib>
+namespace ns {
+template <typename T> struct Box { T t; __attribute__((noinline)) int crash(const Box *other) { abort(); } };
+int two(int (*f)(const char *), Box<long> &&b) { return f("") + b.t; }
+int counter = 3;
+}
+int main() { ns::Box<int> box; return box.crash(&box); }
+"""
+
 IN_CPLUS = """
 print b
 print h
@@ -324,9 +334,9 @@ def crashed(tmp_path_factory, require_tool):
     return built(tmp_path_factory.mktemp("crashed"), require_tool, "gcc", "p.c", SOURCE)
 
 
-def built(folder, require_tool, compiler, name, source):
+def built(folder, require_tool, compiler, name, source, debug="-g"):
     (folder / name).write_text(source)
-    options = ["-g", "-O0", "-no-pie", "-static", "-w"]
+    options = [debug, "-O0", "-no-pie", "-static", "-w"]
     subprocess.run([require_tool(compiler), *options, "-o", "p", name], cwd=folder, check=True)
     gdb = require_tool("gdb")
     subprocess.run(
@@ -339,7 +349,7 @@ def built(folder, require_tool, compiler, name, source):
     return folder / "p", folder / "p.core"
 
 
-def said_by_gdb(tools, program, core, commands):
+def said_by_gdb(tools, program, core, commands, function="crash"):
     arguments = [
         tools("gdb"),
         "-nx",
@@ -349,7 +359,7 @@ def said_by_gdb(tools, program, core, commands):
         "-ex",
         "set print frame-info short-location",
     ]
-    level = next(frame.number for frame in Run(program, core).debugger.wave if frame.name == "crash")
+    level = next(frame.number for frame in Run(program, core).debugger.wave if frame.name == function)
     arguments += ["-ex", f"frame {level}"]
     for index, command in enumerate(commands):
         arguments += ["-ex", f"echo @@{index}@@\\n", "-ex", command]
@@ -403,6 +413,17 @@ def test_values_and_types_of_cplus_are_as_gdb_writes_them(tmp_path, require_tool
     run("frame function crash")
     wrong = compared(run, IN_CPLUS, answers)
     assert not wrong, "\n".join(["", *wrong])
+
+
+def test_symbols_without_debugging_information_are_as_gdb_writes_them(tmp_path, require_tool):
+    program, core = built(tmp_path, require_tool, "g++", "p.cpp", BARE, "-g0")
+    lines = ["info symbol $pc", "info functions ns::", "info variables ns::", "info symbol main"]
+    answers = said_by_gdb(require_tool, program, core, lines, "ns::Box<int>::crash(ns::Box<int> const*)")
+    run = Run(program, core, width=1000)
+    run("frame function ns::Box<int>::crash(ns::Box<int> const*)")
+    for line, theirs in zip(lines, answers, strict=True):
+        ours = run(line)
+        assert re.sub(" of /.*", "", ours) == re.sub(" of /.*", "", theirs), line
 
 
 def test_registers_of_the_innermost_frame_are_as_gdb_writes_them(crashed, require_tool):

@@ -63,9 +63,9 @@ def test_vectors_fit_the_width(run, width):
 
 def test_registers_of_callers_are_found_by_unwinding():
     run = Run(CALLS, IN_CALLS)
-    assert run("info registers pc").split()[2:] == ["0x7f0000001a04", "<_Z4leafi+4>"]
+    assert run("info registers pc").split()[2:] == ["0x7f0000001a04", "<leaf(int)+4>"]
     run("up")
-    assert run("info registers pc").split()[2:] == ["0x7f0000001b20", "<_Z5inneriPi+160>"]
+    assert run("info registers pc").split(maxsplit=2)[2] == "0x7f0000001b20 <inner(int, int*)+160>\n"
     text = run("info registers")
     assert "vcc            <not saved>\n" in text
     assert "ttmp" not in text  # the machine does not have them

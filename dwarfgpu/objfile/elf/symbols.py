@@ -55,6 +55,15 @@ class Symbol:
     section: Section | None
 
     @property
+    def demangled(self) -> str:
+        """The name as C++ has it, if it is a mangled one."""
+        if not self.name.startswith("_Z"):
+            return self.name
+        from dwarfgpu.encoding.mangled import demangled
+
+        return demangled(self.name)
+
+    @property
     def type(self) -> str:
         """The type's name without ``STT_``; 10 is a kernel in AMDGPU files and an indirect function elsewhere."""
         if self.type_number == STT_AMDGPU_HSA_KERNEL and self.section is not None and self.section.is_amdgpu:

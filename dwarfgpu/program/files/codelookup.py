@@ -178,8 +178,8 @@ def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
     if frames:
         return frames
     symbol = file.symbol_image.symbol_at(address)
-    name = None if symbol is None else symbol.name
-    return (CallFrame(name, name, source, inlined=False, offset=None),)
+    name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
+    return (CallFrame(name, linkage_name, source, inlined=False, offset=None),)
 
 
 def begins_line(file: CodeObject, address: int) -> bool:

@@ -180,8 +180,10 @@ def undeclared(state: State, *, is_code: bool, matches: Callable[[str], object])
     for code in state.loaded.codes:
         is_known = _known_code(code) if is_code else _known_variables(code)
         for symbol in code.file.symbol_image.symbols():
-            if _is_symbol(symbol, is_code=is_code) and matches(symbol.name) and not is_known(symbol):
-                found.add((code.in_program(symbol.value), symbol.name))
+            if not _is_symbol(symbol, is_code=is_code):
+                continue
+            if (matches(symbol.demangled) or matches(symbol.name)) and not is_known(symbol):
+                found.add((code.in_program(symbol.value), symbol.demangled))
     yield from sorted(found)
 
 

@@ -181,7 +181,7 @@ class Places:
         if symbol is None or not symbol.size:
             return []
         low = code.in_program(symbol.value)
-        return [Span(symbol.name, low, low + symbol.size, low, is_symbol=True)]
+        return [Span(symbol.demangled, low, low + symbol.size, low, is_symbol=True)]
 
 
 def spans_of(code: LoadedCode, die: Die) -> list[Span]:
@@ -209,7 +209,7 @@ class SymbolAt:
     """The symbol that an address belongs to."""
 
     name: str
-    """Its name; that of the declaration where there is one, which may be mangled in the symbol."""
+    """Its name as C++ has it."""
     offset: int
     """How far behind it the address is."""
     section: str
@@ -224,13 +224,7 @@ def symbol_at(state: State, address: int) -> SymbolAt | None:
         found = code.file.symbol_image.symbol_at(place)
         if found is None or found.section is None:
             continue
-        name = found.name
-        if code.file.has_dwarf:
-            entries = code.file.dwarf.index.find(name)
-            names = {each.qualified_name for each in entries if each.die.linkage_name == name}
-            if len(names) == 1:
-                name = names.pop() or name
-        return SymbolAt(name, place - found.value, found.section.name, code.file.name)
+        return SymbolAt(found.demangled, place - found.value, found.section.name, code.file.name)
     return None
 
 

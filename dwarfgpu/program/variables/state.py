@@ -82,7 +82,7 @@ class State:
             if found is None or (not found.size and found.type in ("OBJECT", "NOTYPE")):
                 continue
             offset = inside - found.value
-            return f"{found.name}+{offset}" if offset else found.name
+            return f"{found.demangled}+{offset}" if offset else found.demangled
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
