@@ -128,7 +128,7 @@ SETTINGS = (
     Setting("context-sections", ("source", "locals", "lanes", "stack"), "what the context view shows, in order",
             choices=SECTIONS, many=True),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
-    Setting("disassembler", "", "the llvm-objdump or objdump to use; none looks for one"),
+    Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
     Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
 )
 # fmt: on

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.objfile.elf.header import EM_AMDGPU
+from dwarfgpu.program.instructions import llvm_mc
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.targets.target import Target
 
-NAMES = ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(26, 14, -1)))
-PLACES = ("/opt/rocm/llvm/bin/llvm-objdump",)
-"""Where vendors put one that is not on the search path."""
+OBJDUMP = "llvm-objdump"
+VERSIONS = ("", *(f"-{version}" for version in range(26, 14, -1)))
+PLACE = "/opt/rocm/llvm/bin"
+"""Where vendors put tools that are not on the search path."""
 BINUTILS = "objdump"
 SECONDS = 20
 """How long a disassembler may take."""
@@ -91,7 +93,8 @@ class UnknownProcessor(Unsupported):
 def candidates(machine: Machine, chosen: str) -> Iterator[str]:
     """The disassemblers that may know a machine, the likeliest first; or the one that the user has chosen.
 
-    Of those of LLVM the newest comes first: it knows most processors, and decodes best what it knows.
+    Of those of LLVM the newest comes first: it knows most processors, and decodes best what it knows. Its assembler
+    reads code too, of AMDGPU processors as well as llvm-objdump; of others it does not say where branches lead.
     """
     if chosen:
         found = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
@@ -104,8 +107,9 @@ def candidates(machine: Machine, chosen: str) -> Iterator[str]:
         found = shutil.which(BINUTILS)
         if found is not None:
             yield found
-    paths = dict.fromkeys(filter(None, map(shutil.which, (*NAMES, *PLACES))))
-    yield from sorted(paths, key=_version, reverse=True)
+    for tool in (OBJDUMP, llvm_mc.NAME) if machine.processor else (OBJDUMP,):
+        names = (*(f"{tool}{version}" for version in VERSIONS), f"{PLACE}/{tool}")
+        yield from sorted(dict.fromkeys(filter(None, map(shutil.which, names))), key=_version, reverse=True)
 
 
 def _version(path: str) -> tuple[int, ...]:
@@ -130,10 +134,11 @@ def run(path: str, machine: Machine, code: bytes, address: int) -> str:
     from dwarfgpu.program.instructions.image import code_image
 
     name = os.path.basename(path)  # noqa: PTH119
+    is_assembler = name.startswith(llvm_mc.NAME)
     with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
         file = os.path.join(folder, "code.o")  # noqa: PTH118
         with open(file, "wb") as out:  # noqa: PTH123
-            out.write(code_image(code, address, machine.image))
+            out.write(llvm_mc.input_text(code) if is_assembler else code_image(code, address, machine.image))
         try:
             done = subprocess.run(  # noqa: S603 (the program is one of those above, or the user's)
                 [path, *_options(name, machine), file],
@@ -155,13 +160,15 @@ def run(path: str, machine: Machine, code: bytes, address: int) -> str:
         raise DisassemblerFailed("failed", f"{name}: exit status {done.returncode}{first and f', {first}'}")
     if len(done.stdout) > MAX_OUTPUT:
         raise DisassemblerFailed("failed", f"{name} wrote {len(done.stdout)} bytes")
-    return done.stdout.decode(errors="backslashreplace")
+    written = done.stdout.decode(errors="backslashreplace")
+    return llvm_mc.as_objdump(written, complaint, code, address) if is_assembler else written
 
 
 def _options(name: str, machine: Machine) -> list[str]:
     if not machine.processor:
         return ["-d", "-z"] if "llvm" in name else ["-d", "-z", "-w"]
-    found = ["-d", "-z", "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
+    how = llvm_mc.OPTIONS if name.startswith(llvm_mc.NAME) else ("-d", "-z")
+    found = [*how, "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
     if machine.wave_size:
         other = 96 - machine.wave_size
         found.append(f"--mattr=+wavefrontsize{machine.wave_size},-wavefrontsize{other}")

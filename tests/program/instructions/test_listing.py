@@ -119,6 +119,39 @@ def test_big_endian_code(require_tool):
     assert [each.size for each in found.instructions] == [4, 4, 4]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AMDGPU)
+def test_the_assembler_of_llvm_reads_code_as_llvm_objdump_does(name, require_tool):
+    file = opened(str(FIXTURES / name))
+    machine = machine_of(file.image, file.target.target)
+    code, address = text_of(str(FIXTURES / name))
+    theirs, ours = (
+        Disassembler(require_tool(*tools)).listing(machine, code, address)
+        for tools in (OBJDUMP, ("llvm-mc-22", "llvm-mc"))
+    )
+    assert ours.problem is theirs.problem is None
+    assert [(each.address, each.text.lower()) for each in ours.instructions] == [
+        (each.address, each.text.lower()) for each in theirs.instructions
+    ]
+
+
+def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypatch):
+    (tmp_path / "llvm-mc-22").symlink_to(require_tool("llvm-mc-22", "llvm-mc"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tool, "PLACE", str(tmp_path / "nowhere"))
+    file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
+    code = bytes.fromhex("000081bf ff0082be34120000 ffffffff 000080bf ffffffff")
+    found = Disassembler().listing(machine_of(file.image, file.target.target), code, 0x100)
+    assert found.problem is None
+    assert [(each.address, each.size, each.text) for each in found.instructions] == [
+        (0x100, 4, "s_endpgm"),
+        (0x104, 8, "s_mov_b32 s2, 0x1234"),
+        (0x10C, 4, ".long 0xffffffff"),
+        (0x110, 4, "s_nop 0"),
+        (0x114, 4, ".long 0xffffffff"),
+    ]
+
+
 @pytest.mark.parametrize(
     "name", ["asm/forms.i386", "asm/lists.powerpc", "asm/lines.powerpc64", "asm/lane-pc.gfx90a.w64.co"]
 )
@@ -139,7 +172,7 @@ def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
     script.write_text("#!/bin/sh\necho \"'gfx90a' is not a recognized processor for this target\" >&2\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(tool, "PLACES", ())
+    monkeypatch.setattr(tool, "PLACE", str(tmp_path / "nowhere"))
     file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
     found = Disassembler().listing(machine_of(file.image, file.target.target), b"\1\2\3\4\5\6", 0x100)
     assert [each.text for each in found.instructions] == [f".byte {n:#04x}" for n in range(1, 7)]
