@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.commands import asking, memory
+from dwarfgpu.commands.values import why_none, without_value
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.records import record
 from dwarfgpu.render.layout import shown
@@ -136,6 +137,5 @@ def _show(debugger: Debugger, found: Display) -> None:
     if one.value is not None:
         debugger.output.line(f"{found.head}{asking.renderer(debugger, found.letter).cell(one)}")
         return
-    reason = asking.why(one.reason)
-    text = f"<error: {reason}>" if one.state == "error" else f"<optimized out> ({reason})"
-    debugger.output.line(f"{found.head}{debugger.output.style('error', text)}")
+    head = found.head.removesuffix(" = ")
+    debugger.output.lines(without_value(debugger, head, why_none(one)))

@@ -9,6 +9,7 @@ from dwarfgpu.commands.output import SOURCE
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.sources.places import Places
 from dwarfgpu.program.sources.text import COMPILED, HERE, SourceReader
+from dwarfgpu.render.columns import fitted
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.sources import numbered_line, place_words
 
@@ -310,8 +311,7 @@ def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
             continue  # the line is entered there again
         functions.add(entry)
         if next_line != line:
-            where = named_address(debugger, start)
-            debugger.output.line(f'Line {line} of "{name}" is at address {where} but contains no code.')
+            _write_no_code(debugger, f'Line {line} of "{name}"', start)
             continue
         found = sources.at(start)
         end = start if found is None or found.line != line else found.end
@@ -321,11 +321,25 @@ def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
 def _write_range(debugger: Debugger, file: SourceFile, line: int, start: int, end: int) -> None:
     head = f'Line {line} of "{shown(file.name)}"'
     if start >= end:
-        text = f"{head} is at address {named_address(debugger, start)} but contains no code."
-    else:
-        first, last = named_address(debugger, start), named_address(debugger, end)
-        text = f"{head} starts at address {first} and ends at {last}."
-    debugger.output.line(text)
+        _write_no_code(debugger, head, start)
+        return
+    first, last = named_address(debugger, start), named_address(debugger, end)
+    _write_parts(debugger, head, f" starts at address {first}", f" and ends at {last}.")
+
+
+def _write_no_code(debugger: Debugger, head: str, start: int) -> None:
+    _write_parts(debugger, head, f" is at address {named_address(debugger, start)}", " but contains no code.")
+
+
+def _write_parts(debugger: Debugger, first: str, *rest: str) -> None:
+    """A sentence that goes on in a further line, where GDB lets it go on, if one does not hold it."""
+    line = first
+    for part in rest:
+        if len(line) + len(part) > debugger.output.width:
+            debugger.output.line(line)
+            line = " "
+        line += part
+    debugger.output.line(line)
 
 
 def named_address(debugger: Debugger, address: int) -> str:
@@ -372,7 +386,7 @@ def info_source(debugger: Debugger, arguments: Arguments) -> None:
     if facts.language:
         output.line(f"Source language is {facts.language}.")
     if facts.producer:
-        output.line(f"Producer is {shown(facts.producer)}.")
+        output.lines(fitted(f"Producer is {facts.producer}.", output.width, 2))
     output.line(f"Compiled with DWARF {facts.version} debugging format.")
     output.line(f"{'Includes' if facts.has_macros else 'Does not include'} preprocessor macro info.")
 

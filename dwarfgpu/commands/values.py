@@ -69,7 +69,7 @@ def _show_nothing(debugger: Debugger, text: str, one: LaneAnswer) -> None:
         is_memory = one.reason.kind == "memory_unavailable"
         error = one.reason.error if is_memory and one.reason.error is not None else Unavailable(one.reason)
         raise error.with_traceback(None)
-    debugger.output.lines(_without_value(debugger, text, _why_none(one)))
+    debugger.output.lines(without_value(debugger, text, f"{why_none(one)}{_note_text(one)}"))
 
 
 def _note(debugger: Debugger, one: LaneAnswer) -> str:
@@ -197,21 +197,21 @@ def variable_lines(
     try:
         (one,) = answer(variable, name, lanes).lanes
     except DwarfGpuError as error:  # of its type
-        return _without_value(debugger, name, f"<error: {error.message}>", indent)
+        return without_value(debugger, name, f"<error: {error.message}>", indent)
     if one.value is None:
-        return _without_value(debugger, name, _why_none(one), indent)
+        return without_value(debugger, name, f"{why_none(one)}{_note_text(one)}", indent)
     head = debugger.output.style("name", shown(name))
     text = f"{head} = {asking.part_text(writer, one.value)}{_note(debugger, one)}"
     return [f"{' ' * indent}{line}" for line in text.split("\n")]
 
 
-def _why_none(one: LaneAnswer) -> str:
+def why_none(one: LaneAnswer) -> str:
+    """Why a lane has no value: an error, or that there is none."""
     reason = asking.why(one.reason)
-    text = f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
-    return f"{text}{_note_text(one)}"
+    return f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
 
 
-def _without_value(debugger: Debugger, text: str, why: str, indent: int = 0) -> list[str]:
+def without_value(debugger: Debugger, text: str, why: str, indent: int = 0) -> list[str]:
     """``name = <optimized out> (why)``, which goes on below itself."""
     style, head = debugger.output.style, f"{' ' * indent}{shown(text)}"
     first, *rest = fitted(f"{head} = {why}", debugger.output.width, indent + 4)

@@ -187,7 +187,7 @@ def test_a_file_alone(build, gdb, require_tool, tmp_path, monkeypatch):
     require_tool("objdump")
     path = program(tmp_path, build, require_tool)
     monkeypatch.chdir(tmp_path)
-    check(Run(path), ALONE, asked(gdb, [str(path)], ALONE, tmp_path))
+    check(Run(path, width=1000), ALONE, asked(gdb, [str(path)], ALONE, tmp_path))
 
 
 @pytest.mark.slow
@@ -199,4 +199,4 @@ def test_a_core_file(build, gdb, require_tool, tmp_path, monkeypatch):
     core = tmp_path / "core"
     command = [gdb, "-nx", "-batch", "-ex", "break add", "-ex", "run", "-ex", f"generate-core-file {core}"]
     subprocess.run([*command, str(path)], check=True, cwd=tmp_path, capture_output=True)
-    check(Run(path, core), STOPPED, asked(gdb, [str(path), str(core)], STOPPED, tmp_path))
+    check(Run(path, core, width=1000), STOPPED, asked(gdb, [str(path), str(core)], STOPPED, tmp_path))

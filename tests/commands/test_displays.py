@@ -36,11 +36,12 @@ def test_memory(run):
 
 def test_what_cannot_be_read_is_told_in_its_place(run):
     run("display slots[1]", "display/xb slots", "display unused")
-    assert run("lane 9").splitlines()[-4:] == [
+    assert run("lane 9").splitlines()[-5:] == [
         "1: slots[1] = <error: Cannot access memory at address private_lane#0x14>",
         "2: x/xb slots",
         "<error: Cannot access memory at address private_lane#0x10>",
-        "3: unused = <optimized out> (it has neither a location nor a constant value: it is optimized out)",
+        "3: unused = <optimized out> (it has neither a location nor a constant value: it",
+        "    is optimized out)",
     ]
 
 
@@ -94,3 +95,11 @@ def test_displays_of_other_functions_are_not_shown():
 def test_without_a_machine():
     run = Run(KERNEL)
     assert run("display 1 + 2") == "1: 1 + 2 = 3\n"
+
+
+def test_why_there_is_no_value_stays_within_the_screen():
+    run = Run("fixtures/asm/lane-pc.gfx90a.w64.co")
+    assert run("display/x $pc").splitlines() == [
+        "1: /x $pc = <error: the contents of register pc are not available: there is no",
+        "    machine state>",
+    ]

@@ -191,6 +191,7 @@ def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
     ],
 )  # fmt: skip
 def test_info_line(run, what, text):
+    run.debugger.output.width = 132
     assert run(f"info line {what}") == text.format("src/asm/lane-pc.c") + "\n"
 
 
@@ -220,3 +221,17 @@ def test_big_endian():
 
 def test_nothing_is_open():
     assert Run(None).fails("list").kind == "no_file"
+
+
+def test_sentences_go_on_where_the_screen_ends(run):
+    run.debugger.output.width = 40
+    assert run("info line 12").splitlines() == [
+        'Line 12 of "src/asm/lane-pc.c"',
+        "  starts at address 0x7f000000152c <X+44>",
+        "  and ends at 0x7f0000001540 <X+64>.",
+    ]
+    assert run("info line 7").splitlines() == [
+        'Line 7 of "src/asm/lane-pc.c"',
+        "  is at address 0x7f0000001510 <X+16>",
+        "  but contains no code.",
+    ]

@@ -24,7 +24,7 @@ def input_text(code: bytes) -> bytes:
 
 
 def as_objdump(written: str, warnings: str, code: bytes, address: int) -> str:
-    """What it has written, as ``llvm-objdump`` writes it: with the address of each instruction, and with other bytes."""
+    """What it has written, as ``llvm-objdump`` writes it: with the addresses, and with bytes that are no code."""
     return "\n".join(_lines(written, warnings, code, address))
 
 
