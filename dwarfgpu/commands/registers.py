@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import UsageError
+from dwarfgpu.program.types.model import Base, Struct
 from dwarfgpu.program.values.formats import X87
+from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables.frame_registers import UNAVAILABLE, contents, registers_of
+from dwarfgpu.program.variables.x86_registers import type_of
+from dwarfgpu.records import replace
+from dwarfgpu.render.columns import fitted
 from dwarfgpu.render.numbers import float_text, formatted, signed
-from dwarfgpu.render.values import Writer
+from dwarfgpu.render.values import Writer, flags_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,8 +37,6 @@ HOST_ORDER = (
 )
 HOST_ADDRESSES = ("rsp", "rbp", "sp", "fp")
 MASKS = ("exec", "vcc", "xnack_mask")
-FLAGS = {0: "CF", 1: "", 2: "PF", 4: "AF", 6: "ZF", 7: "SF", 8: "TF", 9: "IF", 10: "DF", 11: "OF"}
-"""The bits of eflags (Intel 64, volume 1, 3.4.3); bit 1 is always set, and says nothing."""
 _RANGE = re.compile(r"([a-z]+)(\d+)-([a-z]*)(\d+)|([a-z]+)\[(\d+):(\d+)\]")
 _SCALAR = re.compile(r"s\d+|vcc")
 
@@ -154,6 +157,12 @@ class _Rows:
             yield from self._vector(head, found)
         elif found.undefined:
             yield f"{head}<not saved> (some of its bits)"
+        elif isinstance(kind := type_of(self.frame.target, register.name), Struct):
+            data = found.bits.to_bytes(register.bit_size // 8, self.frame.target.byte_order)
+            look = replace(self.look, letter=self.letter or "x", is_pretty=False)
+            text = value_text(constant(kind, data, self.frame.target.byte_order), look)
+            first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", self.debugger.output.width, NAME_WIDTH + 1)
+            yield from (f"{head}{first[NAME_WIDTH:]}", *rest)
         else:
             natural = self._natural(found, name)
             if register.bit_size == X87.bit_size and self.letter is None:
@@ -170,8 +179,9 @@ class _Rows:
         if register.number == self.frame.target.program_counter:
             return self.writer.address(Address(None, bits), symbol=True)
         if self.is_host:
-            if name == "eflags":
-                return f"[ {' '.join(flag for bit, flag in FLAGS.items() if bits >> bit & 1 and flag)} ]"
+            kind = type_of(self.frame.target, register.name)
+            if isinstance(kind, Base) and kind.flags:
+                return flags_text(bits, kind)
             if name in HOST_ADDRESSES:
                 return f"{bits:#x}"
             if size == X87.bit_size:

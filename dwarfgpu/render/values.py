@@ -72,6 +72,11 @@ def value_text(value: Object, look: Look = PLAIN) -> str:
     return Writer(look, is_cplus=speaks_cplus(value.type)).top(value)
 
 
+def flags_text(pattern: int, type: Base) -> str:
+    """The flags that are set: ``[ ZF PF ]``."""
+    return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
+
+
 class Writer:
     """Writes values. A value that cannot be read, or has none, is written as the reason."""
 
@@ -193,6 +198,8 @@ class Writer:
         number = signed(pattern, width) if scalar.is_signed else pattern
         if scalar.layout is not None:
             return float_text(pattern, scalar.layout)
+        if isinstance(inner, Base) and inner.flags:
+            return flags_text(pattern, inner)
         if scalar.scale is not None:
             return str(scalar.number(pattern))
         if scalar.kind == "boolean" and pattern <= 1:

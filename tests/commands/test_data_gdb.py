@@ -426,6 +426,50 @@ def test_symbols_without_debugging_information_are_as_gdb_writes_them(tmp_path, 
         assert re.sub(" of /.*", "", ours) == re.sub(" of /.*", "", theirs), line
 
 
+REGISTERS = """
+print $eflags
+print/x $eflags
+print $eflags + 1
+print sizeof($eflags)
+print $mxcsr
+ptype $mxcsr
+ptype $eflags
+whatis $eflags
+print $xmm0
+print/x $xmm1
+print $xmm0.v4_float
+print $xmm0.v4_float[0] + 1
+print -elements 3 -- $xmm1
+ptype $xmm0
+whatis $xmm0
+whatis $xmm0.v2_int64
+whatis $xmm0.uint128
+info registers eflags mxcsr
+info registers xmm0
+print $eax
+print $ax
+print $al
+print $ah
+print $r8d
+print $r9w
+print $sil
+whatis $eax
+whatis $ax
+whatis $dh
+print $st0
+print $r16d
+""".strip().splitlines()
+
+
+def test_flags_vectors_and_parts_of_registers_are_as_gdb_writes_them(crashed, require_tool):
+    program, core = crashed
+    lines = ["frame 0", *REGISTERS]
+    answers = said_by_gdb(require_tool, program, core, lines)
+    run = Run(program, core, width=1000)
+    wrong = compared(run, REGISTERS, answers[1:])
+    assert not wrong, "\n".join(["", *wrong])
+
+
 def test_registers_of_the_innermost_frame_are_as_gdb_writes_them(crashed, require_tool):
     program, core = crashed
     theirs = said_by_gdb(require_tool, program, core, ["frame 0", "info registers"])[1]

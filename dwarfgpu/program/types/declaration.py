@@ -225,6 +225,9 @@ class Declarer:
             return class_text.struct(self, type, show, level)
         if isinstance(type, Enumeration):
             return self._enumeration(type, show, depth)
+        if isinstance(type, Base) and type.flags and show > 0:
+            rows = "".join(f"    {f'bool {flag}'.rstrip()} @{bit};\n" for flag, bit in type.flags)
+            return f"flag {type.name} {{\n{rows}}}"
         if isinstance(type, (Base, Void, Unspecified, Typedef)):
             return type.name
         if isinstance(type, String):

@@ -142,6 +142,8 @@ class Base:
     decimal_scale: int | None = None
     """The same with a power of 10."""
     die: Die | None = None
+    flags: tuple[tuple[str, int], ...] = ()
+    """Of a register of flags the names of its bits; one without a name says nothing."""
 
     @property
     def element(self) -> Base:

@@ -8,6 +8,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.source.operands import Operand
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy
 from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.variables import x86_registers
 from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, unavailable
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ def named(evaluator: Evaluator, name: str) -> Any:
     if name in _WAVE and frame.physical is not None:
         return Operand(model.base("int"), frame.physical.stack.wave)
     register = _register(evaluator, name)
+    part = x86_registers.part_of(frame.target, name) if register is None else None
+    if part is not None:
+        register = _register(evaluator, part[0])
     counter = frame.target.program_counter
     if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
         return Operand(model.pointer_to(_CODE), frame.pc)
@@ -48,9 +52,12 @@ def named(evaluator: Evaluator, name: str) -> Any:
     kind = _type(evaluator, register)
     if not frame.has_lanes and name in _STACK:
         kind = model.pointer_to(VOID)
+    place = evaluator.around.located(location)
+    if part is not None:
+        return Object(part[1], place.moved(part[2]))
     if kind is None:
         raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, which no type has")
-    return Object(kind, evaluator.around.located(location))
+    return Object(kind, place)
 
 
 def knows(evaluator: Evaluator, name: str) -> bool:
@@ -74,6 +81,9 @@ def _register(evaluator: Evaluator, name: str) -> Register | None:
 def _type(evaluator: Evaluator, register: Register) -> Type | None:
     """The type of a register: a signed number of its size, of a vector register an array of them."""
     model = evaluator.compute.model
+    found = x86_registers.type_of(evaluator.frame.target, register.name)
+    if found is not None:
+        return found
     unit = register.lane_bits or register.bit_size
     element: Type | None = None
     if unit in _INTEGERS:

@@ -1,0 +1,79 @@
+"""The types of registers of x86-64, as GDB's description of the processor has them, and names of parts of registers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.program.types.model import Array, Base, Body, Dimension, Lazy, Member, Struct, Typedef
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.targets.target import Target
+
+_FLOAT, _SIGNED, _UNSIGNED = 0x04, 0x05, 0x07
+
+# Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
+_EFLAGS = {
+    "CF": 0, "": 1, "PF": 2, "AF": 4, "ZF": 6, "SF": 7, "TF": 8, "IF": 9, "DF": 10, "OF": 11, "NT": 14, "RF": 16,
+    "VM": 17, "AC": 18, "VIF": 19, "VIP": 20, "ID": 21,
+}  # fmt: skip
+_MXCSR = {
+    "IE": 0, "DE": 1, "ZE": 2, "OE": 3, "UE": 4, "PE": 5, "DAZ": 6, "IM": 7, "DM": 8, "ZM": 9, "OM": 10, "UM": 11,
+    "PM": 12, "FZ": 15,
+}  # fmt: skip
+_VECTORS = (
+    ("v8_bfloat16", "v8bf16", "bfloat16", _FLOAT, 2),
+    ("v8_half", "v8h", "half", _FLOAT, 2),
+    ("v4_float", "v4f", "float", _FLOAT, 4),
+    ("v2_double", "v2d", "double", _FLOAT, 8),
+    ("v16_int8", "v16i8", "int8_t", _SIGNED, 1),
+    ("v8_int16", "v8i16", "int16_t", _SIGNED, 2),
+    ("v4_int32", "v4i32", "int32_t", _SIGNED, 4),
+    ("v2_int64", "v2i64", "int64_t", _SIGNED, 8),
+)
+"""What an ``xmm`` register may be: the member of the union, the name of its type, and its elements."""
+_VECTOR_SIZE = 16
+
+_LETTERED = re.compile(r"e([a-d]x|[sd]i|[bs]p)|([a-d]x|[sd]i|bp)|([a-d])([lh])|([sd]i|[bs]p)l|r(\d+)([dwl])")
+
+
+def type_of(target: Target, name: str) -> Type | None:
+    """The type of a register; None where its size says all."""
+    if target.name != "x86_64":
+        return None
+    if name == "rflags":
+        return Base("i386_eflags", _UNSIGNED, 4, flags=tuple(_EFLAGS.items()))
+    if name == "mxcsr":
+        return Base("i386_mxcsr", _UNSIGNED, 4, flags=tuple(_MXCSR.items()))
+    if name.startswith("xmm"):
+        return _vector()
+    if name.startswith("st"):
+        return Base("i387_ext", _FLOAT, 10)
+    return None
+
+
+def _vector() -> Type:
+    members = []
+    for name, kind, element, encoding, size in _VECTORS:
+        dimension = Dimension(0, count=_VECTOR_SIZE // size)
+        array = Array(Lazy.known(Base(element, encoding, size)), (dimension,), is_vector=True)
+        members.append(Member(name, Lazy.known(Typedef(kind, Lazy.known(array))), 0))
+    members.append(Member("uint128", Lazy.known(Base("uint128_t", _UNSIGNED, _VECTOR_SIZE)), 0))
+    body = Body(members=tuple(members), order=tuple(range(len(members))))
+    return Struct("union", "vec128", _VECTOR_SIZE, Lazy.known(body))
+
+
+def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
+    """What ``eax``, ``ax``, ``ah`` and ``r8d`` are parts of, with their type and where in it they begin, in bits."""
+    match = None if target.name != "x86_64" else _LETTERED.fullmatch(name)
+    if match is None:
+        return None
+    wide, half, letter, which, byte, number, suffix = match.groups()
+    size = 4 if wide else 2 if half else 1
+    whole = f"r{wide or half or byte or f'{letter}x'}"
+    if number:
+        size, whole = {"d": 4, "w": 2, "l": 1}[suffix], f"r{number}"
+        if not 8 <= int(number) <= 15:
+            return None
+    return whole, Base(f"int{8 * size}_t", _SIGNED, size), 8 if which == "h" else 0
