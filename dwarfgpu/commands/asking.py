@@ -39,13 +39,9 @@ def focus(debugger: Debugger) -> list[int] | None:
 def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
     """The lanes that a command is about: those that are said, else ``default``, else the one that is looked at."""
     if names_lanes(arguments):
-        if debugger.lane is None:
-            what = (
-                "there is no machine"
-                if debugger.attached is None
-                else "threads of this machine have no lanes"
-            )
-            raise UsageError(what, kind="no_lane")
+        from dwarfgpu.commands.waves import needs_lanes
+
+        needs_lanes(debugger)
         said = arguments.get("lane")
         if said is None or said in ("all", "active"):
             return "all" if arguments.has("all") or said == "all" else "active"

@@ -22,9 +22,9 @@ def evaluate_operations(debugger: Debugger, arguments: Arguments, frame: Frame, 
     if arguments.has("hex"):
         if arguments.has("ops"):
             raise arguments.wrong("takes -ops or -hex, not both")
-        expression = where.decoded(_bytes(arguments.text))
+        expression = where.decoded(_bytes(_unquoted(arguments.text)))
     else:
-        expression = where.parsed(arguments.text)
+        expression = where.parsed(_unquoted(arguments.text))
     numbers = frame.lane_numbers(lanes)
     tracer = Tracer(frame.target)
     if arguments.has("trace"):
@@ -48,6 +48,12 @@ def evaluate_operations(debugger: Debugger, arguments: Arguments, frame: Frame, 
         style = debugger.output.style
         debugger.output.line(style("error", first) if is_error else first)
         debugger.output.lines(f"    {style('error', line) if is_error else line}" for line in rest)
+
+
+def _unquoted(text: str) -> str:
+    """A text without the quotes that it needs on a command line."""
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if is_quoted else text
 
 
 def _bytes(text: str) -> bytes:

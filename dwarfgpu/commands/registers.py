@@ -56,7 +56,8 @@ def info_all_registers(debugger: Debugger, arguments: Arguments) -> None:
 
 def _info(debugger: Debugger, arguments: Arguments, group: str) -> None:
     if debugger.attached is None:
-        raise UsageError("The program has no registers now.", kind="no_machine")
+        hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
+        raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
     writer = _Rows(debugger, asking.print_format(arguments))
     words = arguments.text.replace("$", "").replace(",", " ").split()
     if not words:
@@ -169,6 +170,9 @@ class _Rows:
                 yield f"{head}{natural.ljust(RAW_WIDTH)}(raw 0x{found.bits:020x})"
                 return
             raw = f"{found.bits:#x}"
+            if NAME_WIDTH + max(RAW_WIDTH, len(raw)) + len(natural) > self.debugger.output.width:
+                yield from (f"{head}{raw}", f"{'':{NAME_WIDTH}}{natural}")
+                return
             yield f"{head}{raw.ljust(RAW_WIDTH) if natural else raw}{natural}".rstrip()
 
     def _natural(self, found: Contents, name: str) -> str:

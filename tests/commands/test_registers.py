@@ -92,3 +92,16 @@ def test_errors(run, line, message):
 
 def test_without_a_machine():
     assert str(Run(KERNEL).fails("info registers")) == "The program has no registers now."
+
+
+def test_what_does_not_fit_goes_on_below_itself():
+    run = Run(CALLS, IN_CALLS, width=50)
+    assert run("info registers pc") == (
+        "pc             0x7f0000001a04\n               0x7f0000001a04 <leaf(int)+4>\n"
+    )
+
+
+def test_without_a_machine_it_is_said_what_to_do():
+    error = Run(CALLS).fails("info registers")
+    assert error.hint == "`target snapshot S` attaches a snapshot, `core S` a core file"
+    assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint

@@ -550,3 +550,10 @@ _COMMANDS = (
 def test_any_text_gives_a_value_or_an_error(shared, command, words):
     with suppress(DwarfGpuError):
         shared(f"{command} {' '.join(words)}")
+
+
+def test_operations_may_stand_in_quotes_as_on_a_command_line(run):
+    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run(
+        "eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus"
+    )
+    assert run("eval -hex '33'") == run("eval -hex 33")

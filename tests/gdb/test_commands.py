@@ -190,7 +190,7 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
     wrong = {
         "dwarfgpu eval": "`eval` needs EXPR",
         "dwarfgpu eval nowhere": "there is no nowhere in inner, at column 1",
-        "dwarfgpu eval -lane 3 counter": "threads of this machine have no lanes",
+        "dwarfgpu eval -lane 3 counter": "threads of x86_64 have no lanes",
         "dwarfgpu lanes": "threads of x86_64 have no lanes",
         "dwarfgpu eval/q counter": 'Undefined output format "q".',
         "dwarfgpu bt x": "`backtrace` takes a number",
