@@ -127,7 +127,8 @@ def _show(debugger: Debugger, found: Display) -> None:
     """A value on a line; memory below a line that says what it is."""
     if found.memory is not None:
         where = memory.address_of(debugger, found.text)
-        debugger.output.line(found.head)
+        end = "\n" if found.memory.count != 1 or found.memory.letter == "i" else "  "
+        debugger.output.write(f"{found.head}{end}")
         try:
             memory.show(debugger, found.memory, where)
         except DwarfGpuError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.program.source.operands import loaded
-from dwarfgpu.program.types.model import Array, Base, Function, Pointer
+from dwarfgpu.program.types.model import VOID, Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.program.variables.evaluator import Evaluator
@@ -120,6 +120,13 @@ def address_of(debugger: Debugger, text: str) -> Address:
     space = inner.address_space if isinstance(inner, (Pointer, Base)) else None
     pattern = value if isinstance(value, int) else whole(value)
     return Address(space, pattern & mask)
+
+
+def begin_at(debugger: Debugger, address: int) -> None:
+    """Let ``x`` by itself begin at an address, and ``$_`` be it."""
+    debugger.state_of(Examined).next = Address(None, address)
+    model = Evaluator(debugger.frame, debugger.frame.lane(debugger.lane), "").compute.model
+    debugger.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)
 
 
 def show(debugger: Debugger, form: Format, where: Address) -> None:

@@ -138,7 +138,7 @@ def list_lines(debugger: Debugger, arguments: Arguments) -> None:
         if kept.first <= 1:
             raise UsageError(f"Already at the start of {shown(kept.file.name)}.", kind="no_line")
         _show(debugger, kept.file, max(1, kept.first - count), kept.first - 1)
-    elif not text:
+    elif text in ("", "+"):
         if goes_on and kept.file is not None:
             _show(debugger, kept.file, kept.last + 1, kept.last + count)
         else:
@@ -268,7 +268,7 @@ def _show(debugger: Debugger, file: SourceFile, first: int, last: int) -> None:
 
 def info_line(debugger: Debugger, arguments: Arguments) -> None:
     """Without operands: the first line that was listed, or where the frame stands. An address shows the line that it
-    belongs to.
+    belongs to. `x/i` then shows the first instruction, whose address is $_.
     """
     text = arguments.text
     if not text:
@@ -323,11 +323,17 @@ def _write_range(debugger: Debugger, file: SourceFile, line: int, start: int, en
     if start >= end:
         _write_no_code(debugger, head, start)
         return
+    from dwarfgpu.commands.memory import begin_at
+
+    begin_at(debugger, start)
     first, last = named_address(debugger, start), named_address(debugger, end)
     _write_parts(debugger, head, f" starts at address {first}", f" and ends at {last}.")
 
 
 def _write_no_code(debugger: Debugger, head: str, start: int) -> None:
+    from dwarfgpu.commands.memory import begin_at
+
+    begin_at(debugger, start)
     _write_parts(debugger, head, f" is at address {named_address(debugger, start)}", " but contains no code.")
 
 

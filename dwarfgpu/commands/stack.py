@@ -183,7 +183,9 @@ def backtrace(debugger: Debugger, arguments: Arguments) -> None:
             _show_locals(debugger, each, writer.lane)
         last = each
     if last is not None:
-        _show_end(debugger, last)
+        _show_end(debugger, last.number + 1)
+    elif arguments.text and asked is None:
+        _show_end(debugger, 0)
 
 
 def _limited(debugger: Debugger, text: str | None, arguments: Arguments) -> Iterable[Frame]:
@@ -198,9 +200,9 @@ def _limited(debugger: Debugger, text: str | None, arguments: Arguments) -> Iter
     return wave.frames()[max(0, len(wave.frames()) - count) :] if text[0] == "-" else islice(wave, count)
 
 
-def _show_end(debugger: Debugger, last: Frame) -> None:
+def _show_end(debugger: Debugger, following: int) -> None:
     """What GDB says below frames that are not all, or behind which something is not known."""
-    if next(islice(debugger.wave, last.number + 1, None), None) is not None:
+    if next(islice(debugger.wave, following, None), None) is not None:
         debugger.output.line("(More stack frames follow...)")
         return
     end = debugger.wave.end

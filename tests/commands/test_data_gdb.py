@@ -276,6 +276,10 @@ x
 x/-3s &texts[2][2]
 x/-2i crash
 x/-1i main
+info line crash
+x/i
+x/dw numbers
+list p.c:10
 x/x first
 print -elements 2 -- numbers
 print -elem 3 -repeats 2 -- many

@@ -30,16 +30,17 @@ def test_what_is_written_is_a_change(run):
 
 def test_memory(run):
     assert run("display/2dw slots") == "1: x/2dw slots\nprivate_lane#0x10:\t0\t1\n"
+    assert run("display/dw &slots[1]") == "2: x/dw &slots[1]  private_lane#0x14:\t1\n"
+    run("undisplay 2")
     assert run("lane 1").endswith("1: x/2dw slots\nprivate_lane#0x10:\t10\t11\n")
     assert run("x/dw &slots[3]", "display", "x &slots[2]").endswith("private_lane#0x18:\t12\n")
 
 
 def test_what_cannot_be_read_is_told_in_its_place(run):
     run("display slots[1]", "display/xb slots", "display unused")
-    assert run("lane 9").splitlines()[-5:] == [
+    assert run("lane 9").splitlines()[-4:] == [
         "1: slots[1] = <error: Cannot access memory at address private_lane#0x14>",
-        "2: x/xb slots",
-        "<error: Cannot access memory at address private_lane#0x10>",
+        "2: x/xb slots  <error: Cannot access memory at address private_lane#0x10>",
         "3: unused = <optimized out> (it has neither a location nor a constant value: it",
         "    is optimized out)",
     ]

@@ -33,7 +33,7 @@ def numbers(text: str) -> list[str]:
 
 def test_list_begins_around_the_frame_and_goes_on(run):
     assert numbers(run("list")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
-    assert numbers(run("list")) == ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
+    assert numbers(run("list +")) == ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
     assert numbers(run("list -")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
     assert numbers(run(""))[0] == "1"
     assert str(run.fails("list -")) == "Already at the start of src/asm/lane-pc.c."

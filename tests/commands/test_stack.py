@@ -42,6 +42,7 @@ def test_a_backtrace(run):
 def test_the_innermost_and_the_outermost_frames(run):
     assert run("bt 2").splitlines() == [*FRAMES[:3], "(More stack frames follow...)"]
     assert run("bt -1").splitlines() == FRAMES[-2:]
+    assert run("bt 0") == "(More stack frames follow...)\n"
     assert run("bt 99").splitlines() == FRAMES
     assert run("bt -99").splitlines() == FRAMES
     assert "takes a number" in run.fails("bt x").message
