@@ -42,6 +42,8 @@ class Output:
         self.style = style
         self.width = width
         self.height = height
+        self.rows = 0
+        """How many rows of the screen the command has filled so far."""
         self.highlight = highlight
 
     def line(self, text: str = "") -> None:

@@ -38,9 +38,9 @@ class FirstPrompt:
         self._screen.flush()
 
     def hand_over(self) -> None:
-        """The editor draws over it."""
+        """Take it away: what comes instead, and the prompt of the editor below that, stand in its place."""
         if not is_dumb():
-            self._screen.write("\r")
+            self._screen.write("\r\x1b[K")
             self._screen.flush()
 
     def end(self) -> None:

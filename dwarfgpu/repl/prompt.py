@@ -20,7 +20,7 @@ from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from dwarfgpu.repl.early import FirstPrompt
     from dwarfgpu.repl.runner import Runner
@@ -77,14 +77,20 @@ class Prompt:
         """Run lines until the user leaves; return the exit status. The first prompt may be there already."""
         self._first = first
         self.debugger.typed += reversed(self.history.lines())
+        if first is not None:
+            first.hand_over()
+            self._run(self.debugger.tell_watchers)
         while True:
             text = self._ask()
             if text is None:
                 return 0
             if text.strip():
                 self.debugger.typed.append(text)
-            with self._busy:
-                self.runner.interruptible(partial(self.runner.execute, text))
+            self._run(partial(self.runner.execute, text))
+
+    def _run(self, action: Callable[[], object]) -> None:
+        with self._busy:
+            self.runner.interruptible(action)
 
     def close(self) -> None:
         """Read no more keys."""
@@ -105,8 +111,6 @@ class Prompt:
     def _edited(self, prompt: str) -> str:
         self.runner.session.out.flush()
         self.runner.session.err.flush()
-        if self._first is not None:
-            self._first.hand_over()
         try:
             return self.wait_for(self.session.prompt_async(prompt))
         finally:

@@ -86,6 +86,7 @@ def _prompt(runner: Runner) -> int:
     """Ask for lines. The first prompt is there before what edits lines is imported; keys wait meanwhile."""
     from dwarfgpu.repl.early import FirstPrompt
 
+    runner.debugger.is_watched = True
     first = FirstPrompt(runner.session.out)
     with no_interrupts():
         first.show()

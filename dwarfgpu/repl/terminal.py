@@ -46,7 +46,6 @@ class Terminal:
         self.ask: Callable[[str], str] = input
         """Shows a text and reads a line behind it; `EOFError` if there is none."""
         self._settings: Settings | None = None
-        self._rows = 0
         self._pages = False
 
     def follow(self, settings: Settings) -> None:
@@ -64,7 +63,7 @@ class Terminal:
     def begin(self) -> None:
         """A command begins: the screen may have another size, and none of it is full."""
         self._measure()
-        self._rows = 0
+        self.output.rows = 0
         self._pages = self._wants_pages()
 
     def end(self) -> None:
@@ -123,19 +122,20 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """Write a text. Where the screen is full the user is asked whether to go on."""
-        for line in text.splitlines(keepends=True) if self._pages else (text,):
-            if self._pages and self.output.height is not None:
-                self._make_room(line, self.output.height)
+        height = self.output.height
+        for line in (text,) if height is None else text.splitlines(keepends=True):
+            if height is not None:
+                rows = self._rows_of(line)
+                if self._pages and self.output.rows and self.output.rows + rows >= height:
+                    self._ask_for_more()
+                self.output.rows += rows
             self.session.out.write(line)
 
-    def _make_room(self, line: str, height: int) -> None:
-        """Ask the user before a line for which there is no room."""
+    def _rows_of(self, line: str) -> int:
+        """How many rows of the screen a line fills."""
         columns, _lines = self.size()
         shown = _STYLES.sub("", line.rstrip("\n")).expandtabs()
-        rows = max(0, len(shown) - 1) // columns + line.endswith("\n")
-        if self._rows and self._rows + rows >= height:
-            self._ask_for_more()
-        self._rows += rows
+        return max(0, len(shown) - 1) // columns + line.endswith("\n")
 
     def _ask_for_more(self) -> None:
         self.session.out.flush()
@@ -143,7 +143,7 @@ class Terminal:
             answer = self.ask(self.style("hint", MORE)).strip().lower()
         except EOFError:
             answer = "q"
-        self._rows = 0
+        self.output.rows = 0
         if answer.startswith("q"):
             self._pages = False
             raise KeyboardInterrupt

@@ -70,12 +70,13 @@ class FullScreen:
     def run(self, wait_for: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Show it until the user leaves it; ``wait_for`` lets it read keys."""
         debugger = self._debugger
-        before = debugger.next_line, debugger.ask, debugger.full_screen
+        before = debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched
         debugger.next_line, debugger.ask, debugger.full_screen = None, None, self._leave
+        debugger.is_watched = False  # its windows show what the context view does
         try:
             wait_for(self.app.run_async())
         finally:
-            debugger.next_line, debugger.ask, debugger.full_screen = before
+            debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched = before
         if self._leaving is not None:
             raise self._leaving
 
