@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import Completer, Completion
 
 from dwarfgpu.commands.completion import complete
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.repl.runner import errors_are_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +29,10 @@ class CommandCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         line = document.current_line_before_cursor
-        with self._busy:
-            start, found = complete(self._debugger, line)
+        try:
+            with self._busy, errors_are_ours():
+                start, found = complete(self._debugger, line)
+        except DwarfGpuError:  # a defect, which is worth no more than that nothing is offered
+            return
         for each in found:
             yield Completion(each.text, start - len(line), display_meta=each.meta)

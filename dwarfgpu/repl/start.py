@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.commands.scripts import joined, run_script
 from dwarfgpu.errors import UsageError
-from dwarfgpu.repl.runner import Runner, no_interrupts
+from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _prompt(runner: Runner) -> int:
 
     runner.debugger.is_watched = True
     first = FirstPrompt(runner.session.out)
-    with no_interrupts():
+    with runner.interrupts.remembered():
         first.show()
         try:
             return runner.prompt().run(first)

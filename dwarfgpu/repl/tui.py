@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import termios
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application
@@ -19,14 +16,14 @@ from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 from dwarfgpu.commands.debugger import Quit
 from dwarfgpu.commands.scripts import is_open
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.repl.early import PROMPT
+from dwarfgpu.repl.early import PROMPT, keys_wait
 from dwarfgpu.repl.panels import Panel, Panels
-from dwarfgpu.repl.runner import can_interrupt, errors_are_ours
+from dwarfgpu.repl.runner import errors_are_ours
 from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from prompt_toolkit import PromptSession
@@ -181,7 +178,8 @@ class FullScreen:
 
     def _do(self, action: Callable[[], object]) -> None:
         try:
-            action()
+            with errors_are_ours():
+                action()
         except DwarfGpuError as error:
             self._panels.write(" ".join(str(error).split()))
 
@@ -211,7 +209,7 @@ class FullScreen:
                     raise UsageError(
                         "lines that belong together are typed at the prompt", hint="^X a goes there"
                     )
-                with _keys_interrupt(), errors_are_ours():
+                with keys_wait(), self._runner.interrupts.raised(), errors_are_ours():
                     self._runner.execute(text)
             except DwarfGpuError as error:
                 texts.append(" ".join(str(error).split()) + "\n")
@@ -221,23 +219,3 @@ class FullScreen:
                 texts.append("Quit\n")
         self._panels.write("".join(texts))
         self._panels.forget()
-
-
-@contextmanager
-def _keys_interrupt() -> Iterator[None]:
-    """^C ends a command: the terminal sends its signal, which it does not while keys are read."""
-    try:
-        file = sys.stdin.fileno()
-        before: list[Any] | None = termios.tcgetattr(file)
-    except (OSError, ValueError, termios.error):  # keys come from somewhere else
-        file, before = -1, None
-    if before is not None:
-        changed = termios.tcgetattr(file)
-        changed[3] |= termios.ISIG
-        termios.tcsetattr(file, termios.TCSANOW, changed)
-    try:
-        with can_interrupt():
-            yield
-    finally:
-        if before is not None:
-            termios.tcsetattr(file, termios.TCSANOW, before)

@@ -231,23 +231,21 @@ class Index:
                     self.dwarf.note(error)
         return sorted(found)
 
-    def names_with_kinds(self) -> dict[str, set[Kind]]:
-        """All names without their scopes, and what each may be. This makes the names of every unit.
+    def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
+        """All names without their scopes, each with what it may be. This makes the names of one unit after the other.
 
         It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
         """
-        found: dict[str, set[Kind]] = {}
         for unit in self.units:
             try:
                 names, source, section = self.names_of(unit).names, unit.source, ".debug_str" + unit.suffix
                 data, at = unit.data, unit.table.at
                 for key, offsets in names.items():
                     text = source.text(section, key) if isinstance(key, int) else decode(key)
-                    kinds = found.setdefault(text, set())
-                    kinds.update(KIND_OF[at(data, offset)[0].tag] for offset in offsets)
+                    for offset in offsets:
+                        yield text, KIND_OF[at(data, offset)[0].tag]
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
 
     # --- In the producer's index --------------------------------------------------------------------------------------
 
