@@ -214,6 +214,8 @@ def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
     shown = screen.until(lambda shown: shown.rstrip().endswith(PROMPT) and "1/5 " in shown, "the next prompt")
     assert TOOLBAR not in shown
     assert "\x1b" not in screen.colored()
+    screen.runs("tui")
+    screen.shows("there is no terminal for a full screen")
     screen.leaves()
 
 

@@ -71,6 +71,20 @@ class TestBatch:
         assert " 7 (AMDGPU Lane 1:1:1:1/7 " in done.out
         assert Done(*STOPPED, "--lane", "77", "-batch").status == 2
 
+    @pytest.mark.parametrize("option", ["--wave", "--frame", "--lane"])
+    def test_the_focus_is_that_of_a_machine(self, option: str) -> None:
+        done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
+        assert (done.out, done.status) == ("", 2)
+        assert done.err == f"dwarfgpu: error: {option} needs a machine\nhint: --state S names one\n"
+
+    def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("echo two\\n\n")
+        done = Done("--batch", "--nx", "--quiet", "--ex", "echo one\\n", "--command", tmp_path / "a")
+        assert (done.out, done.err, done.status) == ("one\ntwo\n", "", 0)
+
+    def test_there_is_no_json(self) -> None:
+        assert "the debugger writes text, not JSON" in Done("--json", "-batch").err
+
     def test_output_into_a_closed_pipe_ends_quietly(self) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
         done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
