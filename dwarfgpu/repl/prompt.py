@@ -14,11 +14,10 @@ from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 
-from dwarfgpu.repl.completer import CommandCompleter
+from dwarfgpu.repl.completer import CommandCompleter, NameReader
 from dwarfgpu.repl.early import PROMPT, keys_wait
 from dwarfgpu.repl.history import LinesOfFile
 from dwarfgpu.repl.keys import bindings
-from dwarfgpu.repl.reading import NameReader
 from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.commands.output import Output
+from dwarfgpu.commands.output import Output, without_styles
 from dwarfgpu.commands.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.render.layout import WIDTH
 
@@ -33,7 +32,6 @@ UNLIMITED = 10_000
 """Columns of a screen whose width is unlimited."""
 NARROWEST = 20
 MORE = "--Type <RET> for more, q to quit, c to continue without paging--"
-_STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal:
@@ -134,7 +132,7 @@ class Terminal:
     def _rows_of(self, line: str) -> int:
         """How many rows of the screen a line fills."""
         columns, _lines = self.size()
-        shown = _STYLES.sub("", line.rstrip("\n")).expandtabs()
+        shown = without_styles(line.rstrip("\n")).expandtabs()
         return max(0, len(shown) - 1) // columns + line.endswith("\n")
 
     def _ask_for_more(self) -> None:

@@ -14,7 +14,7 @@ from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 
 from dwarfgpu.commands.debugger import Quit
-from dwarfgpu.commands.scripts import is_open
+from dwarfgpu.commands.scripts import is_open, word_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.repl.early import PROMPT, keys_wait
 from dwarfgpu.repl.panels import Panel, Panels
@@ -192,11 +192,9 @@ class FullScreen:
         try:
             self._run(text)
         except Quit as leaving:
-            if text.split()[0] in ("quit", "q", "exit") and not leaving.status:
-                self._leave()
-            else:
+            if leaving.status or word_of(text) not in ("quit", "q", "exit"):
                 self._leaving = leaving
-                self._leave()
+            self._leave()
         return False
 
     def _run(self, text: str) -> None:

@@ -10,10 +10,9 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from dwarfgpu.program.files import known_names
-from dwarfgpu.repl import reading
-from dwarfgpu.repl.completer import CommandCompleter
+from dwarfgpu.repl import completer
+from dwarfgpu.repl.completer import CommandCompleter, NameReader
 from dwarfgpu.repl.panels import Panels
-from dwarfgpu.repl.reading import NameReader
 from dwarfgpu.repl.toolbar import toolbar
 from tests.commands.harness import Run
 from tests.repl.sitting import Sitting
@@ -68,7 +67,7 @@ class TestReading:
         assert names._unread is None
 
     def test_not_what_is_large(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reading, "LARGE", 100)
+        monkeypatch.setattr(completer, "LARGE", 100)
         names = run.debugger.known_names
         assert names.size > 100
         read(run)
@@ -92,11 +91,11 @@ class TestDefects:
     """The prompt and the full screen stay, whatever is wrong with what they show."""
 
     def test_in_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        completer = CommandCompleter(run.debugger, threading.RLock())
+        found = CommandCompleter(run.debugger, threading.RLock())
         document, event = Document("show ver"), CompleteEvent()
-        assert [each.text for each in completer.get_completions(document, event)] == ["version"]
+        assert [each.text for each in found.get_completions(document, event)] == ["version"]
         monkeypatch.setattr("dwarfgpu.repl.completer.complete", broken)
-        assert list(completer.get_completions(document, event)) == []
+        assert list(found.get_completions(document, event)) == []
 
     def test_in_the_toolbar(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("dwarfgpu.repl.toolbar.shown", broken)
