@@ -138,6 +138,7 @@ class Prompt:
         keys = self.session.input
         with keys_wait():  # one that comes from now on sends its signal
             waiting = [*get_typeahead(keys), *keys.read_keys()]
+        waiting = [each for each in waiting if each.key is not Keys.CPRResponse]  # where the cursor was
         last = max((place for place, each in enumerate(waiting) if each.key is Keys.ControlC), default=-1)
         store_typeahead(keys, waiting[last + 1 :])
         return last >= 0

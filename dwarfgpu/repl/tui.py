@@ -151,6 +151,10 @@ class FullScreen:
         def _clear(_event: KeyPressEvent) -> None:
             self._buffer.reset()
 
+        @keys.add("c-z")
+        def _suspend(event: KeyPressEvent) -> None:
+            event.app.suspend_to_background()
+
         @keys.add("c-l")
         def _redraw(event: KeyPressEvent) -> None:
             event.app.renderer.clear()
