@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.commands.output import Output, without_styles
 from dwarfgpu.commands.settings import AUTOMATIC, MAX_NUMBER
+from dwarfgpu.errors import UsageError
 from dwarfgpu.render.layout import WIDTH
 
 if TYPE_CHECKING:
@@ -127,7 +128,12 @@ class Terminal:
                 if self._pages and self.output.rows and self.output.rows + rows >= height:
                     self._ask_for_more()
                 self.output.rows += rows
-            self.session.out.write(line)
+            try:
+                self.session.out.write(line)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise UsageError(f"output cannot be written: {error.strerror}", kind="unwritable") from None
 
     def _rows_of(self, line: str) -> int:
         """How many rows of the screen a line fills."""
