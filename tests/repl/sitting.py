@@ -92,7 +92,8 @@ class Sitting:
             self.prompt.session.app.after_render += type_next
             self.prompt.session.app.key_processor.after_key_press += lambda _keys: pressed.append(True)
             try:
-                self.status = self.prompt.run()
+                with self.runner.interrupts.remembered():
+                    self.status = self.prompt.run()
             except Quit as leaving:
                 self.status = leaving.status
             finally:
