@@ -9,6 +9,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from dwarfgpu.objfile.indexes import index
 from dwarfgpu.program.files import known_names
 from dwarfgpu.repl import completer
 from dwarfgpu.repl.completer import CommandCompleter, NameReader
@@ -52,6 +53,15 @@ class TestReading:
         assert steps > len(at_once)
         assert names.starting("", ("function", "variable", "type"), 1000) == at_once
         assert names.files("lane") == ["lane-pc.c"]
+
+    def test_names_that_nobody_types_are_left_out(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        kinds = ("function", "variable", "type")
+        names = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
+        monkeypatch.setattr(index, "LONGEST", 5)
+        run.debugger._known_names = None
+        short = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
+        assert short == {name for name in names if len(name) < 5}
+        assert len(short) < len(names)
 
     def test_it_is_done_in_a_thread(self, run: Run) -> None:
         names = run.debugger.known_names

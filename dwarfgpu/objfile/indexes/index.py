@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.variable_index import VariableIndex
     from dwarfgpu.objfile.units.unit import Unit
 
+LONGEST = 1000
+"""Names with more bytes are not listed."""
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
 
@@ -235,15 +237,30 @@ class Index:
         """All names without their scopes, each with what it may be. This makes the names of one unit after the other.
 
         It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
+        Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
         for unit in self.units:
             try:
-                names, source, section = self.names_of(unit).names, unit.source, ".debug_str" + unit.suffix
+                names, strings = self.names_of(unit).names, unit.source.data(".debug_str" + unit.suffix)
                 data, at = unit.data, unit.table.at
+                kinds: dict[int, Kind] = {}  # by the code of the abbreviation, as far as it is one byte
                 for key, offsets in names.items():
-                    text = source.text(section, key) if isinstance(key, int) else decode(key)
+                    if isinstance(key, int):
+                        end = strings.find(b"\0", key, key + LONGEST)
+                        name = strings[key:end] if end >= 0 else b""
+                    else:
+                        name = key if len(key) < LONGEST else b""
+                    if not name:
+                        continue
+                    text = decode(name)
                     for offset in offsets:
-                        yield text, KIND_OF[at(data, offset)[0].tag]
+                        code = data[offset]
+                        kind = kinds.get(code)
+                        if kind is None:
+                            kind = KIND_OF[at(data, offset)[0].tag]
+                            if code < 128:
+                                kinds[code] = kind
+                        yield text, kind
             except DwarfGpuError as error:
                 self.dwarf.note(error)
 

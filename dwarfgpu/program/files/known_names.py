@@ -78,6 +78,7 @@ class KnownNames:
 
     def _reading(self) -> Iterator[None]:
         """Each step reads some."""
+        known = self._kinds
         for file in self._files:
             if file.has_dwarf:
                 names: Iterator[tuple[str, str]] = file.dwarf.index.names_with_kinds()
@@ -85,7 +86,11 @@ class KnownNames:
             else:
                 names = _symbols(file)
             for number, (name, kind) in enumerate(names, 1):
-                self._kinds.setdefault(name, set()).add(kind)
+                kinds = known.get(name)
+                if kinds is None:
+                    known[name] = {kind}
+                else:
+                    kinds.add(kind)
                 if not number % STEP:
                     yield
 
