@@ -20,6 +20,22 @@ LOCALS = (
 """How the symbols are described that are local variables."""
 
 
+class Shown:
+    """What GDB shows of a symbol: a value, or (None) what it reads itself. Its own class differs among versions."""
+
+    def __init__(self, symbol: Any, value: Any = None) -> None:
+        self._symbol = symbol
+        self._value = value
+
+    def symbol(self) -> Any:
+        """The symbol, or a name."""
+        return self._symbol
+
+    def value(self) -> Any:
+        """The value."""
+        return self._value
+
+
 class FrameFilter:
     """GDB asks it for the frames that it shows."""
 
@@ -68,17 +84,17 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def _one(self, variable: Any) -> Any:
         symbol = variable.symbol()
-        if isinstance(symbol, str) or variable.value() is not None:  # another filter has its own
+        if isinstance(symbol, str) or _has_value(variable):
             return variable
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
             # GDB reads it again, and what it was at the call; but arrays with bounds of their own it reads wrongly
-            return SymValueWrapper(symbol, theirs) if _is_dynamic(symbol) else variable
+            return Shown(symbol, theirs) if _is_dynamic(symbol) else variable
         try:
-            return SymValueWrapper(symbol, self._value(symbol))
+            return Shown(symbol, self._value(symbol))
         except (DwarfGpuError, gdb.error) as error:
             # with a variable that it cannot read GDB would give up all frames that follow
-            return SymValueWrapper(symbol, self._text(symbol, error) if theirs is None else theirs)
+            return Shown(symbol, self._text(symbol, error) if theirs is None else theirs)
 
     def _theirs(self, symbol: Any) -> Any:
         """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
@@ -111,8 +127,10 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
     def _value(self, symbol: Any) -> Any:
         from dwarfgpu.gdbplugin.values import value_of
 
-        variable = self._variable(symbol)
-        return value_of(variable, self._frame, self.inferior_frame())
+        found = value_of(self._variable(symbol), self._frame, self.inferior_frame())
+        if not found.is_optimized_out:
+            found.fetch_lazy()  # what cannot be read is known here, and not when GDB shows it
+        return found
 
     def _text(self, symbol: Any, error: Exception) -> str:
         """What there is to say of a variable that cannot be a value of GDB: the value as text, or why there is none."""
@@ -141,10 +159,17 @@ def _locals(frame: Any) -> Iterator[Any]:
             if symbol.is_argument or symbol.addr_class not in LOCALS:
                 continue
             if symbol.addr_class == gdb.SYMBOL_LOC_CONST:
-                yield SymValueWrapper(symbol.name, symbol.value())
+                yield Shown(symbol.name, symbol.value())
             else:
-                yield SymValueWrapper(symbol, None)
+                yield Shown(symbol)
         block = None if block.function is not None else block.superblock
+
+
+def _has_value(variable: Any) -> bool:
+    """Whether another filter has given it one. GDB's own class has none, or since GDB 14 the one that GDB reads."""
+    if type(variable) is SymValueWrapper:
+        return getattr(variable, "val", None) is not None
+    return variable.value() is not None
 
 
 def _is_dynamic(symbol: Any) -> bool:
