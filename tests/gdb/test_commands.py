@@ -204,6 +204,7 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
         "dwarfgpu eval -repair x counter": "there is no repair 'x'",
         "set dwarfgpu repair x": "there is no repair 'x'",
         "set dwarfgpu x": 'There is no setting "dwarfgpu x".',
+        "dwarfgpu snapshot '": "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes",
         "dwarfgpu nothing": 'Undefined dwarfgpu command: "nothing".  Try "help dwarfgpu".',
     }
     words = ["-ex", "break stop_here", "-ex", "run"]
