@@ -306,3 +306,56 @@ def test_threads_are_left_to_gdb(require_tool, runnable_host):
             run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host)
         )
     assert shown[0] == shown[1]
+
+
+# --- The selected frame -------------------------------------------------------------------------------------------
+
+RECURSION = """
+static inline __attribute__((always_inline)) int around(int n, int (*below)(int)) {
+  int mine = n * 3;
+  return below(n) + mine;
+}
+int deeper(int n) { int here = n * n; return n ? around(n - 1, deeper) + here : here; }
+int main(void) { return deeper(12) & 1; }
+"""
+ANY_ORDER = """
+import gdb, random
+from dwarfgpu.gdbplugin.host import gdb_host
+gdb.execute("break deeper if n == 0")
+gdb.execute("run", to_string=True)
+def frames():
+    frame = gdb.newest_frame()
+    while frame is not None:
+        yield frame
+        frame = frame.older()
+def known(frame):
+    found = gdb_host().frame_of(frame)
+    names = [each.name for each in found.variables()]
+    return [frame.name(), found.name, *((name, found[name].value(), int(frame.read_var(name))) for name in names)]
+for command in ("", "set var $rbx = 1", "finish", "continue"):
+    if command:
+        gdb.execute(command, to_string=True)
+    if not gdb.selected_inferior().pid:
+        break
+    every = list(frames())
+    expected = [known(each) for each in every]
+    for theirs, ours, *variables in expected:
+        assert theirs == ours, (theirs, ours)
+        assert all(one == other for _, one, other in variables), variables
+    numbers = [*range(len(every))] * 3
+    random.Random(1).shuffle(numbers)
+    for number in numbers:
+        assert known(every[number]) == expected[number], number
+    print("@@", len(every), sum(len(each) - 2 for each in expected))
+"""
+
+
+@pytest.mark.slow
+def test_frames_in_any_order(require_tool, tmp_path):
+    """Calls of one function differ by nothing but their place, and those that are inlined have none of their own."""
+    (tmp_path / "recursion.c").write_text(RECURSION)
+    program, script = tmp_path / "recursion", tmp_path / "script.py"
+    script.write_text(ANY_ORDER)
+    subprocess.run([require_tool("gcc"), "-g", "-O0", tmp_path / "recursion.c", "-o", program], check=True)
+    text = run_gdb(require_tool, program=program, script=script)
+    assert re.findall("@@ (.*)", text) == ["26 62", "26 62", "25 60"], text
