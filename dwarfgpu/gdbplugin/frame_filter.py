@@ -145,7 +145,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
                 return value_text(one.value)
             return f"<{error if one.reason is None else one.reason.message}>"
         except DwarfGpuError as other:
-            return f"<{_short(other)}>"
+            return f"<{other.message}>"
 
 
 def _locals(frame: Any) -> Iterator[Any]:
@@ -188,7 +188,3 @@ def _is_foreign() -> bool:
     thread = gdb.selected_thread()
     name = str(gdb.selected_frame().architecture().name())
     return thread is not None and not name.startswith("amdgcn") and is_wave(thread)
-
-
-def _short(error: Exception) -> str:
-    return error.message if isinstance(error, DwarfGpuError) else " ".join(str(error).split())

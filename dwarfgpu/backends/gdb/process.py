@@ -62,16 +62,20 @@ class GdbProcess:
         found: str | None = self.inferior.progspace.filename
         return next((each.name for each in self.files() if each.debug == found), found)
 
+    def frame(self) -> Any:
+        """What GDB has of the innermost frame of the selected thread."""
+        return innermost_frame()
+
     def architecture(self, thread: int) -> str:
         """GDB's name for what a thread executes."""
         with self._selected(thread):
-            return str(innermost_frame().architecture().name())
+            return str(self.frame().architecture().name())
 
     def lane_count(self, thread: int) -> int | None:
         """How many lanes its vector registers have, if there are any."""
         with self._selected(thread):
             try:
-                kind = innermost_frame().read_register(_VECTOR).type
+                kind = self.frame().read_register(_VECTOR).type
             except ValueError:
                 return None
             return int(kind.sizeof) // _LANE_BYTES
@@ -83,7 +87,7 @@ class GdbProcess:
     def read_register(self, thread: int, name: str) -> int:
         with self._selected(thread):
             try:
-                return number_of(innermost_frame().read_register(name))
+                return number_of(self.frame().read_register(name))
             except ValueError:
                 raise Refused(f"GDB has no register {name}") from None
 
@@ -96,14 +100,7 @@ class GdbProcess:
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
         with self._seeing(thread, space):
-            return self.read_unselected(space, address, size)
-
-    def read_unselected(self, space: str | None, address: int, size: int) -> bytes:
-        """Memory as the thread sees it that is selected."""
-        try:
             return bytes(self.inferior.read_memory(_address(space, address), size))
-        except gdb.error as error:
-            raise Refused(_one_line(error)) from None
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
         with self._seeing(thread, space):
