@@ -18,6 +18,8 @@ LOCALS = (
     *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
 )
 """How the symbols are described that are local variables."""
+_NAMELESS = (gdb.DUMMY_FRAME, gdb.SIGTRAMP_FRAME)
+"""Frames that are calls of no function."""
 
 
 class Shown:
@@ -68,6 +70,13 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         FrameDecorator.__init__(self, base)
         self._is_of_all = is_of_all
         self._frame: Any = None
+
+    def function(self) -> Any:
+        """Its name, as GDB shows it without a filter: with one the types of parameters are a part of it in GDB 13."""
+        frame = self.inferior_frame()
+        if type(self._base) is not FrameDecorator or frame.type() in _NAMELESS:
+            return FrameDecorator.function(self)
+        return frame.name() or "??"
 
     def frame_args(self) -> Any:
         """Its parameters."""

@@ -52,12 +52,16 @@ def test_what_gdb_cannot_read_is_shown(require_tool, runnable_host):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, level):
-    """What variables were at the call (x=x@entry=3) is GDB's own, and not there if all come from dwarfgpu."""
-    source = ROOT / "tests" / "program" / "corpus" / "stops.c"
+@pytest.mark.parametrize("level, language", [("-O0", "c"), ("-O2", "c"), ("-O0", "cpp")])
+def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, level, language):
+    """What variables were at the call (x=x@entry=3) is GDB's own, and not there if all come from dwarfgpu.
+
+    Of optimized C++ GDB 13 itself ends with an internal error, at a reference in a record that is in parts.
+    """
+    source = ROOT / "tests" / "program" / "corpus" / f"stops.{language}"
     program = tmp_path / "program"
-    subprocess.run([require_tool("gcc"), "-g", level, "-w", source, "-o", program], check=True)
+    compiler = require_tool("g++" if language == "cpp" else "gcc")
+    subprocess.run([compiler, "-g", level, "-w", source, "-o", program], check=True)
     shown = []
     modes = ("off", "unreadable", "all")[: 3 if level == "-O0" else 2]
     for mode in modes:
