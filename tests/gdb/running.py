@@ -38,6 +38,7 @@ def run_gdb(
 ) -> str:
     """What GDB prints when it runs commands (``-ex``) or a script in batch mode."""
     words: list[str] = [tools("gdb"), "-nx", "-batch", "-iex", "set debuginfod enabled off"]
+    words += ["-iex", "maintenance set internal-error corefile no"]  # it would be 90 MB among the sources
     words += ["-x", str(ENTRY)] if load else []
     words += [str(each) for each in arguments]
     words += ["-x", str(script)] if script is not None else []
