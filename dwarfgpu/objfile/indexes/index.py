@@ -36,6 +36,8 @@ LONGEST = 1000
 """Names with more bytes are not listed."""
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
+KEPT_NAMES = 1024
+"""Of so many names what was found is kept: a debugger asks for the same ones again and again."""
 
 
 class Index:
@@ -50,6 +52,7 @@ class Index:
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
+        self._found: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._budget: Budget | None = None
@@ -98,6 +101,7 @@ class Index:
         self._names.clear()
         self._addresses.clear()
         self._searched.clear()
+        self._found.clear()
         self._spans.clear()
         self._variables.clear()
         self._budget = None
@@ -111,6 +115,15 @@ class Index:
         The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
         own in that unit.
         """
+        key = name, tuple(kinds)
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) >= KEPT_NAMES:
+                self._found.clear()
+            known = self._found[key] = self._find(name, kinds)
+        return list(known)
+
+    def _find(self, name: str, kinds: Collection[Kind]) -> list[Entry]:
         *scopes, last = split_name(name)
         found: dict[Die, Entry] = {}
         concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
