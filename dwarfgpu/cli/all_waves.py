@@ -76,7 +76,7 @@ class _Output:
 
     def save(self, answers: Iterator[tuple[int, WaveValues]]) -> None:
         """Write arrays: of each expression for each of its places."""
-        from dwarfgpu.program.variables.numpy_types import save
+        from dwarfgpu.cli.variables import save_arrays
 
         columns: dict[str, Any] = {"expressions": self.options.expressions}
         counts = [0] * len(self.options.expressions)
@@ -84,7 +84,7 @@ class _Output:
             place = f"{index}.{counts[index]}"
             counts[index] += 1
             columns.update({f"{place}.{key}": value for key, value in values.columns().items()})
-        save(self.options.npz, columns)
+        save_arrays(self.session, self.options.npz, columns)
 
     def documents(self, index: int, values: WaveValues) -> Iterator[dict[str, Any]]:
         """One document a wave; the trace is in that of the first."""

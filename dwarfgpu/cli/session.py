@@ -110,8 +110,13 @@ class Session:
         text = f"{file}: {error}" if file else str(error)
         self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
         if error.hint:
-            self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(error.hint)}\n")
+            self.hint(error.hint)
         return exit_status(error)
+
+    def hint(self, text: str) -> None:
+        """Say on standard error what can be done."""
+        self.out.flush()
+        self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(text)}\n")
 
 
 def _one_line(text: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 PER_LINE = 8
-"""How many lanes stand on one line of a table."""
+"""How many lanes stand on one line of a table, or half of them where they are too wide."""
 MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
@@ -134,11 +134,12 @@ class VariablesRenderer:
             yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        """Eight lanes a line. A value in parentheses is that of a lane that does not execute the code."""
+        """A value in parentheses is that of a lane that does not execute the code."""
         shorts = {each.lane or 0: (each, _short(each, text)) for each, text in cells}
         width = max(len(text) for _each, text in shorts.values())
-        for first in range(0, max(shorts) + 1, PER_LINE):
-            row = [shorts.get(lane) for lane in range(first, first + PER_LINE)]
+        count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= WIDTH else PER_LINE // 2
+        for first in range(0, max(shorts) + 1, count):
+            row = [shorts.get(lane) for lane in range(first, first + count)]
             if not any(row):
                 continue
             line = []
@@ -148,17 +149,18 @@ class VariablesRenderer:
                 if each is not None and each.state != "active":
                     padded = self.style("dim" if each.state == "inactive" else "error", padded)
                 line.append(padded)
-            label = f"lanes {first}-{first + PER_LINE - 1}".ljust(12)
+            label = f"lanes {first}-{first + count - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
     def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
         """Where the value of each lane is; lanes that have it in the same place together."""
+        located = [(each, each.location) for each in found]
+        texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
+        is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
         groups: dict[str, int] = {}
-        for each in found:
-            location = each.location
-            if location is not None:
-                text = self._own_place(location, each.lane) or self._text.entry(location)
-                groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
+        for each, location, plain in texts:
+            text = plain if is_shared else self._own_place(each, location) or plain
+            groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
         alone = len(groups) == 1
         for text, mask in groups.items():
             who = "" if alone or found[0].lane is None else f"{lanes_text(mask)}: "
@@ -166,15 +168,16 @@ class VariablesRenderer:
             yield " " * indent + self.style("dim", f"at {first}")
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
 
-    def _own_place(self, location: Location, lane: int | None) -> str | None:
+    def _own_place(self, answer: LaneAnswer, location: Location) -> str | None:
         """A place that belongs to the lane that asks, as all lanes have it."""
+        lane = answer.lane
         place = location.single
         storage: Any = None if place is None else place.storage
-        if place is None or lane is None:
+        if place is None or lane is None or answer.value is None:
             return None
         if type(storage) is Register and storage.register.lane_bits:
             found, bit = divmod(int(place.bit_offset), storage.register.lane_bits)
-            if found == lane:
+            if found == lane and bit + answer.value.bits() <= storage.register.lane_bits:
                 return f"{storage.register.name}{f' bit {bit}' if bit else ''}, its own lane"
         if type(storage) is Memory and storage.lane is not None and int(storage.lane) == lane:
             address, bit = divmod(int(place.bit_offset), 8)

@@ -156,3 +156,122 @@ def test_a_host_program(run):
     )
     assert status == 0
     assert out == 'message = "hello"\nmatrix = {{1, 2, 3}, {4, 5, 6}}\nglobal_int + 1 = 305419897\n'
+
+
+# --- Forms, and what does not go together -------------------------------------------------------------------------
+
+CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "0")
+ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("--csv", "--json"), "--csv does not go with --json"),
+        (("--csv", "--npz", "-"), "--npz does not go with --csv"),
+        (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
+        (("--csv", "--trace"), "--csv has no place for what --trace shows"),
+        (("--npz", "-", "--location"), "--npz has no place for what --location shows"),
+        (("--frame", "-1"), "there is no frame -1"),
+        (("--lane", "-1"), "'-1' does not name lanes"),
+    ],
+)
+@pytest.mark.parametrize("wave", ["0", "all"])
+def test_what_cannot_be_asked(run, wave, words, said):
+    status, out, err = run("eval", FILE, "even", *STATE, "--wave", wave, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"dwarfgpu: error: {said}\nhint: ")
+
+
+def test_frames_have_no_negative_numbers(run):
+    for command in ("locals", "lanes"):
+        status, out, err = run(command, FILE, *STATE, "--frame", "-1")
+        assert (status, out) == (2, "")
+        assert "there is no frame -1\nhint: frames count from 0" in err
+
+
+@pytest.mark.parametrize("words", [("eval", "even", "--lane", "2"), ("locals",)])
+def test_a_state_on_standard_input(run, monkeypatch, words):
+    monkeypatch.chdir(ROOT / "docs/examples")  # the path of the code object is relative to the state
+    command, *rest = words
+    expected = run(command, FILE, *rest, *STATE)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(STATE[1].read_bytes())))
+    assert run(command, FILE, *rest, "--state", "-") == expected
+    assert expected[0] == 0
+
+
+def test_arrays_on_standard_output(capsysbinary, tmp_path):
+    for number, wave in enumerate(("0", "all")):
+        words = ["eval", str(FILE), "even", *map(str, STATE), "--lane", "2,4", "--wave", wave, "--npz"]
+        path = tmp_path / f"{number}.npz"
+        assert main([*words, str(path)]) == main([*words, "-"]) == 0
+        shown = np.load(io.BytesIO(capsysbinary.readouterr().out))
+        written = np.load(path)
+        assert sorted(shown) == sorted(written)
+        assert all(np.array_equal(shown[key], written[key]) for key in written)
+
+
+def test_arrays_of_an_assignment_are_those_of_one(run, tmp_path):
+    path = tmp_path / "out.npz"
+    assert run("eval", FILE, "limit += 1", "limit", *STATE, "--lane", "2", "--npz", path)[0] == 0
+    assert [np.load(path)[key].tolist() for key in ("0.value", "1.value")] == [[21], [21]]
+    assert run("eval", FILE, "unused", *STATE, "--npz", path)[0] == 1
+
+
+def test_each_expression_has_its_trace(run):
+    words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
+    lines = run(*words)[1].splitlines()
+    assert [line for line in lines if not line.startswith("0x")] == [
+        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
+    ]  # fmt: skip
+    expected = [("even", 5), ("slots[0]", 3)]
+    answers = json.loads(run(*words, "--json")[1])["answers"]
+    assert [(each["expression"], len(each["trace"])) for each in answers] == expected
+    by_lane = [json.loads(line) for line in run(*words, "--lane", "2,4", "--jsonl")[1].splitlines()]
+    assert [(each["expression"], len(each["trace"])) for each in by_lane if "trace" in each] == expected
+    assert len(by_lane) == 4
+
+
+def test_what_needs_a_machine_says_how_to_name_one(run):
+    status, out, err = run("eval", FILE, "even", "--pc", "0x1548")
+    assert (status, out.splitlines()[0][:14]) == (1, "even = <error>")
+    assert err.startswith("hint: a machine is named with --state")
+    assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
+
+
+def test_the_letter_of_a_format_may_have_its_stroke(run):
+    assert run("eval", FILE, "even", *STATE, "--lane", "2", "--format", "/x")[1] == "even = 0xe\n"
+
+
+# --- How answers look ---------------------------------------------------------------------------------------------
+
+
+def test_a_register_of_a_caller_has_the_reason_of_its_variables(run):
+    status, out, _ = run(
+        "eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json"
+    )
+    found = [each["lanes"]["0"]["reason"] for each in json.loads(out)["answers"]]
+    assert status == 1
+    assert {each["kind"] for each in found} == {"undefined_rule"}
+    assert len({each["message"] for each in found}) == 1
+
+
+def test_a_place_that_is_the_same_in_all_lanes_belongs_to_none(run):
+    words = ("eval", CALLS, "$v41", "$v41[3]", *IN_CALLS, "--frame", "1", "--lane", "0-3", "--location")
+    places = [line.strip() for line in run(*words)[1].splitlines() if line.startswith("    at")]
+    assert places == ["at v41", "at v41 bit 96 (v41[3])"]
+
+
+def test_tables_fit_eighty_columns(run):
+    lines = run("locals", CALLS, *IN_CALLS, "--frame", "4")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "    lanes 12-15   -1413478772 -1413478771 -1413478770 -1413478769" in lines
+
+
+def test_an_array_without_its_bounds_is_no_value(run):
+    status, out, _ = run("eval", ARRAYS, "array_ptr", "--json")
+    (found,) = json.loads(out)["answers"]
+    assert (status, found["state"], found["reason"]["error"]["kind"]) == (1, "error", "unknown_operation")
+    status, out, _ = run("eval", ARRAYS, "array_ptr", "array_unallocated", "--dialect", "llvm-user")
+    assert (status, out) == (0, "array_ptr = {1, 2, 3, 4}\narray_unallocated = <not associated>\n")

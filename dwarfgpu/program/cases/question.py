@@ -142,6 +142,7 @@ def _is_about(message: str, question: dict[str, Any]) -> bool:
 
 def lanes_of(text: str) -> list[int] | str:
     """The lanes that a list such as ``0,3,8-11`` names, or ``all``."""
+    text = text.strip()
     if text == "all":
         return text
     lanes: dict[int, None] = {}

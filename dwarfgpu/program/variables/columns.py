@@ -71,6 +71,12 @@ class Values:
         return found
 
     @property
+    def has_failed(self) -> bool:
+        """Whether some lane that executes the code has no value."""
+        active = self.active
+        return any(active is None or lane is None or active >> lane & 1 for lane in self.reasons)
+
+    @property
     def type(self) -> Type | None:
         """The type; None where no lane has a value."""
         return next((each.result.type for each in self.groups if each.result is not None), None)

@@ -8,11 +8,12 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.source.operands import Operand
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, unavailable
+from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, lost_register, unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.evaluator import Evaluator
+    from dwarfgpu.program.variables.reasons import Unavailable
     from dwarfgpu.targets.target import Register
 
 _INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
@@ -56,6 +57,14 @@ def named(evaluator: Evaluator, name: str) -> Any:
 def knows(evaluator: Evaluator, name: str) -> bool:
     """Whether ``$name`` is a register of the target, or something of the state."""
     return name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
+
+
+def explain(evaluator: Evaluator, name: str) -> Unavailable | None:
+    """Why a register has no value in a frame, if that is because its callee did not keep it."""
+    register, frame = _register(evaluator, name), evaluator.frame.physical
+    if register is None or frame is None:
+        return None
+    return lost_register(frame, register.number, evaluator.lanes)
 
 
 def _register(evaluator: Evaluator, name: str) -> Register | None:
