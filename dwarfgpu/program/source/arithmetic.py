@@ -212,15 +212,6 @@ class Arithmetic:
             return of_flags(b.either(first, second), self.model.truth)
         return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
 
-    def conditional(self, condition: Flags, yes: Operand, no: Operand) -> Operand:
-        """``c ? yes : no``, when both have been evaluated: the value of one, in the type of both."""
-        if is_pointer(yes.type) or is_pointer(no.type):
-            kind = yes.type if is_pointer(yes.type) else no.type
-        else:
-            kind = self.common(yes.type, no.type)
-        yes, no = converted(yes, kind), converted(no, kind)
-        return Operand(kind, b.choose(condition, yes.bits, no.bits))
-
     def cast(self, operand: Operand, type: Type) -> Operand:
         """``(type) operand``."""
         found = compound.cast(self, operand, type)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register
 
 _INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
-_CODE = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=False)
-"""What the program counter points to, as GDB has it."""
 _STACK = ("sp", "fp", "rsp", "rbp")
 _LANE = ("lane", "_lane")
 _WAVE = ("wave", "_wave")
@@ -39,7 +37,8 @@ def named(evaluator: Evaluator, name: str) -> Any:
     register = _register(evaluator, name)
     counter = frame.target.program_counter
     if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
-        return Operand(model.pointer_to(_CODE), frame.pc)
+        code = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=model.is_cplus)
+        return Operand(model.pointer_to(code), frame.pc)
     if register is None:
         return None
     info = evaluator.around.context.frame

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.program.source.arithmetic import Arithmetic
 from dwarfgpu.program.source.data_model import DataModel
-from dwarfgpu.program.source.operands import Operand, converted, is_true
+from dwarfgpu.program.source.operands import Operand, converted
 from dwarfgpu.program.source.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import (
@@ -24,7 +23,6 @@ from dwarfgpu.program.types.model import (
     Enumeration,
     Enumerator,
     Lazy,
-    Pointer,
     Struct,
 )
 from dwarfgpu.program.types.sizes import byte_size
@@ -265,13 +263,6 @@ def test_arrays_decay():
     assert type_text(C.repeated(C.model.base("int"), 8)) == "int [8]"
     with pytest.raises(UsageError):
         C.repeated(C.model.base("int"), 0)
-
-
-def test_the_two_sides_of_a_condition_have_one_type():
-    found = C.conditional(b.flags([True, False]), literal("1"), literal("2.5"))
-    np.testing.assert_array_equal(found.number(), [1.0, 2.5])
-    assert isinstance(C.conditional(True, pointer(8), literal("0")).type, Pointer)
-    assert is_true(C.conditional(False, literal("0"), literal("7")))
 
 
 def test_division_by_zero():
