@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines import choosing
     from dwarfgpu.program.variables.all_waves import by_place
 
     numbers = None
     if options.lane not in (None, "active", "all"):
-        numbers = [int(lane) for lane in question.lanes_of(options.lane)]
+        numbers = [int(lane) for lane in choosing.lanes_of(options.lane)]
     progress = Progress(session, "waves", len(attached) * len(options.expressions))
     output = _Output(session, options, attached)
     problems: list[DwarfGpuError] = []

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 def _bt(session: Session, options: Any) -> int:
     from dwarfgpu.program.machines import backtrace
+    from dwarfgpu.program.machines.choosing import waves_of
     from dwarfgpu.program.machines.stopped import open_stopped
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.layout import problem_json
 
     file = open_file(options.file)
     stopped = open_stopped(file, options.state, read_input, force=options.force, dialect=options.dialect)
-    waves = backtrace.waves_of(stopped, options.wave)
+    waves = waves_of(stopped.machine, options.wave)
     target = stopped.machine.target
     renderer = BacktraceRenderer(target, session.style)
     status = OK

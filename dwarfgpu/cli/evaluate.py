@@ -183,7 +183,7 @@ def _one(session: Session, options: Any) -> int:
 
 def _question(options: Any) -> dict[str, Any]:
     """The options as keys of a case."""
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines.choosing import lanes_of
 
     asked: dict[str, Any] = (
         {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
@@ -199,7 +199,7 @@ def _question(options: Any) -> dict[str, Any]:
     if options.read is not None:
         asked["read"] = _read(options.read)
     if options.lane is not None:
-        lanes = question.lanes_of(options.lane)
+        lanes = lanes_of(options.lane)
         if len(lanes) == 1 and isinstance(lanes, list):
             asked["context"] = {"lane": lanes[0]}
         else:

@@ -89,13 +89,13 @@ def _place(program: Program, options: Any) -> Frame:
 
 
 def _waves(attached: Attached, options: Any) -> Iterator[tuple[str | None, Frame]]:
-    from dwarfgpu.program.machines.backtrace import waves_of
+    from dwarfgpu.program.machines import choosing
 
-    if options.wave is None and len(attached) > 1 and attached.state.target.lane_count > 1:
-        from dwarfgpu.program.cases.question import wave_of
-
-        wave_of(attached.stopped.machine, None)  # type: ignore[arg-type]
-    chosen = [0] if options.wave is None else waves_of(attached.stopped, options.wave)
+    machine = attached.stopped.machine
+    if options.wave is not None:
+        chosen = choosing.waves_of(machine, options.wave)
+    else:  # of the threads of a host program the first is the one that is meant
+        chosen = [choosing.wave_of(machine, None) if attached.has_waves else 0]
     for index in chosen:
         wave = attached[index]
         yield (wave.id if len(attached) > 1 else None), wave.frame(options.frame or 0)
@@ -107,9 +107,9 @@ def lanes_of(options: Any) -> Any:
     """The lanes that are meant: those that execute the code, if nobody says otherwise."""
     if options.lane is None or options.lane == "active":
         return None if options.state is None else "active"
-    from dwarfgpu.program.cases.question import lanes_of as parse_lanes
+    from dwarfgpu.program.machines import choosing
 
-    return parse_lanes(options.lane)
+    return choosing.lanes_of(options.lane)
 
 
 # --- eval ---------------------------------------------------------------------------------------------------------

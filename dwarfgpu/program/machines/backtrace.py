@@ -75,22 +75,6 @@ class Backtrace:
     """Why nothing is known about the threads."""
 
 
-def waves_of(stopped: Stopped, name: str | None) -> list[int]:
-    """The threads that a name, a number from 0, or ``all`` means; None is all."""
-    machine = stopped.machine
-    if name is None or name == "all":
-        return list(range(machine.wave_count))
-    index = machine.wave_named(name)
-    if index is None and name.isdecimal() and name.isascii() and len(name) < 10:
-        index = int(name)
-    if index is None or index >= machine.wave_count:
-        some = ", ".join(machine.ids[:4]) + (", ..." if machine.wave_count > 4 else "")
-        raise UsageError(
-            f"there is no wave or thread {name[:80]!r}", hint=f"there are {machine.wave_count}: {some}"
-        )
-    return [index]
-
-
 def backtraces(
     stopped: Stopped, waves: Iterable[int], *, lane: int | None = None, registers: bool = False
 ) -> Iterator[Backtrace]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.files.codelookup import CallFrame
@@ -227,23 +226,8 @@ class Frame:
         changes = self.state.backend.changes
         if self._mask_of != changes:
             self._mask_of = changes
-            self._mask = self._find_mask()
+            self._mask = None if self.physical is None else self.physical.active_lanes_here()
         return self._mask
-
-    def _find_mask(self) -> int | None:
-        physical = self.physical
-        number = self.target.execution_mask
-        if physical is None or number is None:
-            return None
-        thread = physical.activation.thread
-        try:
-            location = physical.register(number, thread.lanes)
-            if is_undefined(location):
-                return None
-            reading = thread.accessor.read(location, thread.known_register(number).bit_size)
-        except DwarfGpuError:
-            return None
-        return None if reading.undefined else int(reading.bits)
 
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 
