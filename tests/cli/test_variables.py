@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dwarfgpu as dg
 from dwarfgpu.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,6 +163,7 @@ def test_a_host_program(run):
 
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "0")
+HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
 
 
@@ -275,3 +277,27 @@ def test_an_array_without_its_bounds_is_no_value(run):
     assert (status, found["state"], found["reason"]["error"]["kind"]) == (1, "error", "unknown_operation")
     status, out, _ = run("eval", ARRAYS, "array_ptr", "array_unallocated", "--dialect", "llvm-user")
     assert (status, out) == (0, "array_ptr = {1, 2, 3, 4}\narray_unallocated = <not associated>\n")
+
+
+# --- What does not belong together --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codes", [[], [{"path": "gone.co", "load_address": "0x7f0000000000"}]])
+def test_code_of_another_processor(run, tmp_path, codes):
+    """Where the snapshot does not say which contents its code object had."""
+    state = json.loads(STATE[1].read_text()) | {"code_objects": codes}
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(state))
+    assert run("waves", FILE, "--state", path)[0] == 0
+    for other in (ROOT / "fixtures/asm/lane-pc.gfx1100.w32.co", HOST):
+        status, out, err = run("waves", other, "--state", path)
+        assert (status, out) == (3, "")
+        assert "and the snapshot is of amdgcn-gfx90a\nhint: --force" in err
+        assert run("waves", other, "--state", path, "--force")[0] == 0
+
+
+def test_threads_of_host_programs_have_no_lanes(run):
+    program = dg.open(HOST)
+    assert program["1 + 1"].values([0]).array.tolist() == [2]
+    with pytest.raises(dg.UsageError, match="threads of x86_64 have no lanes"):
+        program["1 + 1"].values([3])

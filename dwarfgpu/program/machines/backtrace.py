@@ -9,6 +9,7 @@ from dwarfgpu.cfi.flat import stretches_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Register
+from dwarfgpu.program.machines.choosing import no_lanes
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def backtraces(
 ) -> Iterator[Backtrace]:
     """The frames of some threads, each stack once with all that have it. With ``lane``, those it was active in."""
     count = stopped.machine.target.lane_count
+    if lane and count == 1:
+        raise no_lanes(stopped.machine.target)
     if lane is not None and not 0 <= lane < count:
         raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
     writer = _Writer(stopped, lane, registers=registers)

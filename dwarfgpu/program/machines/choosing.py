@@ -9,6 +9,7 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.program.machines.stopped import Threads
+    from dwarfgpu.targets.target import Target
 
 
 def wave_named(machine: Threads, name: str, noun: str = "wave") -> int:
@@ -42,6 +43,11 @@ def waves_of(machine: Threads, name: str | None) -> list[int]:
     if name is None or name == "all":
         return list(range(machine.wave_count))
     return [wave_named(machine, name, "wave or thread")]
+
+
+def no_lanes(target: Target) -> UsageError:
+    """The error of a lane of a thread that has none."""
+    return UsageError(f"threads of {target.name} have no lanes", hint="leave out the lane")
 
 
 def lanes_of(text: str) -> list[int] | str:

@@ -10,6 +10,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.files.codelookup import CallFrame
+from dwarfgpu.program.machines.choosing import no_lanes
 from dwarfgpu.program.machines.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
@@ -187,7 +188,11 @@ class Frame:
 
     def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
         """The lanes that are meant: all for None and ``all``, those that execute for ``active``."""
-        if not self.has_lanes or (self.physical is None and lanes is None):
+        if not self.has_lanes:
+            if lanes is not None and not isinstance(lanes, str) and any(lanes):
+                raise no_lanes(self.target)
+            return (None,)
+        if self.physical is None and lanes is None:
             return (None,)
         every = self._every
         if lanes is None or (isinstance(lanes, str) and lanes == "all"):
