@@ -65,7 +65,7 @@ class Session:
 
     def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
         """Text in a style, where the stream shows colour."""
-        if not self._colors[stream or self.out]:
+        if not text or not self._colors[stream or self.out]:
             return text
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
@@ -82,7 +82,6 @@ class Session:
             from dwarfgpu.cli.documents import Document
 
             Document({"schema": 1, **document}).write(self.out)
-            self.print()
 
     def print_rows(
         self, document: dict[str, Any], name: str, text: Iterable[str], *, row: dict[str, Any] | None = None

@@ -301,3 +301,15 @@ def test_threads_of_host_programs_have_no_lanes(run):
     assert program["1 + 1"].values([0]).array.tolist() == [2]
     with pytest.raises(dg.UsageError, match="threads of x86_64 have no lanes"):
         program["1 + 1"].values([3])
+
+
+def test_a_document_that_an_error_ends_is_whole(run):
+    status, out, err = run("eval", FILE, "even", "&even", *STATE, "--lane", "2", "--json")
+    assert (status, out[-2:]) == (2, "}\n")
+    assert [each["expression"] for each in json.loads(out)["answers"]] == ["even"]
+    assert err.startswith("dwarfgpu: error: what is in no memory has no address, at column 1")
+    assert run("eval", FILE, "&even", "even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
+
+
+def test_colour_has_no_escapes_around_nothing(run):
+    assert "\x1b[2m\x1b[0m" not in run("locals", FILE, *STATE, "--lane", "2", "--color", "always")[1]
