@@ -82,8 +82,11 @@ def fitted(text: str, width: int, indent: int = 0) -> list[str]:
     import textwrap
 
     inner = text.lstrip()
-    first, rest = " " * (len(text) - len(inner)), " " * indent
     room = max(width, NARROWEST)
+    rest = " " * indent
+    first = " " * (len(text) - len(inner))
+    if len(first) >= room:  # empty cells alone fill the line
+        first = rest
     return textwrap.wrap(
         inner, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     ) or [""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwarfgpu.render.columns import NARROWEST, Row, columns, fitted
@@ -11,6 +11,7 @@ CELLS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS, st.booleans()), max_size=6), st.integers(1, 130))
+@example([("", "0", "", False), ("x" * 18, "", "", False)], 1)
 def test_no_line_is_wider_than_the_screen(rows, width):
     head = ("Id", "Target Id", "Frame")
     lines = list(columns(head, [Row((a, b, c), mark) for a, b, c, mark in rows], width))
