@@ -110,13 +110,15 @@ class _Output:
             yield from self._text(text, values)
 
     def _text(self, text: str, values: WaveValues) -> Iterator[str]:
+        from dwarfgpu.render.layout import WIDTH
+
         place = values.names, values.pc, None if values.frame is None else values.frame.number
         if place != self._place:
             self._place = place
             yield from self.renderer.head(values)
         tracer = self._traced(text, values)
         if tracer is not None:
-            for line in (f"the trace of wave {values.names[0]}:", *tracer.lines()):
+            for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(WIDTH - 2)):
                 yield f"  {line}"
         yield from self.renderer.text(text, values)
 

@@ -251,6 +251,8 @@ class _Output:
 
     def lines(self, found: _Found) -> Iterator[str]:
         """The trace, and the answer below the name of its wave."""
+        from dwarfgpu.render.layout import WIDTH
+
         renderer = self.renderer(found.frame)
         if found.answer is None:
             yield from renderer.described(found.quantity)  # type: ignore[arg-type]
@@ -259,7 +261,7 @@ class _Output:
             self._wave = found.wave
             yield self.session.style("kind", f"wave {found.wave}")
         if found.tracer is not None:
-            yield from found.tracer.lines()
+            yield from found.tracer.lines(WIDTH)
         yield from renderer.text(found.answer, 0 if found.wave is None else 2)
 
     def table(self, found: Iterable[_Found]) -> None:

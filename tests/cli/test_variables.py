@@ -313,3 +313,33 @@ def test_a_document_that_an_error_ends_is_whole(run):
 
 def test_colour_has_no_escapes_around_nothing(run):
     assert "\x1b[2m\x1b[0m" not in run("locals", FILE, *STATE, "--lane", "2", "--color", "always")[1]
+
+
+# --- Traces through frames, and the places of callers -------------------------------------------------------------
+
+
+def test_a_trace_of_a_repaired_expression_has_its_operations(run):
+    words = ("eval", CALLS, "lane", *IN_CALLS, "--frame", "4", "--lane", "3", "--trace")
+    lines = run(*words)[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    begin = lines.index("in .debug_loclists+0x569, repaired (vector-register):")
+    assert [line.partition("  ")[2] for line in lines[begin:] if line.startswith("0x")] == [
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane", "DW_OP_lit2", "DW_OP_shl", "DW_OP_LLVM_offset",
+    ]  # fmt: skip
+    (answer,) = json.loads(run(*words, "--json")[1])["answers"]
+    assert [each["text"] for each in answer["trace"] if "repairs" in each][:2] == [
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane",
+    ]  # fmt: skip
+    assert "repairs" not in answer["trace"][0]
+
+
+def test_callers_of_all_waves_stand_where_they_call(run):
+    state = IN_CALLS[:2]
+    words = ("eval", CALLS, "$s32", *state, "--wave", "all", "--frame", "3")
+    heads = [line for line in run(*words)[1].splitlines() if " wave in " in line]
+    frames = [
+        json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "012"
+    ]
+    places = [each["frames"][0]["frame"]["pc"] for each in frames]
+    assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
+    assert [each["pc"] for each in json.loads(run(*words, "--json")[1])["answers"]] == places

@@ -299,7 +299,7 @@ def _together(
             masks = Simt(frame.physical).active_mask()
         except DwarfGpuError as error:
             problems.append(error)
-    result = WaveValues(names, numbers, lanes, group.pc, masks, frame)
+    result = WaveValues(names, numbers, lanes, group.pc if frame.pc is None else frame.pc, masks, frame)
     result.problems = problems
     try:
         quantity = frame[text]
