@@ -25,6 +25,14 @@ STDIN_PART = "-@"
 _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
 
 
+def given(options: Any, names: Iterable[str]) -> list[str]:
+    """Those of some options that were given, as they are written."""
+    values = ((name, getattr(options, name)) for name in names)
+    return [
+        f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False
+    ]
+
+
 def exit_status(error: DwarfGpuError) -> int:
     """The exit status that tells a branch of the errors."""
     if isinstance(error, UsageError):

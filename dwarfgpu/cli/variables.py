@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
+from dwarfgpu.cli.session import NO_ANSWER, OK, given, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -147,12 +147,12 @@ def evaluate(session: Session, options: Any) -> int:
 
 def _check_forms(session: Session, options: Any) -> None:
     """Refuse what would not be shown: one form alone, and columns have no place for more than values."""
-    forms = [name for name in ("json", "jsonl", "csv", "npz") if getattr(options, name) not in (None, False)]
+    forms = given(options, ("json", "jsonl", "csv", "npz"))
     if len(forms) > 1:
-        raise UsageError(f"--{forms[1]} does not go with --{forms[0]}", hint="choose one form")
-    for name in ("trace", "location"):
-        if forms and forms[0] in ("csv", "npz") and getattr(options, name):
-            message = f"--{forms[0]} has no place for what --{name} shows"
+        raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
+    for name in given(options, ("trace", "location")):
+        if forms and forms[0] in ("--csv", "--npz"):
+            message = f"{forms[0]} has no place for what {name} shows"
             raise UsageError(message, hint="--json has, and so has text")
 
 

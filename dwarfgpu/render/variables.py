@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import (
+    WIDTH,
+    counted,
+    lanes_text,
+    plain,
+    plain_style,
+    problem_json,
+    shown,
+    wrapped,
+)
 from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
@@ -158,8 +167,8 @@ class VariablesRenderer:
         texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
         is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
         groups: dict[str, int] = {}
-        for each, location, plain in texts:
-            text = plain if is_shared else self._own_place(each, location) or plain
+        for each, location, written in texts:
+            text = written if is_shared else self._own_place(each, location) or written
             groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
         alone = len(groups) == 1
         for text, mask in groups.items():
@@ -296,9 +305,7 @@ def frame_json(frame: Frame) -> Json:
         "function": frame.name,
         "pc": frame.pc,
         "inlined": frame.is_inlined,
-        "source": None
-        if frame.call.source is None
-        else {"file": frame.call.source.file, "line": frame.call.source.line},
+        "source": plain(frame.call.source),
     }
 
 

@@ -343,3 +343,20 @@ def test_callers_of_all_waves_stand_where_they_call(run):
     places = [each["frames"][0]["frame"]["pc"] for each in frames]
     assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
     assert [each["pc"] for each in json.loads(run(*words, "--json")[1])["answers"]] == places
+
+
+def test_options_of_the_other_kind_of_expression_are_refused(run):
+    for words in (("--frame", "0"), ("--csv",), ("--format", "x"), ("--location",)):
+        status, out, err = run("eval", "--ops", "DW_OP_lit1", *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for expressions of the source language" in err
+    for words in (("--address-size", "8"), ("--dwarf-version", "5"), ("--stack",), ("--read", "4")):
+        status, out, err = run("eval", FILE, "even", *STATE, *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for --ops, --hex and --cases" in err
+
+
+def test_a_frame_has_its_source_in_every_command(run):
+    frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
+    lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
+    assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
