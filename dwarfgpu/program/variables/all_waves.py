@@ -16,7 +16,7 @@ from dwarfgpu.program.machines.stack import Stack
 from dwarfgpu.program.source.tokens import is_assignment
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.answers import LaneAnswer, checked
-from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED
+from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED, other_type
 from dwarfgpu.program.variables.frame import frames_at
 from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.reasons import Reason, reason_of
@@ -207,7 +207,7 @@ class WaveValues:
             self._array = np.zeros(self.states.size, dtype=found.kind)
             self._kind = found.kind
         elif self._kind != found.kind:
-            self._refuse(positions + first, lambda _index: _other_type())
+            self._refuse(positions + first, lambda _index: other_type())
             return
         self._array[slice(first, first + count) if chosen is None else positions + first] = found.numbers
         undefined = found.undefined
@@ -217,10 +217,6 @@ class WaveValues:
         if len(bad):
             self._array[positions[bad] + first] = np.zeros((), dtype=self._array.dtype)
             self._refuse(positions[bad] + first, lambda _index: optimized_out())
-
-
-def _other_type() -> DwarfGpuError:
-    return UsageError("the value has another type in some lanes", kind="no_array")
 
 
 def all_waves(
