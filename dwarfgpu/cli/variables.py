@@ -84,7 +84,7 @@ def _place(program: Program, options: Any) -> Frame:
     found = program.at(parse_address(program.file, options.pc))
     number = options.frame or 0
     if not 0 <= number < len(found):
-        raise UsageError(f"{len(found)} functions stand at {options.pc}, there is no frame {number}")
+        raise UsageError(f"there is no frame {number} at {options.pc}, the last one is {len(found) - 1}")
     return found[number]
 
 

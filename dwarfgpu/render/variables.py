@@ -209,7 +209,7 @@ class VariablesRenderer:
             elif each.range is not None:
                 where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
             lines += [
-                " " * (indent + 2) + line for line in wrapped(f"{where}{each.operations}", WIDTH - indent)
+                " " * (indent + 2) + line for line in wrapped(f"{where}{each.operations}", WIDTH - indent - 2)
             ]
         return lines
 

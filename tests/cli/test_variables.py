@@ -360,3 +360,13 @@ def test_a_frame_has_its_source_in_every_command(run):
     frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
     lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
     assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
+
+
+def test_locations_without_a_machine_fit_eighty_columns(run):
+    for words in (("locals", FILE, "--pc", "X"), ("eval", FILE, "even", "--pc", "X+0x48", "--location")):
+        status, out, err = run(*words)
+        assert (status, err) == (0, "")
+        assert max(map(len, out.splitlines())) <= 80
+    assert (
+        "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
+    )
