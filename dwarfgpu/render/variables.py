@@ -10,6 +10,7 @@ from dwarfgpu.render.layout import (
     WIDTH,
     counted,
     lanes_text,
+    packed,
     plain,
     plain_style,
     problem_json,
@@ -208,9 +209,10 @@ class VariablesRenderer:
                 where = "elsewhere: "
             elif each.range is not None:
                 where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
-            lines += [
-                " " * (indent + 2) + line for line in wrapped(f"{where}{each.operations}", WIDTH - indent - 2)
-            ]
+            operations = [f"{one};" for one in each.operations.split("; ")]
+            operations[-1] = operations[-1].removesuffix(";")
+            operations[0] = where + operations[0]
+            lines += [" " * (indent + 2) + line for line in packed(operations, WIDTH - indent - 2)]
         return lines
 
     # --- JSON -----------------------------------------------------------------------------------------------------
