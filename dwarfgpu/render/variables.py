@@ -209,10 +209,11 @@ class VariablesRenderer:
                 where = "elsewhere: "
             elif each.range is not None:
                 where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
-            operations = [f"{one};" for one in each.operations.split("; ")]
-            operations[-1] = operations[-1].removesuffix(";")
-            operations[0] = where + operations[0]
-            lines += [" " * (indent + 2) + line for line in packed(operations, WIDTH - indent - 2)]
+            lines += _operations(where, each.operations, indent + 2)
+            if each.repairs:
+                names = ", ".join(repair.name for repair in each.repairs)
+                written = _operations(f"repaired ({names}); as written: ", each.as_written, indent + 4)
+                lines += [self.style("dim", line) for line in written]
         return lines
 
     # --- JSON -----------------------------------------------------------------------------------------------------
@@ -272,10 +273,20 @@ class VariablesRenderer:
                     "operations": each.operations,
                     **({} if each.range is None else {"range": list(each.range)}),
                     **({"default": True} if each.is_default else {}),
+                    **({"repairs": [one.name for one in each.repairs]} if each.repairs else {}),
+                    **({"as_written": each.as_written} if each.repairs else {}),
                 }
                 for each in variable.locations()
             ],
         }
+
+
+def _operations(before: str, operations: str, indent: int) -> list[str]:
+    """Operations in lines, each operation on one."""
+    parts = [f"{one};" for one in operations.split("; ")]
+    parts[-1] = parts[-1].removesuffix(";")
+    parts[0] = before + parts[0]
+    return [" " * indent + line for line in packed(parts, WIDTH - indent)]
 
 
 def reason_json(reason: Reason) -> Json:

@@ -370,3 +370,23 @@ def test_locations_without_a_machine_fit_eighty_columns(run):
     assert (
         "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
     )
+
+
+def test_locations_without_a_machine_tell_their_repairs(run):
+    words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--pc", "0x1d2c")
+    repaired, written = (
+        {
+            each["name"]: each["locations"]
+            for each in json.loads(run(*words, "--json", *more)[1])["frames"][0]["variables"]
+        }
+        for more in ((), ("--repair", "off"))
+    )
+    for name, locations in repaired.items():
+        for one, text in zip(locations, written[name], strict=True):
+            assert one.get("as_written", one["operations"]) == text["operations"]
+            assert "repairs" not in text
+            assert "as_written" not in text
+    assert repaired["rest"][0]["repairs"] == ["vector-register"]
+    out = run(*words)[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "      repaired (vector-register); as written: DW_OP_bregx 2564 0; DW_OP_lit1;\n" in out
