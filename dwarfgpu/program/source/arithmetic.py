@@ -356,7 +356,8 @@ def _check_spaces(source: Pointer, target: Pointer) -> None:
 def _check_same_space(left: Type, right: Type) -> None:
     first, second = resolved(left), resolved(right)
     assert isinstance(first, Pointer) and isinstance(second, Pointer)  # noqa: S101, PT018 (asked of pointers alone)
-    if (first.address_space or 0) != (second.address_space or 0):
+    spaces = {first.address_space or 0, second.address_space or 0}
+    if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
         message = "pointers into different address spaces have nothing in common"
         raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
 

@@ -13,7 +13,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.program.source.arithmetic import Arithmetic
 from dwarfgpu.program.source.data_model import DataModel
-from dwarfgpu.program.source.operands import Operand, converted
+from dwarfgpu.program.source.operands import Operand, converted, is_true
 from dwarfgpu.program.source.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import (
@@ -250,6 +250,11 @@ def test_address_spaces_do_not_mix():
         C.binary("==", local, private)
     with pytest.raises(UsageError, match="different address spaces"):
         C.binary("-", local, private)
+    for plain in (pointer(0x20), pointer(0x20, space=0)):
+        assert is_true(C.binary("==", plain, generic))
+        assert C.binary("-", generic, plain).number() == 0
+    with pytest.raises(UsageError, match="different address spaces"):
+        C.binary("==", local, generic)  # which is another number
     assert C.assigned(local, generic.type).bits == 0x10
     for target in (private.type, pointer(0).type):
         with pytest.raises(UsageError, match="is no pointer into"):
