@@ -244,9 +244,10 @@ class _Output:
         if not self.session.as_lines:
             yield {**head, **renderer.document(found.answer), **trace}
             return
+        head |= {"expression": found.text, "type": renderer.type_text(found.answer)}
         for lane in found.answer.lanes:
             one = {} if lane.lane is None else {"lane": lane.lane}
-            yield {**head, "expression": found.text, **one, **renderer.lane_document(lane), **trace}
+            yield {**head, **one, **renderer.lane_document(lane), **trace}
             trace = {}
 
     def lines(self, found: _Found) -> Iterator[str]:

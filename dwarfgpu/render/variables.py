@@ -222,7 +222,7 @@ class VariablesRenderer:
         """One answer. A machine without lanes has ``answer``, any other ``lanes``."""
         document: Json = {
             "expression": found.text,
-            "type": None if found.type is None else safe_text(found.type),
+            "type": self.type_text(found),
         }
         if found.repaired:
             document["repairs"] = [
@@ -237,6 +237,10 @@ class VariablesRenderer:
             return document | self.lane_document(found.lanes[0])
         document["lanes"] = {str(each.lane): self.lane_document(each) for each in found.lanes}
         return document
+
+    def type_text(self, found: Answer) -> str | None:
+        """The type of an answer; None where nothing tells it."""
+        return None if found.type is None else safe_text(found.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """What one lane has: its state, and a value or a reason."""

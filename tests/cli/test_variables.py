@@ -66,7 +66,7 @@ def test_json_has_a_state_for_every_lane(run):
         for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()
     ]
     assert [(line["lane"], line["value"]) for line in lines] == [(2, 14), (4, 18)]
-    assert {line["schema"] for line in lines} == {1}
+    assert {(line["schema"], line["type"]) for line in lines} == {(1, "int")}
 
 
 def test_columns(run, tmp_path):
