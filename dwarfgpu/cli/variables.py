@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.answers import Answer
     from dwarfgpu.program.variables.frame import Frame
@@ -142,7 +143,8 @@ def evaluate(session: Session, options: Any) -> int:
             "a machine is named with --state; --location shows where the file says that a variable is"
         )
     problems = () if attached is None else attached.stopped.found
-    return max(output.status, report_problems(session, (*problems, *program.file.problems)))
+    known = (*problems, *output.problems, *program.file.problems)
+    return max(output.status, report_problems(session, known))
 
 
 def _check_forms(session: Session, options: Any) -> None:
@@ -203,6 +205,7 @@ class _Output:
         self.has_machine = has_machine
         self.lanes = lanes_of(options)
         self.status = OK
+        self.problems: list[DwarfGpuError] = []
         self.needs_machine = False
         """Whether an answer is missing because there is no machine."""
         self._wave: str | None = None
@@ -213,6 +216,7 @@ class _Output:
         from dwarfgpu.program.variables.answers import answer
 
         options = self.options
+        self.problems += mask_problems(frame)
         for text, quantity in [(text, frame[text]) for text in options.expressions]:
             if options.npz is not None or (
                 options.location and not self.has_machine and is_variable(quantity)
@@ -296,6 +300,15 @@ class _Output:
         save_arrays(self.session, self.options.npz, columns)
 
 
+def mask_problems(frame: Frame) -> list[DwarfGpuError]:
+    """Why it is not known which lanes of a frame are active. All of them are shown then."""
+    from dwarfgpu.program.waves.places import unknown_mask
+
+    if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
+        return []
+    return [unknown_mask(frame.wave.id, frame.mask_error)]
+
+
 def is_variable(quantity: Quantity) -> bool:
     """Whether something has locations in the file."""
     return hasattr(quantity, "locations")
@@ -322,7 +335,7 @@ def _locals(session: Session, options: Any) -> int:
     text = (line for number, one in enumerate(frames) for line in shown.lines(*one, is_first=number == 0))
     session.print_rows({"frames": documents}, "frames", text)
     problems = () if attached is None else attached.stopped.found
-    return report_problems(session, (*problems, *program.file.problems))
+    return report_problems(session, (*problems, *shown.problems, *program.file.problems))
 
 
 class _Locals:
@@ -333,11 +346,13 @@ class _Locals:
         self.options = options
         self.has_machine = has_machine
         self.lanes = lanes_of(options)
+        self.problems: list[DwarfGpuError] = []
 
     def _found(self, frame: Frame) -> Iterator[tuple[Variable, Answer | None]]:
         """The variables, each with its answer if there is a machine."""
         from dwarfgpu.program.variables.answers import answer
 
+        self.problems += mask_problems(frame)
         for each in (*frame.variables(), *(frame.statics() if self.options.statics else ())):
             yield each, answer(each, each.name, self.lanes) if self.has_machine else None
 

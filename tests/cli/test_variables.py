@@ -390,3 +390,52 @@ def test_locations_without_a_machine_tell_their_repairs(run):
     out = run(*words)[1]
     assert max(map(len, out.splitlines())) <= 80
     assert "      repaired (vector-register); as written: DW_OP_bregx 2564 0; DW_OP_lit1;\n" in out
+
+
+# --- Which lanes are active ---------------------------------------------------------------------------------------
+
+
+OLD_NUMBERS = ROOT / "fixtures/asm/lane-pc-old-numbers.gfx90a.w64.co"
+
+
+def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
+    """Where a function runs all lanes for a moment, `DW_AT_LLVM_active_lane` has those that it is about."""
+    symbols = dg.open(OLD_NUMBERS).file.symbol_image.symbols()
+    pc = next(each.value for each in symbols if each.name == "whole_wave_begin")
+    wave = {
+        "id": "w",
+        "pc": pc,
+        "exec": (1 << 64) - 1,
+        "registers": {"s34": 0b1010, "s35": 0, "v0": [1] * 64},
+    }
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": [wave]}))
+    lanes = json.loads(run("lanes", OLD_NUMBERS, "--state", path, "--json")[1])
+    assert lanes["active"] == "0xa"
+    for words in (("--json",), ("--json", "--wave", "all")):
+        (answer,) = json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, *words)[1])["answers"]
+        states = (
+            answer["states"] if "states" in answer else [each["state"] for each in answer["lanes"].values()]
+        )
+        assert states.count("active") == 2
+    assert list(
+        json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, "--json")[1])["answers"][0]["lanes"]
+    ) == ["1", "3"]
+    assert [each.number for each in dg.open(OLD_NUMBERS).attach(path)[0].lanes if each.is_active] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE)],
+)
+def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
+    state = json.loads(STATE[1].read_text())
+    del state["waves"][0]["exec"]
+    path = tmp_path / "state.json"
+    path.write_text(
+        json.dumps(state | {"code_objects": [{"path": str(FILE), "load_address": "0x7f0000000000"}]})
+    )
+    status, out, err = run(*words, "--state", path)
+    assert status == 1
+    assert out
+    assert "which lanes of wave 1:1:1:1 are active is not known: the contents of register exec" in err

@@ -24,7 +24,7 @@ from dwarfgpu.program.machines.units import FileUnit
 from dwarfgpu.program.repairs.repaired import as_written, repairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.activation import Activation
@@ -214,18 +214,9 @@ class Frame:
         number = self.stack.machine.target.execution_mask
         if number is None:
             return 1
-        return self._known(number, self.activation.entry_register)
-
-    def active_lanes_here(self) -> int | None:
-        """The execution mask where the frame stands; None where it has no value, or the target has none."""
-        number = self.stack.machine.target.execution_mask
-        return None if number is None else self._known(number, self.register)
-
-    def _known(self, number: int, location_of: Callable[[int, LaneSet], Location]) -> int | None:
-        """The value of a register in a place; None where it is not known."""
         thread = self.activation.thread
         try:
-            location = location_of(number, thread.lanes)
+            location = self.activation.entry_register(number, thread.lanes)
             if is_undefined(location):
                 return None
             reading = thread.accessor.read(location, thread.known_register(number).bit_size)

@@ -24,7 +24,7 @@ from dwarfgpu.program.variables.records import Column, column_of
 from dwarfgpu.program.variables.slots import each_part
 from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
-from dwarfgpu.program.waves.places import waves_of
+from dwarfgpu.program.waves.places import unknown_mask, waves_of
 from dwarfgpu.program.waves.simt import Simt
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def _together(
         try:
             masks = Simt(frame.physical).active_mask()
         except DwarfGpuError as error:
-            problems.append(error)
+            problems.append(unknown_mask(names[0], error))
     result = WaveValues(names, numbers, lanes, group.pc if frame.pc is None else frame.pc, masks, frame)
     result.problems = problems
     try:

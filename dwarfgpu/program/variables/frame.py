@@ -82,6 +82,8 @@ class Frame:
         """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
+        self.mask_error: DwarfGpuError | None = None
+        """Why it is not known which lanes are active, once somebody has asked."""
         self._mask_of = -1
         """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
@@ -227,12 +229,24 @@ class Frame:
 
     @property
     def active_mask(self) -> int | None:
-        """The lanes that execute the function where it stands; None where that is not known."""
+        """The lanes that are active where it stands (A.3.3.5 (6)); None where that is not known."""
         changes = self.state.backend.changes
         if self._mask_of != changes:
             self._mask_of = changes
-            self._mask = None if self.physical is None else self.physical.active_lanes_here()
+            self._mask, self.mask_error = self._find_mask()
         return self._mask
+
+    def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
+        if self.physical is None or not self.has_lanes:
+            return None, None
+        from dwarfgpu.program.waves.simt import Simt
+
+        calls = () if self.code is None or self.place is None else self.state.calls_at(self.code, self.place)
+        try:
+            found = Simt(self.physical, max(0, len(calls) - 1 - self._depth)).active_mask()
+        except DwarfGpuError as error:
+            return None, error
+        return found if isinstance(found, int) else None, None
 
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 
