@@ -25,7 +25,6 @@ from dwarfgpu.program.variables.slots import each_part
 from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
 from dwarfgpu.program.waves.places import unknown_mask, waves_of
-from dwarfgpu.program.waves.simt import Simt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -292,7 +291,7 @@ def _together(
     masks: Any = None
     if frame.physical is not None:
         try:
-            masks = Simt(frame.physical).active_mask()
+            masks = frame.simt(frame.physical).active_mask()
         except DwarfGpuError as error:
             problems.append(unknown_mask(names[0], error))
     result = WaveValues(names, numbers, lanes, group.pc if frame.pc is None else frame.pc, masks, frame)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.program.variables.state import State
     from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.program.waves.simt import Simt
     from dwarfgpu.targets.target import Target
 
 
@@ -239,14 +240,18 @@ class Frame:
     def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
         if self.physical is None or not self.has_lanes:
             return None, None
-        from dwarfgpu.program.waves.simt import Simt
-
-        calls = () if self.code is None or self.place is None else self.state.calls_at(self.code, self.place)
         try:
-            found = Simt(self.physical, max(0, len(calls) - 1 - self._depth)).active_mask()
+            found = self.simt(self.physical).active_mask()
         except DwarfGpuError as error:
             return None, error
         return found if isinstance(found, int) else None, None
+
+    def simt(self, physical: PhysicalFrame) -> Simt:
+        """How the function uses the lanes of its thread: calls that are inlined into it do not count."""
+        from dwarfgpu.program.waves.simt import Simt
+
+        calls = () if self.code is None or self.place is None else self.state.calls_at(self.code, self.place)
+        return Simt(physical, max(0, len(calls) - 1 - self._depth))
 
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 
