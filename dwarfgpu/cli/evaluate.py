@@ -49,7 +49,7 @@ ARGUMENTS = (
     argument("--write", metavar="BYTES", help="write bytes to the result first"),
     argument("--stack", action="store_true", help="show the whole final stack, the top last"),
     argument("--trace", action="store_true", help="show each operation with the stack before and after it"),
-    argument("--force", action="store_true", help="use a snapshot although its code objects have changed"),
+    argument("--force", action="store_true", help="use a state although its code has changed"),
     *ENCODING,
 )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STATE = argument("--state", metavar="FILE", help="a snapshot, which says what memory is there")
 WAVE = argument("--wave", metavar="N", help="the wave of the snapshot, by id or by number from 0")
-FORCE = argument("--force", action="store_true", help="use a snapshot although its code objects have changed")
+FORCE = argument("--force", action="store_true", help="use a state although its code has changed")
 
 
 # --- address ------------------------------------------------------------------------------------------------------

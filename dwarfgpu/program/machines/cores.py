@@ -97,7 +97,8 @@ def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
     for address, data in core.memory:
         if address <= mapping.start < address + len(data):
             size = min(PAGE, mapping.end - mapping.start, len(image.data))
-            there = bytes(data[mapping.start - address :][:size])
+            begin = mapping.start - address
+            there = bytes(data[begin : begin + size])
             return there != bytes(image.data[: len(there)])
     return False
 
