@@ -33,12 +33,16 @@ def require_tool() -> Callable[..., str]:
             path = shutil.which(name)
             if path is not None:
                 return path
-        reason = f"{' or '.join(names)} is not installed"
-        if os.environ.get("DWARFGPU_REQUIRE_TOOLS") == "1":
-            pytest.fail(f"{reason}, and DWARFGPU_REQUIRE_TOOLS=1", pytrace=False)
-        pytest.skip(reason)
+        raise lacking(f"{' or '.join(names)} is not installed")
 
     return require
+
+
+def lacking(reason: str) -> BaseException:
+    """What a test raises that the tools here do not suffice for: it is skipped, or fails where all are required."""
+    if os.environ.get("DWARFGPU_REQUIRE_TOOLS") == "1":
+        return pytest.fail.Exception(f"{reason}, and DWARFGPU_REQUIRE_TOOLS=1", pytrace=False)
+    return pytest.skip.Exception(reason)
 
 
 @pytest.fixture(autouse=True, scope="session")

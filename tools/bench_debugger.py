@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ PROMPT = b"(dwarfgpu) "
 MARK = b"qz"
 """Keys that are nowhere in what the debugger shows by itself."""
 PATIENCE = 60.0
+WAITED = 1.0
+"""Seconds that somebody needs for a line with a name in it."""
 
 
 def debugger() -> None:
@@ -65,32 +68,55 @@ def prompt() -> None:
 
 def started(command: tuple[str, ...]) -> tuple[float, float]:
     """Start the debugger in a terminal; the seconds until its prompt is shown, and until keys typed then are."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
     begun = time.perf_counter()
-    child = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=environment, start_new_session=True
-    )
-    os.close(theirs)
-    seen = b""
+    with closing(Terminal(command)) as terminal:
+        terminal.wait_for(PROMPT)
+        shown = time.perf_counter() - begun
+        terminal.types(MARK)
+        terminal.wait_for(MARK)
+        return shown, time.perf_counter() - begun
 
-    def wait_for(text: bytes) -> float:
-        nonlocal seen
+
+class Terminal:
+    """A program in a terminal of 80 columns and 24 lines, which ends with it."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        self._child = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=ROOT,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def close(self) -> None:
+        self._child.kill()
+        self._child.wait()
+        os.close(self._ours)
+
+    def types(self, keys: bytes) -> None:
+        os.write(self._ours, keys)
+
+    def wait_for(self, text: bytes) -> None:
+        """Until a text is shown."""
+        seen = b""
         while text not in seen:
-            if not select.select([ours], [], [], PATIENCE)[0]:
+            if not select.select([self._ours], [], [], PATIENCE)[0]:
                 raise RuntimeError(f"{text!r} does not appear: {seen!r}")
-            seen += os.read(ours, 65536)
-        return time.perf_counter() - begun
+            seen += os.read(self._ours, 65536)
 
-    try:
-        shown = wait_for(PROMPT)
-        os.write(ours, MARK)
-        return shown, wait_for(MARK)
-    finally:
-        child.kill()
-        child.wait()
-        os.close(ours)
+    def wait(self, seconds: float) -> None:
+        """So long, whatever is shown."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self._ours], [], [], left)[0]:
+                os.read(self._ours, 65536)
 
 
 # --- The focus ----------------------------------------------------------------------------------------------------
@@ -131,7 +157,7 @@ def opened(file: str, state: str | None = None) -> Debugger:
 
 
 def completion() -> None:
-    """Names of a program with a hundred thousand of them, from the first question on."""
+    """Names of a program with a hundred thousand of them."""
     from dwarfgpu.commands.completion import complete
 
     name = "completion with 100,000 symbols, milliseconds"
@@ -143,18 +169,29 @@ def completion() -> None:
     found = opened(str(path))
     begun = time.perf_counter()
     complete(found, "print symbol_0")
-    first = time.perf_counter() - begun
+    reading = time.perf_counter() - begun
     lines: list[Callable[[], object]] = [
         lambda line=line: complete(found, line)  # type: ignore[misc]
         for line in ("print symbol_0499", "print variable_", "list ", "print ", "info li")
     ]
-    slowest = max(in_turns(lines))
-    show(
-        name,
-        slowest * 1e3,
-        "below 30",
-        f"the slowest of {len(lines)}; the first, in a thread: {first * 1e3:.0f}",
+    show(name, max(in_turns(lines)) * 1e3, "below 30", f"the slowest of {len(lines)}")
+    first = min(first_completion(str(path)) for _ in range(5))
+    detail = (
+        f"from Tab to the screen, {WAITED} s after the prompt; to read all names takes {reading * 1e3:.0f}"
     )
+    show("the first completion with 100,000 symbols, milliseconds", first * 1e3, "below 30", detail)
+
+
+def first_completion(path: str) -> float:
+    """The seconds from the first Tab at the prompt until the names are on the screen."""
+    with closing(Terminal((*DWARFGPU, "debug", path, "-nx", "-q"))) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.types(b"print symbol_0499")
+        terminal.wait(WAITED)
+        begun = time.perf_counter()
+        terminal.types(b"\t")
+        terminal.wait_for(b"symbol_049901")
+        return time.perf_counter() - begun
 
 
 def symbols() -> Path:

@@ -11,6 +11,7 @@ from bench_measure import ROOT, compile_all, in_turns, process, show
 
 ENTRY = ROOT / "dwarfgpu" / "gdbplugin" / "entry.py"
 PROGRAM = ROOT / "fixtures" / "asm" / "host.x86_64"
+WHAT = ("memory", "a register", "a vector in four parts", "a global variable")
 SCRIPT = """
 import time
 import gdb
@@ -38,7 +39,7 @@ theirs = best(lambda: int(frame.read_var("std_counter")), 400)
 ours = best(lambda: dg.selected()["std_counter"].value(), 400)
 user = best(lambda: dg.selected()["counter"].value(), 400)
 asked = [best(lambda: gdb.parse_and_eval(f'$dwarfgpu("{name}")').fetch_lazy(), 200)
-         for name in ("pushed", "counter", "selected")]
+         for name in ("pushed", "counter", "selected", "global_word")]
 print("@@", theirs, ours, user, min(stepped() for _ in range(2)), *asked)
 """
 
@@ -62,10 +63,10 @@ def gdb() -> None:
         words = [found, "-nx", "-batch", "-x", str(ENTRY), "-x", str(script), str(program)]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
     said = done.stdout.partition("@@")[2].split("\n", 1)[0].split()
-    theirs, ours, user, stopped, memory, register, composite = (float(each) * 1e6 for each in said)
+    theirs, ours, user, stopped, *asked = (float(each) * 1e6 for each in said)
     show("dg.selected()[x].value() in GDB, microseconds", ours, "at most 500", "a register, warm")
     show("the same / frame.read_var(x) of GDB", ours / theirs, "-", f"{ours:.0f} us / {theirs:.0f} us")
     show("one that GDB cannot read, microseconds", user, "at most 500", "DW_OP_LLVM_user, warm")
     show("the first one after a stop, microseconds", stopped, "-", "frames are found again")
-    for what, warm in (("memory", memory), ("a register", register), ("a vector in four parts", composite)):
+    for what, warm in zip(WHAT, asked, strict=True):
         show('print $dwarfgpu("x") in GDB, microseconds', warm, "at most 500", f"{what}, warm")

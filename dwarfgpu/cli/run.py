@@ -25,6 +25,7 @@ class _Parser(argparse.ArgumentParser):
 def run(words: Sequence[str]) -> int:
     """Run a command line; return the exit status."""
     debug = "--debug" in words
+    _have_streams()
     session = Session()
     try:
         options = _parse(list(words))
@@ -45,6 +46,13 @@ def run(words: Sequence[str]) -> int:
     except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else USAGE
     return status
+
+
+def _have_streams() -> None:
+    """Python has nothing in place of a stream that was closed by whoever started it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
 
 
 def _parse(words: list[str]) -> Any:

@@ -43,7 +43,7 @@ def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
     """What a line, up to the cursor, can go on with: where the text begins that is replaced, and with what."""
     most = debugger.settings["max-completions"]
     try:
-        start, found = _command(debugger, line, len(line) - len(line.lstrip()), "")
+        start, found = _command(debugger, line, _past_blanks(line, 0), "")
         unique: dict[str, Candidate] = {}
         for candidate in islice(found, 4 * most):
             unique.setdefault(candidate.text, candidate)
@@ -66,7 +66,7 @@ def _command(debugger: Debugger, line: str, at: int, prefix: str) -> Found:
     command, _rest = registry.find(f"{prefix} {match.group()}".lstrip())
     if command.name == prefix:
         raise UsageError(f"{match.group()} is no further word of {prefix}")
-    after = end + len(line[end:]) - len(line[end:].lstrip())
+    after = _past_blanks(line, end)
     if not registry.is_prefix(command.name) or after == end:
         return _operands(debugger, command, line, end)
     if not command.run:
@@ -104,7 +104,7 @@ def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found
             return len(line), ()
     options = {option.flag: option for option in command.options}
     while True:
-        at += len(line[at:]) - len(line[at:].lstrip())
+        at = _past_blanks(line, at)
         word = line[at:].split(" ", 1)[0]
         if not word.startswith("-") or not options:
             break
@@ -114,7 +114,7 @@ def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found
         at = end
         option = options.get(word)
         if option is not None and option.metavar is not None:
-            at += len(line[at:]) - len(line[at:].lstrip())
+            at = _past_blanks(line, at)
             value = line[at:].split(" ", 1)[0]
             if at + len(value) == len(line):
                 words = {"LIST": _LANES, "R": _REPAIRS}.get(option.metavar, ())
@@ -140,9 +140,7 @@ def _alias(debugger: Debugger, line: str, at: int) -> Found:
     equals = line.find("=", at)
     if equals < 0:
         return len(line), ()
-    return _command(
-        debugger, line, equals + 1 + len(line[equals + 1 :]) - len(line[equals + 1 :].lstrip()), ""
-    )
+    return _command(debugger, line, _past_blanks(line, equals + 1), "")
 
 
 def _macro(debugger: Debugger, line: str, at: int) -> Found:
@@ -256,6 +254,10 @@ def _names(*kinds: str, files: bool = False) -> Complete:
         return start, candidates
 
     return found
+
+
+def _past_blanks(line: str, at: int) -> int:
+    return len(line) - len(line[at:].lstrip())
 
 
 def _last_word(line: str, at: int) -> int:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.program.waves.lanes import Lane
 
+LOWEST = 4
+"""So many lines are shown however low the screen is."""
+KEPT_FREE = 3
+"""Lines of the screen for the prompt, the toolbar, and one that is answered."""
 MAX_LOCALS = 16
 MAX_FRAMES = 8
 MAX_ELSEWHERE = 3
@@ -45,8 +49,9 @@ REGISTERS = {
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
     """Sections are source (with the lanes that stand at each line), locals (in the lane that is looked at), lanes,
-    registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default,
-    `set context on` shows them after each change of wave, lane or frame.
+    registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
+    the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
+    on` shows them without a terminal, too.
     """
     chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
     debugger.opened  # noqa: B018 (an error where there is nothing to show)
@@ -70,10 +75,8 @@ def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> No
         head, lines = _made(debugger, name, debugger.settings["listsize"])
         if lines:
             found.append((name, [title(head, output.width, output.style), *lines]))
-    room = (
-        None if output.height is None else max(4, output.height - 2)
-    )  # the prompt, and the line that was typed
-    if room is not None:
+    if output.height is not None:
+        room = max(LOWEST, output.height - output.rows - KEPT_FREE)
         counts = shares([len(lines) - 1 for _, lines in found], room)
         found = [
             (name, _fitted(debugger, name, lines, count))
@@ -263,18 +266,12 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     """What `display` shows."""
-    from dwarfgpu.commands.words import read_arguments
+    from dwarfgpu.commands.displays import show_displays
 
-    output = debugger.output
-    texts: list[str] = []
-    command = debugger.registry.commands["display"]
-    write, output.write = output.write, texts.append
-    try:
-        command.load()(debugger, read_arguments(command, ""))
-    finally:
-        output.write = write
+    with debugger.output.collected() as texts:
+        show_displays(debugger)
     lines = "".join(texts).split("\n")[:-1]
-    return "expressions", lines
+    return "expressions", [clipped(line, debugger.output.width) for line in lines]
 
 
 _MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]] = {

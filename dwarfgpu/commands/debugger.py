@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.output import Output
+    from dwarfgpu.commands.registry import Command
     from dwarfgpu.program.files.known_names import KnownNames
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
@@ -53,6 +54,8 @@ class Debugger:
         """The lane that is looked at in each wave, as far as somebody has chosen one."""
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
+        self.hooked: set[str] = set()
+        """The commands whose hooks are running."""
         self.documents: dict[str, str] = {}
         """What `document` says of them, without the summary."""
         self.called_with: tuple[str, list[str]] | None = None
@@ -71,6 +74,8 @@ class Debugger:
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self.is_watched = False
+        """Whether somebody at a prompt types the lines and reads what is written."""
         self._states: dict[Any, Any] = {}
         self._changes = 0
         """How often the machine had been written to when it was last seen."""
@@ -100,16 +105,28 @@ class Debugger:
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
+            self._run_hook("hook", command)
             command.load()(self, read_arguments(command, rest))
+            self._run_hook("hookpost", command)
         finally:
             self._depth -= 1
             self._notice_writes()
         if command.repeats != "nothing":
             self._again = line if command.repeats == "same" else command.name
         if self._has_moved and not self._depth:
-            self._has_moved = False
-            for watcher in self.watchers:
-                watcher()
+            self.tell_watchers()
+
+    def tell_watchers(self) -> None:
+        """Call those who watch what is looked at."""
+        self._has_moved = False
+        for watcher in self.watchers:
+            watcher()
+
+    def _run_hook(self, kind: str, command: Command) -> None:
+        if self.macros:
+            from dwarfgpu.commands.scripts import run_hook
+
+            run_hook(self, kind, command)
 
     def _notice_writes(self) -> None:
         """What is written changes what is seen, and there may be other frames."""
@@ -135,8 +152,19 @@ class Debugger:
         found: T = self._states[kind]
         return found
 
+    def shows_context(self, section: str) -> bool:
+        """Whether a section of the context view is shown after a change of what is looked at."""
+        wanted = self.settings["context"]
+        is_on = wanted == "on" or (wanted == "auto" and self.is_watched)
+        return is_on and self.attached is not None and section in self.settings["context-sections"]
+
+    @property
+    def is_source_coming(self) -> bool:
+        """Whether the context view will show, behind the command, where the focus is now."""
+        return self._has_moved and self._depth == 1 and self.shows_context("source")
+
     def _show_context(self) -> None:
-        if self.settings["context"]:
+        if any(map(self.shows_context, self.settings["context-sections"])):
             from dwarfgpu.commands.context import show_context
 
             show_context(self)

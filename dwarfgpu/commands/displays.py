@@ -78,7 +78,7 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
     known.every[found.number] = found
     if not known.is_watching:
         known.is_watching = True
-        debugger.watchers.append(lambda: show_displays(debugger))
+        debugger.watchers.append(lambda: _moved(debugger))
 
 
 def undisplay(debugger: Debugger, arguments: Arguments) -> None:
@@ -106,6 +106,11 @@ def info_display(debugger: Debugger, arguments: Arguments) -> None:
     debugger.output.line("Num Enb Expression")
     for each in known.every.values():
         debugger.output.line(f"{each.number}:   y  {each.format}{shown(each.text)}")
+
+
+def _moved(debugger: Debugger) -> None:
+    if not debugger.shows_context("expressions"):
+        show_displays(debugger)
 
 
 def show_displays(debugger: Debugger) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import IO, TYPE_CHECKING
 
+from dwarfgpu.commands.output import without_styles
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.commands.debugger import Debugger
-
-_STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Log:
@@ -55,7 +53,7 @@ class Log:
     def _copied(self, text: str) -> None:
         assert self._file is not None  # noqa: S101 (it is open as long as this is what writes)
         assert self._write is not None  # noqa: S101
-        self._file.write(_STYLES.sub("", text))
+        self._file.write(without_styles(text))
         if not self._debugger.settings["logging redirect"]:
             self._write(text)
 

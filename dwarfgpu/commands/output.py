@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,15 @@ if TYPE_CHECKING:
     Highlight: TypeAlias = Callable[[str, Sequence[str], str], list[str]]
     """Gives lines of code the styles of its language: kind, lines, name of the file."""
 
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
 SOURCE, ASSEMBLY, OPERATIONS = "source", "assembly", "operations"
 """The kinds of code that output shows: source, whose file tells its language; instructions; DWARF expressions."""
+
+
+def without_styles(text: str) -> str:
+    """A text as somebody reads it."""
+    return _STYLES.sub("", text)
 
 
 def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
@@ -42,6 +50,8 @@ class Output:
         self.style = style
         self.width = width
         self.height = height
+        self.rows = 0
+        """How many rows of the screen the command has filled so far."""
         self.highlight = highlight
 
     def line(self, text: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.commands.registry import Command
 from dwarfgpu.commands.table import SUPPORT
+from dwarfgpu.commands.words import read_arguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.records import replace
 from dwarfgpu.render.layout import counted
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 OPENS = frozenset(("define", "document", "if", "while"))
 """The commands that lines follow, up to `end`."""
+FIXED = (*OPENS, "else", "end")
+"""The commands that lines of others are read by, so that they stay what they are."""
+HOOKS = ("hook", "hookpost")
+"""What the name of a definition begins with that runs before a command, or after it: ``hook-print``."""
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 _ARGUMENT = re.compile(r"\$arg(c|\d+)")
 
@@ -101,7 +106,8 @@ def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
     """The lines up to `end` are the command. In them $arg0, $arg1, ... are the words it is called with, and $argc is
-    their number.
+    their number. A command of the debugger can be defined anew. `hook-NAME` runs before each command NAME, and
+    `hookpost-NAME` after it.
     """
     name = arguments.needed()
     if not _NAME.fullmatch(name):
@@ -109,14 +115,28 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
             f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _"
         )
     known = debugger.registry.names().get(name)
-    if known is not None and known.name not in debugger.macros:
-        raise UsageError(f"{name} is a command of the debugger", hint="`alias` gives it another name")
-    if known is not None and not debugger.confirmed(f"Redefine command {name}?"):
+    if name in FIXED or debugger.registry.is_prefix(name):
+        raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
+    if known is not None and not debugger.confirmed(_doubt(debugger, name)):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")
+    kind, dash, hooked = name.partition("-")
+    if dash and kind in HOOKS and hooked not in debugger.registry.commands:
+        doubt = f"Your new `{name}` command does not hook any existing command. Proceed?"
+        if not debugger.confirmed(doubt):
+            raise UsageError(f"{name} is not defined", kind="not_confirmed")
     lines = tuple(_body(debugger, f"the definition of {name}"))
+    is_new = known is None or known.name not in debugger.macros
+    summary = f"defined: {counted(len(lines), 'line')}" if is_new or known is None else known.summary
+    # what else a command was called is this one now; but an alias of a command is a name that is free
+    aliases = known.aliases if known is not None and known.name == name else ()
     debugger.macros[name] = lines
-    summary = known.summary if known is not None else f"defined: {counted(len(lines), 'line')}"
-    debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, operands="[WORD...]"))
+    debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, aliases, operands="[WORD...]"))
+
+
+def _doubt(debugger: Debugger, name: str) -> str:
+    """What is asked before a name gets another meaning."""
+    what = "Redefine" if name in debugger.macros else "Really redefine built-in"
+    return f'{what} command "{name}"?'
 
 
 def run_macro(debugger: Debugger, arguments: Arguments) -> None:
@@ -127,6 +147,18 @@ def run_macro(debugger: Debugger, arguments: Arguments) -> None:
         run_lines(debugger, debugger.macros[arguments.command.name])
     finally:
         debugger.called_with = before
+
+
+def run_hook(debugger: Debugger, kind: str, command: Command) -> None:
+    """Run what is defined to come before a command, or after it. In it the command itself has no hooks."""
+    hook = debugger.registry.commands.get(f"{kind}-{command.name}")
+    if hook is None or command.name in debugger.hooked:
+        return
+    debugger.hooked.add(command.name)
+    try:
+        run_macro(debugger, read_arguments(hook, ""))
+    finally:
+        debugger.hooked.discard(command.name)
 
 
 def _filled(debugger: Debugger, line: str) -> str:

@@ -51,10 +51,11 @@ def show_frame(debugger: Debugger) -> None:
     from dwarfgpu.commands.sources import line_text
 
     frame, output = debugger.frame, debugger.output
-    output.lines(call_writer(debugger, frame).lines(frame, output.width, output.style))
-    line = line_text(debugger, frame)
-    if line is not None:
-        output.line(line)
+    if not debugger.is_source_coming:
+        output.lines(call_writer(debugger, frame).lines(frame, output.width, output.style))
+        line = line_text(debugger, frame)
+        if line is not None:
+            output.line(line)
     note = _where_lane_is(debugger, frame)
     if note:
         output.line(output.style("dim", note))

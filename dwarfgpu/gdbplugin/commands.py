@@ -28,11 +28,19 @@ _MEANINGS = re.compile(r'\ndef (\w+)\([^"]*?:\n    """(.*?)"""', re.DOTALL)
 
 
 class Prefix(gdb.Command):  # type: ignore[misc]
-    """``dwarfgpu`` alone: GDB lists what follows."""
+    """``dwarfgpu`` alone: what may follow."""
 
     def __init__(self) -> None:
         self.__doc__ = ABOUT
-        gdb.Command.__init__(self, PREFIX, gdb.COMMAND_DATA, prefix=True)
+        gdb.Command.__init__(self, PREFIX, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
+
+    def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
+        """List the commands."""
+        if text:
+            raise gdb.GdbError(
+                f'Undefined {PREFIX} command: "{text.split(maxsplit=1)[0]}".  Try "help {PREFIX}".'
+            )
+        gdb.execute(f"help {PREFIX}")
 
 
 class TableCommand(gdb.Command):  # type: ignore[misc]
@@ -59,10 +67,12 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
                 return
             found.execute(line_of(self.row, text))
 
-    def complete(self, text: str, word: str) -> Any:
+    def complete(self, text: str, word: str | None) -> Any:
         """What the text can go on with, as GDB wants it: in place of its last word."""
         if self.row.completes == "path":
             return gdb.COMPLETE_FILENAME
+        if word is None:  # GDB asks first where words end: where it thinks
+            return None
         try:
             with one_line_errors():
                 from dwarfgpu.commands.completion import complete

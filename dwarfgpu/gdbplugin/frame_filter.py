@@ -18,6 +18,24 @@ LOCALS = (
     *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
 )
 """How the symbols are described that are local variables."""
+_NAMELESS = (gdb.DUMMY_FRAME, gdb.SIGTRAMP_FRAME)
+"""Frames that are calls of no function."""
+
+
+class Shown:
+    """What GDB shows of a symbol: a value, or (None) what it reads itself. Its own class differs among versions."""
+
+    def __init__(self, symbol: Any, value: Any = None) -> None:
+        self._symbol = symbol
+        self._value = value
+
+    def symbol(self) -> Any:
+        """The symbol, or a name."""
+        return self._symbol
+
+    def value(self) -> Any:
+        """The value."""
+        return self._value
 
 
 class FrameFilter:
@@ -53,6 +71,13 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         self._is_of_all = is_of_all
         self._frame: Any = None
 
+    def function(self) -> Any:
+        """Its name, as GDB shows it without a filter: with one the types of parameters are a part of it in GDB 13."""
+        frame = self.inferior_frame()
+        if type(self._base) is not FrameDecorator or frame.type() in _NAMELESS:
+            return FrameDecorator.function(self)
+        return frame.name() or "??"
+
     def frame_args(self) -> Any:
         """Its parameters."""
         return self._shown(FrameDecorator.frame_args(self))
@@ -68,17 +93,17 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def _one(self, variable: Any) -> Any:
         symbol = variable.symbol()
-        if isinstance(symbol, str) or variable.value() is not None:  # another filter has its own
+        if isinstance(symbol, str) or _has_value(variable):
             return variable
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
             # GDB reads it again, and what it was at the call; but arrays with bounds of their own it reads wrongly
-            return SymValueWrapper(symbol, theirs) if _is_dynamic(symbol) else variable
+            return Shown(symbol, theirs) if _is_dynamic(symbol) else variable
         try:
-            return SymValueWrapper(symbol, self._value(symbol))
+            return Shown(symbol, self._value(symbol))
         except (DwarfGpuError, gdb.error) as error:
             # with a variable that it cannot read GDB would give up all frames that follow
-            return SymValueWrapper(symbol, self._text(symbol, error) if theirs is None else theirs)
+            return Shown(symbol, self._text(symbol, error) if theirs is None else theirs)
 
     def _theirs(self, symbol: Any) -> Any:
         """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
@@ -111,8 +136,10 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
     def _value(self, symbol: Any) -> Any:
         from dwarfgpu.gdbplugin.values import value_of
 
-        variable = self._variable(symbol)
-        return value_of(variable, self._frame, self.inferior_frame())
+        found = value_of(self._variable(symbol), self._frame, self.inferior_frame())
+        if not found.is_optimized_out:
+            found.fetch_lazy()  # what cannot be read is known here, and not when GDB shows it
+        return found
 
     def _text(self, symbol: Any, error: Exception) -> str:
         """What there is to say of a variable that cannot be a value of GDB: the value as text, or why there is none."""
@@ -127,7 +154,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
                 return value_text(one.value)
             return f"<{error if one.reason is None else one.reason.message}>"
         except DwarfGpuError as other:
-            return f"<{_short(other)}>"
+            return f"<{other.message}>"
 
 
 def _locals(frame: Any) -> Iterator[Any]:
@@ -141,10 +168,17 @@ def _locals(frame: Any) -> Iterator[Any]:
             if symbol.is_argument or symbol.addr_class not in LOCALS:
                 continue
             if symbol.addr_class == gdb.SYMBOL_LOC_CONST:
-                yield SymValueWrapper(symbol.name, symbol.value())
+                yield Shown(symbol.name, symbol.value())
             else:
-                yield SymValueWrapper(symbol, None)
+                yield Shown(symbol)
         block = None if block.function is not None else block.superblock
+
+
+def _has_value(variable: Any) -> bool:
+    """Whether another filter has given it one. GDB's own class has none, or since GDB 14 the one that GDB reads."""
+    if type(variable) is SymValueWrapper:
+        return getattr(variable, "val", None) is not None
+    return variable.value() is not None
 
 
 def _is_dynamic(symbol: Any) -> bool:
@@ -163,7 +197,3 @@ def _is_foreign() -> bool:
     thread = gdb.selected_thread()
     name = str(gdb.selected_frame().architecture().name())
     return thread is not None and not name.startswith("amdgcn") and is_wave(thread)
-
-
-def _short(error: Exception) -> str:
-    return error.message if isinstance(error, DwarfGpuError) else " ".join(str(error).split())

@@ -8,18 +8,20 @@ import gdb
 
 from dwarfgpu.gdbplugin.commands import one_line_errors
 
+ABOUT = """The value of a variable or an expression that dwarfgpu reads: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
+
+What GDB can reach is an lvalue: it has an address, or can be assigned to."""
+
 
 class ValueFunction(gdb.Function):  # type: ignore[misc]
-    """The value of a variable or an expression that dwarfgpu reads: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
-
-    What GDB can reach is an lvalue: it has an address, or can be assigned to.
-    """
+    """``$dwarfgpu``; it is about the selected frame."""
 
     def __init__(self) -> None:
+        self.__doc__ = ABOUT
         gdb.Function.__init__(self, "dwarfgpu")
 
     def invoke(self, *arguments: Any) -> Any:
-        """The value in the selected frame."""
+        """The value."""
         if not 1 <= len(arguments) <= 2:
             raise gdb.GdbError('It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).')
         with one_line_errors():

@@ -29,6 +29,8 @@ class GdbHost:
 
     def __init__(self) -> None:
         self.processes = Processes()
+        self._last: tuple[Wave, int, Any, int] | None = None
+        """The call that was asked for last: its wave, at how many writes, GDB's frame of it, and its level."""
 
     def attached(self) -> Attached:
         return self.processes.of(_thread())
@@ -53,11 +55,32 @@ class GdbHost:
         wave = self.wave()
         try:
             chosen = selected_frame() if chosen is None else chosen
-            level, outside = _position(chosen)
+            outside = _outside(chosen)
+            level = self._level(wave, chosen)
             found = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:
             raise UsageError(f"GDB has no frame: {error}", kind="no_frame") from None
         return in_lane(found, selected_lane())
+
+    def _level(self, wave: Wave, frame: Any) -> int:
+        """Which call a frame of GDB belongs to, 0 for the innermost one.
+
+        Frames are not counted by their level: GDB also shows calls that were jumps, and does not show inlined functions
+        at their first instruction. The count goes on from the frame that was asked for last if it passes there, so that
+        whoever asks for one after the other does not wait ever longer.
+        """
+        changes = wave.stopped.machine.changes
+        last = self._last if self._last is not None and self._last[:2] == (wave, changes) else None
+        level = 0
+        inner = frame.newer()
+        while inner is not None:
+            level += inner.type() not in _INNER
+            if last is not None and inner == last[2]:
+                level += last[3]
+                break
+            inner = inner.newer()
+        self._last = wave, changes, frame, level
+        return level
 
 
 def gdb_host() -> GdbHost:
@@ -98,12 +121,8 @@ def no_process() -> UsageError:
 # --- Frames -------------------------------------------------------------------------------------------------------
 
 
-def _position(frame: Any) -> tuple[int, int]:
-    """Which call a frame of GDB belongs to, from the innermost one, and how many functions it is inlined into.
-
-    Frames are not counted by their level: GDB also shows calls that were jumps, and does not show inlined functions at
-    their first instruction.
-    """
+def _outside(frame: Any) -> int:
+    """How many functions a frame of GDB is inlined into."""
     if frame.type() == gdb.TAILCALL_FRAME:
         name = frame.name() or "this function"
         raise UsageError(
@@ -112,27 +131,15 @@ def _position(frame: Any) -> tuple[int, int]:
             hint="select another frame",
         )
     outside = 0
-    outer = frame
-    while outer is not None and outer.type() == gdb.INLINE_FRAME:
-        outer = outer.older()
+    while frame is not None and frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
         outside += 1
-    level = 0
-    inner = frame.newer()
-    while inner is not None:
-        level += inner.type() not in _INNER
-        inner = inner.newer()
-    return level, outside
+    return outside
 
 
 def _numbered(wave: Wave, level: int, outside: int, pc: int) -> Frame:
     """The frame of the library: the innermost of a call first, so that what is around counts from the last."""
-    found: list[Frame] = []
-    for frame in wave:
-        at = 0 if frame.physical is None else frame.physical.level
-        if at > level:
-            break
-        if at == level:
-            found.append(frame)
+    found = wave.call(level)
     if not found:
         message = f"GDB's frame is call {level} of {wave.id}, and dwarfgpu finds no such call"
         raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {wave.end.message}")

@@ -19,7 +19,10 @@ COMMAND = "generate-core-file"
 
 def save(debugger: Debugger, text: str) -> None:
     """Save what stands still, and say how it is read."""
-    words = shlex.split(text)
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quote that nothing closes
+        words = []
     if len(words) != 1:
         raise UsageError("`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes")
     path = os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)

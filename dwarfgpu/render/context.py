@@ -42,20 +42,20 @@ def gutter(mask: int) -> str:
 
 
 def shares(natural: Sequence[int], room: int) -> list[int]:
-    """How many lines each of some sections gets of a screen: the longest give way; 0 where there is no room at all.
+    """How many lines each of some sections gets of a screen: the longest give way, then the last; 0 is no room at all.
 
     A title for each of them is counted too.
     """
     found = list(natural)
     while found and sum(found) + sum(1 for each in found if each) > room:
         longest = max(found)
-        if longest <= LEAST:
-            index = len(found) - 1 - found[::-1].index(longest)
-            found[index] = 0
-            if not longest:
-                break
-            continue
-        found[found.index(longest)] = longest - 1
+        if longest > LEAST:
+            found[found.index(longest)] = longest - 1
+        elif any(found[1:]):
+            found[max(place for place, each in enumerate(found) if each)] = 0
+        else:
+            found[0] = max(0, room - 1)
+            break
     return found
 
 

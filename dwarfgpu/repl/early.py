@@ -1,13 +1,15 @@
-"""The first prompt, which is there before the editor of lines is: to import that takes longer than all before it."""
+"""The terminal while no editor has it, and the first prompt: to import the editor takes longer than all before it."""
 
 from __future__ import annotations
 
 import os
 import sys
 import termios
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TextIO
 
 PROMPT = "(dwarfgpu) "
@@ -19,32 +21,44 @@ def is_dumb() -> bool:
     return os.environ.get("TERM", "dumb") in DUMB
 
 
+@contextmanager
+def keys_wait() -> Iterator[None]:
+    """Keys that are typed wait, unseen, for whoever reads them as an editor does; but ^C sends its signal."""
+    try:
+        file = sys.stdin.fileno()
+        before, waiting = termios.tcgetattr(file), termios.tcgetattr(file)
+    except (OSError, ValueError, termios.error):  # keys come from somewhere else
+        yield
+        return
+    waiting[3] = (waiting[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG
+    termios.tcsetattr(file, termios.TCSANOW, waiting)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSANOW, before)
+
+
 class FirstPrompt:
-    """Shows the prompt. Keys that are typed now wait, unseen, for whoever reads them as an editor does."""
+    """Shows the prompt; keys wait for the editor."""
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen
-        self._before: list[Any] | None = None
+        self._mode = ExitStack()
 
     def show(self) -> None:
-        """Show it; the terminal keeps keys."""
-        file = sys.stdin.fileno()
-        self._before = termios.tcgetattr(file)
-        waiting = termios.tcgetattr(file)
-        waiting[3] &= ~(termios.ECHO | termios.ICANON)
-        termios.tcsetattr(file, termios.TCSANOW, waiting)
-        if not is_dumb():
-            self._screen.write(PROMPT)
-        self._screen.flush()
+        """Show it."""
+        self._mode.enter_context(keys_wait())
+        self._write(PROMPT)
 
     def hand_over(self) -> None:
-        """The editor draws over it."""
+        """Take it away: what comes instead, and the prompt of the editor below that, stand in its place."""
+        self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
         if not is_dumb():
-            self._screen.write("\r")
-            self._screen.flush()
+            self._screen.write(text)
+        self._screen.flush()
 
     def end(self) -> None:
         """The terminal is as it was before."""
-        if self._before is not None:
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
-            self._before = None
+        self._mode.close()

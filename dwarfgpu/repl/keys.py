@@ -13,8 +13,10 @@ from dwarfgpu.commands.scripts import is_open
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent
 
+    from dwarfgpu.repl.interrupts import Interrupts
 
-def bindings() -> KeyBindings:
+
+def bindings(interrupts: Interrupts) -> KeyBindings:
     """Enter runs what is complete, and begins a further line of what is not. ^X a shows the full screen."""
     keys = KeyBindings()
     editing = has_focus(DEFAULT_BUFFER)
@@ -30,6 +32,7 @@ def bindings() -> KeyBindings:
             buffer.cursor_position = len(buffer.text)
             buffer.newline(copy_margin=False)
         else:
+            interrupts.forget()  # they were about an earlier command
             buffer.validate_and_handle()
 
     @keys.add("c-x", "a", filter=editing)

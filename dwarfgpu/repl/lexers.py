@@ -133,6 +133,26 @@ class OperationLexer(RegexLexer):
     }
 
 
+_LIKE_C = (
+    "c",
+    "h",
+    "i",
+    "ii",
+    "cc",
+    "cpp",
+    "cxx",
+    "hh",
+    "hpp",
+    "hxx",
+    "inc",
+    "hip",
+    "cu",
+    "cuh",
+    "cl",
+    "clh",
+)
+
+
 def lexer_of_file(name: str) -> Lexer | None:
     """The lexer of a source file; None where there is none for its language."""
     ending = name.rpartition(".")[2].lower()
@@ -150,23 +170,4 @@ def lexer_of_file(name: str) -> Lexer | None:
         return RustLexer(stripnl=False)
     if ending == "s":
         return InstructionLexer(stripnl=False)
-    if ending in (
-        "c",
-        "h",
-        "i",
-        "cc",
-        "cpp",
-        "cxx",
-        "hpp",
-        "hh",
-        "hxx",
-        "inl",
-        "hip",
-        "cu",
-        "cuh",
-        "cl",
-        "clh",
-        "ii",
-    ):
-        return GpuLexer(stripnl=False)
-    return None
+    return GpuLexer(stripnl=False) if ending in _LIKE_C else None

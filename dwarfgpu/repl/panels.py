@@ -11,6 +11,7 @@ from dwarfgpu.commands.output import SOURCE
 from dwarfgpu.commands.sources import file_of, shown_line, standing_lanes, text_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.render.layout import shown
+from dwarfgpu.repl.runner import errors_are_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,8 @@ class Panels:
     def source(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """The source around the frame; how many lanes stand at a line is told in front of it."""
         try:
-            return self._source(width, height)
+            with errors_are_ours():
+                return self._source(width, height)
         except DwarfGpuError as error:
             return [_message(error, width)]
 
@@ -103,7 +105,8 @@ class Panels:
     def lanes(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """The variables in the lanes around the one that is looked at."""
         try:
-            table = self._lane_table()
+            with errors_are_ours():
+                table = self._lane_table()
         except DwarfGpuError as error:
             return [_message(error, width)]
         if table is None or not height:

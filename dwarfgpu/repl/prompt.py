@@ -10,23 +10,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 
-from dwarfgpu.repl.completer import CommandCompleter
-from dwarfgpu.repl.early import PROMPT
+from dwarfgpu.repl.completer import CommandCompleter, NameReader
+from dwarfgpu.repl.early import PROMPT, keys_wait
 from dwarfgpu.repl.history import LinesOfFile
 from dwarfgpu.repl.keys import bindings
 from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from dwarfgpu.repl.early import FirstPrompt
     from dwarfgpu.repl.runner import Runner
 
 
 T = TypeVar("T")
+
+IDLE = 0.1
+"""Seconds that the editor has to show itself before names are read."""
 
 
 class Prompt:
@@ -41,7 +46,8 @@ class Prompt:
         self._toolbar = ""
         self._loop = asyncio.new_event_loop()
         self._busy = threading.RLock()
-        """Is held by whoever asks the program: a command, which the full screen is too, or completion in a thread."""
+        """Is held by whoever asks the program: a command, which the full screen is too, or a thread for completion."""
+        self._names = NameReader(self.debugger, self._busy)
         self.session: PromptSession[str] = PromptSession(
             history=self.history,
             completer=CommandCompleter(self.debugger, self._busy),
@@ -54,7 +60,7 @@ class Prompt:
             bottom_toolbar=lambda: self._toolbar,
             multiline=True,
             prompt_continuation=lambda width, _line, wraps: "" if wraps else f"{'>':>{width - 1}} ",
-            key_bindings=bindings(),
+            key_bindings=bindings(runner.interrupts),
             enable_open_in_editor=True,
             enable_suspend=True,
             reserve_space_for_menu=6,
@@ -77,23 +83,35 @@ class Prompt:
         """Run lines until the user leaves; return the exit status. The first prompt may be there already."""
         self._first = first
         self.debugger.typed += reversed(self.history.lines())
+        if first is not None:
+            first.hand_over()
+            self._run(self.debugger.tell_watchers)
         while True:
             text = self._ask()
             if text is None:
                 return 0
             if text.strip():
                 self.debugger.typed.append(text)
+            self._run(partial(self.runner.execute, text))
+
+    def _run(self, action: Callable[[], object]) -> None:
+        def alone() -> None:
             with self._busy:
-                self.runner.interruptible(partial(self.runner.execute, text))
+                action()
+
+        self.runner.interruptible(alone)
 
     def close(self) -> None:
-        """Read no more keys."""
+        """Read no more keys, and no more names."""
+        self._names.close()
         self.history.trim()
         self._loop.close()
 
     def _ask(self) -> str | None:
         """A line, or several that belong together; None when the user leaves."""
-        self._toolbar = toolbar(self.debugger, self.runner.terminal.size()[0])
+        with self._busy:
+            self._toolbar = toolbar(self.debugger, self.runner.terminal.size()[0])
+        self._loop.call_later(IDLE, self._names.start)
         while True:
             try:
                 return self._edited(PROMPT)
@@ -105,14 +123,25 @@ class Prompt:
     def _edited(self, prompt: str) -> str:
         self.runner.session.out.flush()
         self.runner.session.err.flush()
-        if self._first is not None:
-            self._first.hand_over()
         try:
-            return self.wait_for(self.session.prompt_async(prompt))
+            text = self.wait_for(self.session.prompt_async(prompt, handle_sigint=False))
+            if self._is_interrupted():
+                self.runner.interrupts.remember()
+            return text
         finally:
             if self._first is not None:
                 self._first.end()
                 self._first = None
+
+    def _is_interrupted(self) -> bool:
+        """Whether ^C was typed behind the line already; keys before it are dropped."""
+        keys = self.session.input
+        with keys_wait():  # one that comes from now on sends its signal
+            waiting = [*get_typeahead(keys), *keys.read_keys()]
+        waiting = [each for each in waiting if each.key is not Keys.CPRResponse]  # where the cursor was
+        last = max((place for place, each in enumerate(waiting) if each.key is Keys.ControlC), default=-1)
+        store_typeahead(keys, waiting[last + 1 :])
+        return last >= 0
 
     def wait_for(self, keys: Coroutine[Any, Any, T]) -> T:
         """Let an editor read keys.

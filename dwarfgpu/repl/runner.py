@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands.debugger import Quit
 from dwarfgpu.commands.scripts import joined
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.repl.interrupts import Interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ class Runner:
         self.session = session
         self.debugger = debugger
         self.terminal = terminal
+        self.interrupts = Interrupts()
         self._prompt: Prompt | None = None
 
     def prompt(self, **streams: Any) -> Prompt:
@@ -99,7 +100,7 @@ class Runner:
     def interruptible(self, action: Callable[[], object]) -> int:
         """The same, and ^C ends it."""
         try:
-            with can_interrupt():
+            with self.interrupts.raised():
                 return self.guarded(action)
         except KeyboardInterrupt:
             self.session.out.flush()
@@ -117,28 +118,4 @@ def errors_are_ours() -> Iterator[None]:
     except Exception as error:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
-        raise DwarfGpuError("internal", message, hint=hint) from error
-
-
-@contextmanager
-def no_interrupts() -> Iterator[None]:
-    """^C does nothing between commands."""
-
-    def ignored(_number: int, _frame: Any) -> None:
-        pass  # a handler, because what is ignored would be ignored by programs that are run, too
-
-    before = signal.signal(signal.SIGINT, ignored)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def can_interrupt() -> Iterator[None]:
-    """^C raises `KeyboardInterrupt`."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        raise DwarfGpuError("internal_error", message, hint=hint) from error

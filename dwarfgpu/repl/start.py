@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.commands.scripts import joined, run_script
 from dwarfgpu.errors import UsageError
-from dwarfgpu.repl.runner import Runner, no_interrupts
+from dwarfgpu.repl.early import FirstPrompt, is_dumb
+from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def debug(session: Session, options: Any) -> int:
     """Run the debugger as the options say; return the exit status."""
+    if options.json or options.jsonl:
+        raise UsageError("the debugger writes text, not JSON", hint="`dwarfgpu eval --json` and others do")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
     terminal = Terminal(session, is_terminal=is_interactive)
     debugger = Debugger(terminal.output)
@@ -79,15 +82,15 @@ def sit_down(runner: Runner) -> None:
 
     runner.debugger.next_line = next_line
     runner.debugger.ask = runner.is_confirmed
-    runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
+    if not is_dumb():
+        runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
 
 
 def _prompt(runner: Runner) -> int:
     """Ask for lines. The first prompt is there before what edits lines is imported; keys wait meanwhile."""
-    from dwarfgpu.repl.early import FirstPrompt
-
+    runner.debugger.is_watched = True
     first = FirstPrompt(runner.session.out)
-    with no_interrupts():
+    with runner.interrupts.remembered():
         first.show()
         try:
             return runner.prompt().run(first)
@@ -97,9 +100,12 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open what the command line names, and look at what it names."""
+    if options.file is None and options.state is not None:
+        raise UsageError("a state needs the file of code that it is of", hint="name FILE before --state")
+    for name in ("wave", "frame", "lane"):
+        if options.state is None and getattr(options, name) is not None:
+            raise UsageError(f"--{name} needs a machine", hint="--state S names one")
     if options.file is None:
-        if options.state is not None:
-            raise UsageError("a state needs the file of code that it is of", hint="name FILE before --state")
         return
     from dwarfgpu.commands.files import attach_state, open_file
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.commands.output import Output
+from dwarfgpu.commands.output import Output, without_styles
 from dwarfgpu.commands.settings import AUTOMATIC, MAX_NUMBER
+from dwarfgpu.errors import UsageError
 from dwarfgpu.render.layout import WIDTH
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ UNLIMITED = 10_000
 """Columns of a screen whose width is unlimited."""
 NARROWEST = 20
 MORE = "--Type <RET> for more, q to quit, c to continue without paging--"
-_STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal:
@@ -46,7 +45,6 @@ class Terminal:
         self.ask: Callable[[str], str] = input
         """Shows a text and reads a line behind it; `EOFError` if there is none."""
         self._settings: Settings | None = None
-        self._rows = 0
         self._pages = False
 
     def follow(self, settings: Settings) -> None:
@@ -64,7 +62,7 @@ class Terminal:
     def begin(self) -> None:
         """A command begins: the screen may have another size, and none of it is full."""
         self._measure()
-        self._rows = 0
+        self.output.rows = 0
         self._pages = self._wants_pages()
 
     def end(self) -> None:
@@ -123,19 +121,25 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """Write a text. Where the screen is full the user is asked whether to go on."""
-        for line in text.splitlines(keepends=True) if self._pages else (text,):
-            if self._pages and self.output.height is not None:
-                self._make_room(line, self.output.height)
-            self.session.out.write(line)
+        height = self.output.height
+        for line in (text,) if height is None else text.splitlines(keepends=True):
+            if height is not None:
+                rows = self._rows_of(line)
+                if self._pages and self.output.rows and self.output.rows + rows >= height:
+                    self._ask_for_more()
+                self.output.rows += rows
+            try:
+                self.session.out.write(line)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise UsageError(f"output cannot be written: {error.strerror}", kind="unwritable") from None
 
-    def _make_room(self, line: str, height: int) -> None:
-        """Ask the user before a line for which there is no room."""
+    def _rows_of(self, line: str) -> int:
+        """How many rows of the screen a line fills."""
         columns, _lines = self.size()
-        shown = _STYLES.sub("", line.rstrip("\n")).expandtabs()
-        rows = max(0, len(shown) - 1) // columns + line.endswith("\n")
-        if self._rows and self._rows + rows >= height:
-            self._ask_for_more()
-        self._rows += rows
+        shown = without_styles(line.rstrip("\n")).expandtabs()
+        return max(0, len(shown) - 1) // columns + line.endswith("\n")
 
     def _ask_for_more(self) -> None:
         self.session.out.flush()
@@ -143,7 +147,7 @@ class Terminal:
             answer = self.ask(self.style("hint", MORE)).strip().lower()
         except EOFError:
             answer = "q"
-        self._rows = 0
+        self.output.rows = 0
         if answer.startswith("q"):
             self._pages = False
             raise KeyboardInterrupt

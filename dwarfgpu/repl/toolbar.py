@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.render.layout import shown
+from dwarfgpu.repl.runner import errors_are_ours
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.commands.debugger import Debugger
 
 SEPARATOR = " | "
@@ -15,30 +18,34 @@ SEPARATOR = " | "
 
 def toolbar(debugger: Debugger, width: int) -> str:
     """One line that fits into a width."""
-    text = f" {SEPARATOR.join(_parts(debugger))} "
+    parts: list[str] = []
+    try:
+        with errors_are_ours():
+            for part in _parts(debugger):
+                parts.append(part)  # noqa: PERF402 (those before an error are shown)
+    except DwarfGpuError as error:
+        parts.append(error.what)
+    text = f" {SEPARATOR.join(parts)} "
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def _parts(debugger: Debugger) -> list[str]:
+def _parts(debugger: Debugger) -> Iterator[str]:
     if debugger.program is None:
-        return ["no file"]
-    file = shown(debugger.program.file.name).rpartition("/")[2]
+        yield "no file"
+        return
     if debugger.attached is None:
-        return [file, "no machine"]
-    parts = []
-    try:
-        noun = "wave" if debugger.attached.has_waves else "thread"
-        number = 0 if debugger.wave_number is None else debugger.wave_number
-        parts.append(f"{noun} {number + 1} of {len(debugger.attached)} ({shown(debugger.wave.id)})")
-        if debugger.lane is not None:
-            parts.append(f"lane {debugger.lane}")
-        frame = debugger.frame
-        parts.append(f"frame {debugger.frame_number}")
-        source = frame.call.source
-        where = shown(frame.name or "??")
-        if source is not None and source.file is not None:
-            where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
-        parts.append(where)
-    except DwarfGpuError as error:
-        parts.append(error.what)
-    return parts
+        yield shown(debugger.program.file.name).rpartition("/")[2]
+        yield "no machine"
+        return
+    noun = "wave" if debugger.attached.has_waves else "thread"
+    number = 0 if debugger.wave_number is None else debugger.wave_number
+    yield f"{noun} {number + 1} of {len(debugger.attached)} ({shown(debugger.wave.id)})"
+    if debugger.lane is not None:
+        yield f"lane {debugger.lane}"
+    frame = debugger.frame
+    yield f"frame {debugger.frame_number}"
+    source = frame.call.source
+    where = shown(frame.name or "??")
+    if source is not None and source.file is not None:
+        where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
+    yield where

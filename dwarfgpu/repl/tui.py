@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import termios
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application
@@ -17,16 +14,16 @@ from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 
 from dwarfgpu.commands.debugger import Quit
-from dwarfgpu.commands.scripts import is_open
+from dwarfgpu.commands.scripts import is_open, word_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.repl.early import PROMPT
+from dwarfgpu.repl.early import PROMPT, keys_wait
 from dwarfgpu.repl.panels import Panel, Panels
-from dwarfgpu.repl.runner import can_interrupt, errors_are_ours
+from dwarfgpu.repl.runner import errors_are_ours
 from dwarfgpu.repl.styles import STYLE, CommandColors
 from dwarfgpu.repl.toolbar import toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from prompt_toolkit import PromptSession
@@ -70,12 +67,13 @@ class FullScreen:
     def run(self, wait_for: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Show it until the user leaves it; ``wait_for`` lets it read keys."""
         debugger = self._debugger
-        before = debugger.next_line, debugger.ask, debugger.full_screen
+        before = debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched
         debugger.next_line, debugger.ask, debugger.full_screen = None, None, self._leave
+        debugger.is_watched = False  # its windows show what the context view does
         try:
             wait_for(self.app.run_async())
         finally:
-            debugger.next_line, debugger.ask, debugger.full_screen = before
+            debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched = before
         if self._leaving is not None:
             raise self._leaving
 
@@ -153,6 +151,10 @@ class FullScreen:
         def _clear(_event: KeyPressEvent) -> None:
             self._buffer.reset()
 
+        @keys.add("c-z")
+        def _suspend(event: KeyPressEvent) -> None:
+            event.app.suspend_to_background()
+
         @keys.add("c-l")
         def _redraw(event: KeyPressEvent) -> None:
             event.app.renderer.clear()
@@ -180,7 +182,8 @@ class FullScreen:
 
     def _do(self, action: Callable[[], object]) -> None:
         try:
-            action()
+            with errors_are_ours():
+                action()
         except DwarfGpuError as error:
             self._panels.write(" ".join(str(error).split()))
 
@@ -193,11 +196,9 @@ class FullScreen:
         try:
             self._run(text)
         except Quit as leaving:
-            if text.split()[0] in ("quit", "q", "exit") and not leaving.status:
-                self._leave()
-            else:
+            if leaving.status or word_of(text) not in ("quit", "q", "exit"):
                 self._leaving = leaving
-                self._leave()
+            self._leave()
         return False
 
     def _run(self, text: str) -> None:
@@ -210,7 +211,7 @@ class FullScreen:
                     raise UsageError(
                         "lines that belong together are typed at the prompt", hint="^X a goes there"
                     )
-                with _keys_interrupt(), errors_are_ours():
+                with keys_wait(), self._runner.interrupts.raised(), errors_are_ours():
                     self._runner.execute(text)
             except DwarfGpuError as error:
                 texts.append(" ".join(str(error).split()) + "\n")
@@ -220,23 +221,3 @@ class FullScreen:
                 texts.append("Quit\n")
         self._panels.write("".join(texts))
         self._panels.forget()
-
-
-@contextmanager
-def _keys_interrupt() -> Iterator[None]:
-    """^C ends a command: the terminal sends its signal, which it does not while keys are read."""
-    try:
-        file = sys.stdin.fileno()
-        before: list[Any] | None = termios.tcgetattr(file)
-    except (OSError, ValueError, termios.error):  # keys come from somewhere else
-        file, before = -1, None
-    if before is not None:
-        changed = termios.tcgetattr(file)
-        changed[3] |= termios.ISIG
-        termios.tcsetattr(file, termios.TCSANOW, changed)
-    try:
-        with can_interrupt():
-            yield
-    finally:
-        if before is not None:
-            termios.tcsetattr(file, termios.TCSANOW, before)

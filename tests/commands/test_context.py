@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -74,13 +72,16 @@ def test_registers_and_stack(run):
     assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
 
 
-def test_expressions_are_what_display_shows(run, monkeypatch):
-    def display(debugger, arguments):
-        assert arguments.text == ""
-        debugger.output.line("1: lane = 0")
-
-    monkeypatch.setitem(sys.modules, "dwarfgpu.commands.displays", SimpleNamespace(display=display))
-    assert run("context expressions").splitlines() == ["-- expressions " + "-" * 65, "1: lane = 0"]
+def test_expressions_are_what_display_shows(run):
+    assert run("context expressions") == ""
+    run("display lane", "display out")
+    assert run("context expressions").splitlines() == [
+        "-- expressions " + "-" * 65,
+        "1: lane = 0",
+        "2: out = (int *) generic#0x10000",
+    ]
+    run.debugger.output.width = 20
+    assert all(len(line) <= 20 for line in run("context expressions").splitlines())
 
 
 def test_sections_are_chosen(run):
@@ -104,16 +105,54 @@ def test_it_is_shown_after_a_change_of_focus(run):
     assert titles(run("set context off", "lane 4")) == []
 
 
+def test_it_is_shown_by_itself_only_to_somebody_at_a_prompt(run):
+    assert run("show context").startswith("context  auto\n")
+    assert titles(run("lane 3")) == []
+    run.debugger.is_watched = True
+    assert titles(run("set context-sections stack", "lane 4")) == ["stack"]
+    assert titles(run("set context off", "lane 5")) == []
+
+
+def test_then_the_frame_is_not_shown_twice(run):
+    run("set context on", "set context-sections source stack")
+    lines = run("lane 2").splitlines()
+    assert [line[:9] for line in lines[:2]] == ["[Switchin", "-- source"]
+    assert "#0  X (out=generic#0x10000" in run("frame")
+    assert "lane 3 is inactive" in run("lane 3")
+    assert "#0  X (out=generic#0x10000" in run("set context-sections stack", "lane 2")
+
+
+def test_displays_are_a_section_of_it(run):
+    run("display lane", "set context on", "set context-sections stack expressions")
+    text = run("lane 3")
+    assert titles(text) == ["stack", "expressions"]
+    assert text.count("1: lane = 3") == 1
+    assert run("set context-sections stack", "lane 4").endswith("1: lane = 4\n")
+
+
+def test_it_takes_no_more_than_the_command_before_it_has_left(run):
+    run("set context on")
+    run.debugger.output.height = 20
+    whole = run("lane 3").splitlines()
+    run.debugger.output.rows = 5
+    assert len(run("lane 4").splitlines()) <= len(whole) - 5
+
+
+def test_without_a_machine_there_is_nothing_to_show_by_itself():
+    run = Run(LANES)
+    assert run("set context on", f"file {LANES}", "show context").count("-- ") == 0
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 @pytest.mark.parametrize("height", [6, 12, 24, 50])
 def test_it_fits_the_screen(run, width, height):
     run.debugger.output.width, run.debugger.output.height = width, height
     lines = run(f"context {SECTIONS}").splitlines()
-    assert len(lines) <= height - 2
+    assert len(lines) <= max(4, height - 3)
     assert all(len(line) <= width for line in lines), lines
     assert titles("\n".join(lines))
     marked = [line for line in lines if "=> 15" in line]
-    assert marked or height < 12
+    assert marked
 
 
 def test_what_is_left_out_is_counted(run):

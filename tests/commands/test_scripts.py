@@ -86,16 +86,57 @@ outer x y
         run.debugger.ask = lambda question: bool(asked.append(question))
         run.script("define say\necho 1\nend")
         assert "say stays as it was" in run.wrong("define say\necho 2\nend").message
-        assert asked == ["Redefine command say?"]
+        assert asked == ['Redefine command "say"?']
         assert run("set confirm off") == ""
         assert run.script("define say\necho 2\nend\nsay") == "2"
+
+    def test_a_command_of_the_debugger_can_be_defined_anew(self, run: Script) -> None:
+        asked: list[str] = []
+        run.debugger.ask = lambda question: not asked.append(question)
+        run.script("define whatis\necho what $arg0\\n\nend")
+        assert asked == ['Really redefine built-in command "whatis"?']
+        assert run("whatis lane") == "what lane\n"
+        assert "whatis  defined: 1 line" in run("help user")
+        run.script("define print\noutput $arg0\necho !\nend")
+        assert run("print 1") == run("p 1") == run("inspect 1") == "1!"
+        run.script("define where\necho there\nend")  # which was another name of backtrace
+        assert run("where") == "there"
+        assert run("bt").startswith("#0  X ")
+
+    def test_a_command_that_calls_itself_ends(self, run: Script) -> None:
+        run.script("define print\nprint $arg0\nend")
+        assert "more than 100 deep" in run.fails("print 1").message
+
+    def test_hooks_run_before_and_after_a_command(self, run: Script) -> None:
+        run.script("define hook-print\necho <\nend\ndefine hookpost-print\necho >\nend")
+        assert run("print 1") == "<$1 = 1\n>"
+        assert run("p 2", "") == "<$2 = 2\n><$3 = 2\n>"
+        assert run("output 1") == "1"
+        run.fails("print nothing")
+        assert run("print 3") == "<$4 = 3\n>"
+
+    def test_a_hook_may_use_its_command(self, run: Script) -> None:
+        run.script("define hook-print\nprint 0\nend")
+        assert run("print 1") == "$1 = 0\n$2 = 1\n"
+
+    def test_a_hook_that_fails_ends_its_command(self, run: Script) -> None:
+        run.script("define hook-print\npritn\nend")
+        assert "pritn" in run.fails("print 1").message
+        assert run.fails("print 1").kind == "no_command"
+
+    def test_a_hook_of_nothing_asks(self, run: Script) -> None:
+        asked: list[str] = []
+        run.debugger.ask = lambda question: bool(asked.append(question))
+        assert run.wrong("define hook-pritn\nend").message == "hook-pritn is not defined"
+        assert asked == ["Your new `hook-pritn` command does not hook any existing command. Proceed?"]
 
     @pytest.mark.parametrize(
         "text, message",
         [
             ("define", "`define` needs NAME"),
             ("define a b\nend", "'a b' cannot be the name of a command"),
-            ("define print\nend", "print is a command of the debugger"),
+            ("define while\nend", "while cannot be defined anew"),
+            ("define info\nend", "info cannot be defined anew"),
             ("define say\necho x", "the definition of say has no end"),
             ("document say\nend", "'say' is not defined"),
             ("end", "`end` belongs to no command before it"),

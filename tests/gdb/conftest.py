@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.gdb.running import ROOT
+from tests.conftest import lacking
+from tests.gdb.running import PACKAGES, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,12 +23,13 @@ OURS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 @pytest.fixture(scope="session")
 def require_tool(require_tool: Callable[..., str]) -> Callable[..., str]:
-    """The same, but for GDB: what is installed for the tests (numpy, pytest) must be for the Python in it too."""
+    """The same, but for GDB: the packages of the tests (numpy, pytest) must be for the Python in it."""
 
     def require(*names: str) -> str:
         path = require_tool(*names)
-        if names == ("gdb",) and python_of(path) != OURS:
-            pytest.skip(f"GDB has Python {python_of(path)}, and the packages of the tests are for {OURS}")
+        if names == ("gdb",) and python_of(path) != OURS and PACKAGES not in os.environ:
+            found = f"GDB has Python {python_of(path)}, and the packages of the tests are for {OURS}"
+            raise lacking(f"{found} (in {PACKAGES} there may be a folder with others)")
         return path
 
     return require

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = Path(__file__).parent / "inside"
 ENTRY = ROOT / "dwarfgpu" / "gdbplugin" / "entry.py"
+PACKAGES = "DWARFGPU_PATH"
+"""The variable that says where packages for GDB's Python are, if it is another one than that of the tests."""
 
 
 def environment(**more: str) -> dict[str, str]:
     """That of a user who has activated the environment in which the tests run."""
     found = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    paths = [str(ROOT), sysconfig.get_paths()["purelib"]]
-    return found | {"DWARFGPU_PATH": os.pathsep.join(paths), "LC_ALL": "C.UTF-8"} | more
+    paths = [str(ROOT), os.environ.get(PACKAGES) or sysconfig.get_paths()["purelib"]]
+    return found | {PACKAGES: os.pathsep.join(paths), "LC_ALL": "C.UTF-8"} | more
 
 
 def run_gdb(
@@ -36,6 +38,7 @@ def run_gdb(
 ) -> str:
     """What GDB prints when it runs commands (``-ex``) or a script in batch mode."""
     words: list[str] = [tools("gdb"), "-nx", "-batch", "-iex", "set debuginfod enabled off"]
+    words += ["-iex", "maintenance set internal-error corefile no"]  # it would be 90 MB among the sources
     words += ["-x", str(ENTRY)] if load else []
     words += [str(each) for each in arguments]
     words += ["-x", str(script)] if script is not None else []

@@ -186,6 +186,13 @@ def test_help_is_that_of_the_rows(require_tool):
 
 
 @pytest.mark.slow
+def test_the_prefix_alone_lists_what_may_follow(require_tool):
+    assert run_gdb(require_tool, "-ex", "dwarfgpu") == run_gdb(require_tool, "-ex", "help dwarfgpu")
+    about = run_gdb(require_tool, "-ex", "help function dwarfgpu").splitlines()
+    assert about[2].startswith("What GDB can reach")
+
+
+@pytest.mark.slow
 def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
     wrong = {
         "dwarfgpu eval": "`eval` needs EXPR",
@@ -197,7 +204,8 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
         "dwarfgpu eval -repair x counter": "there is no repair 'x'",
         "set dwarfgpu repair x": "there is no repair 'x'",
         "set dwarfgpu x": 'There is no setting "dwarfgpu x".',
-        "dwarfgpu nothing": 'Undefined dwarfgpu command: "nothing".',
+        "dwarfgpu snapshot '": "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes",
+        "dwarfgpu nothing": 'Undefined dwarfgpu command: "nothing".  Try "help dwarfgpu".',
     }
     words = ["-ex", "break stop_here", "-ex", "run"]
     for command in wrong:
@@ -299,6 +307,14 @@ def test_completion(require_tool, runnable_host):
         "set dwarfgpu frame-filter unreadable",
     ):
         assert line in found, found
+
+
+@pytest.mark.slow
+def test_gdb_asks_where_words_end(require_tool):
+    """Newer ones do it by asking for a completion of no word."""
+    show = "from dwarfgpu.gdbplugin.commands import TableCommand, COMMANDS; "
+    show += "print([TableCommand(each, '').complete('1', None) for each in COMMANDS if each.gdb == 'eval'])"
+    assert run_gdb(require_tool, "-ex", f"python {show}") == "[None]\n"
 
 
 @pytest.mark.slow

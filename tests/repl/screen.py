@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ AGAIN = 20
 
 
 class Screen:
-    """A program in a terminal of a size. `close` ends it."""
+    """A program in a terminal of a size. `close` ends it, and so does the end of the tests, however they end."""
 
     def __init__(
         self,
@@ -39,8 +40,15 @@ class Screen:
         }
         start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(Path.cwd())]
         held = ["/bin/sh", "-c", 'trap : INT; "$@"; echo "status $?"; exec sleep 1000', "sh", *command]
-        self._run("start-server", ";", "set-option", "-g", "default-terminal", term, ";", *start, *held,
-                  environment=environment)  # fmt: skip
+        kill = shlex.join([*self._tmux, "kill-server"])
+        guard = f"while kill -0 {os.getpid()} 2>/dev/null; do sleep 1; done; {kill}"
+        try:
+            self._run("start-server", ";", "set-option", "-g", "default-terminal", term, ";", *start, *held,
+                      environment=environment)  # fmt: skip
+            self._run("run-shell", "-b", guard)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End it, whatever it does."""

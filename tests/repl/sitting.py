@@ -74,9 +74,10 @@ class Sitting:
             sit_down(self.runner)
             buffer = self.prompt.session.default_buffer
             typed: list[tuple[str, str]] = []
+            pressed: list[bool] = [True]  # since the last keys were sent
 
             def type_next(app: Any) -> None:
-                if app.is_done:
+                if app.is_done or not pressed:
                     return
                 if buffer._load_history_task is None or not buffer._load_history_task.done():
                     app.invalidate()
@@ -85,11 +86,14 @@ class Sitting:
                     return  # completion works in a thread
                 if waiting:
                     typed.append((waiting[0], buffer.text))
+                    pressed.clear()
                     pipe.send_text(waiting.pop(0))
 
             self.prompt.session.app.after_render += type_next
+            self.prompt.session.app.key_processor.after_key_press += lambda _keys: pressed.append(True)
             try:
-                self.status = self.prompt.run()
+                with self.runner.interrupts.remembered():
+                    self.status = self.prompt.run()
             except Quit as leaving:
                 self.status = leaving.status
             finally:

@@ -172,7 +172,7 @@ class TestQuestions:
 
         sitting.terminal.ask = ask
         text = sitting("define say", ENTER, "echo 2", ENTER, "end", ENTER, "say", ENTER)
-        assert set(asked) == {"Redefine command say? (y or n) "}
+        assert set(asked) == {'Redefine command "say"? (y or n) '}
         assert text.endswith(expected)
 
     def test_the_end_of_input_is_no(self, sitting: Sitting) -> None:

@@ -59,6 +59,32 @@ def test_a_sitting(start: Callable[..., Screen], columns: int, lines: int) -> No
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
+def test_a_change_of_focus_shows_all_around_it(
+    start: Callable[..., Screen], columns: int, lines: int
+) -> None:
+    screen = start(columns, lines, "-ex", f"set directories {ROOT}/fixtures")
+    shown = screen.shows(TOOLBAR)
+    assert "=> 15      } else {" in shown
+    assert "-- locals in lane 0 -" in shown
+    screen.runs("display even")
+    screen.runs("lane 4")
+    shown = screen.until(lambda shown: "| lane 4 |" in shown, "lane 4")
+    below = shown[shown.rindex("[Switching to wave 1, lane 4 ") :]
+    for text in (
+        "=> 15      } else {",
+        "-- locals in lane 4 -",
+        "-- lanes of",
+        "=> #0  X at",
+        "1: even = 18",
+    ):
+        assert text in below
+    screen.runs("set context off")
+    screen.runs("lane 6")
+    screen.shows("| lane 6 |")
+    assert "locals in lane 6" not in screen.text()
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
 def test_the_menu_of_completions(start: Callable[..., Screen], columns: int, lines: int) -> None:
     screen = start(columns, lines)
     screen.shows(TOOLBAR)
@@ -188,6 +214,8 @@ def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
     shown = screen.until(lambda shown: shown.rstrip().endswith(PROMPT) and "1/5 " in shown, "the next prompt")
     assert TOOLBAR not in shown
     assert "\x1b" not in screen.colored()
+    screen.runs("tui")
+    screen.shows("there is no terminal for a full screen")
     screen.leaves()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -71,10 +72,64 @@ class TestBatch:
         assert " 7 (AMDGPU Lane 1:1:1:1/7 " in done.out
         assert Done(*STOPPED, "--lane", "77", "-batch").status == 2
 
+    @pytest.mark.parametrize("option", ["--wave", "--frame", "--lane"])
+    def test_the_focus_is_that_of_a_machine(self, option: str) -> None:
+        done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
+        assert (done.out, done.status) == ("", 2)
+        assert done.err == f"dwarfgpu: error: {option} needs a machine\nhint: --state S names one\n"
+
+    def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("echo two\\n\n")
+        done = Done("--batch", "--nx", "--quiet", "--ex", "echo one\\n", "--command", tmp_path / "a")
+        assert (done.out, done.err, done.status) == ("one\ntwo\n", "", 0)
+
+    def test_there_is_no_json(self) -> None:
+        assert "the debugger writes text, not JSON" in Done("--json", "-batch").err
+
     def test_output_into_a_closed_pipe_ends_quietly(self) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
         done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == ("Files and machines:\n", "")
+
+    @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+    def test_streams_may_be_closed(self, closed: str, tmp_path: Path) -> None:
+        command = f"{sys.executable} -m dwarfgpu debug -ex 'pipe echo x | cat > {tmp_path}/x' {closed}"
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (tmp_path / "x").read_text() == "x"
+
+    def test_a_full_disk_is_one_line(self) -> None:
+        command = f"{sys.executable} -u -m dwarfgpu debug -batch -ex help > /dev/full"
+        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.stderr == "dwarfgpu: error: output cannot be written: No space left on device\n"
+        assert done.returncode
+
+    def test_interrupting_it_ends_it(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("shell echo $PPID\nwhile 1\nset $a = 1\nend\n")
+        words = [
+            sys.executable,
+            "-u",
+            "-m",
+            "dwarfgpu",
+            "debug",
+            *STOPPED,
+            "-batch",
+            "-x",
+            str(tmp_path / "a"),
+        ]
+        with subprocess.Popen(
+            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as child:
+            try:
+                assert child.stdout is not None
+                assert int(child.stdout.readline()) == child.pid
+                child.send_signal(signal.SIGINT)
+                assert child.communicate(timeout=60) == ("", "")
+            finally:
+                child.kill()
+        assert child.returncode == 130
 
     def test_debug_shows_the_traceback(self) -> None:
         assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err

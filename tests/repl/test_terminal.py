@@ -88,6 +88,14 @@ class TestPages:
         screen.shows("\n" * 30)
         assert not screen.asked
 
+    def test_rows_are_counted_for_commands_that_fill_the_screen(self) -> None:
+        screen = Screen()
+        screen.debugger.execute("set pagination off")
+        screen.shows(f"1\n{'x' * 30}\n3")
+        assert screen.output.rows == 3
+        screen.begin()
+        assert screen.output.rows == 0
+
     def test_the_height_may_be_said(self) -> None:
         screen = Screen("", "", "")
         screen.debugger.execute("set height 3")

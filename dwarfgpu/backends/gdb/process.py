@@ -36,10 +36,19 @@ class GdbProcess:
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
         self.threads = threads
-        self.ids = [name_of(thread) for thread in threads]
-        self.places = [place_of(thread) for thread in threads]
+        titles = [self.title(thread) for thread in threads]
+        self.ids = [name_of(*each) for each in zip(threads, titles, strict=True)]
+        self.places = [place_of(title) for title in titles]
         self._watch = watch()
         self._runs = self._watch.runs(inferior.num)
+
+    def title(self, thread: Any) -> re.Match[str] | None:
+        """What GDB shows a wave as."""
+        for text in (thread.details, getattr(thread, "ptid_string", None)):  # the second one since GDB 14
+            found = _WAVE.search(text or "")
+            if found is not None:
+                return found
+        return None
 
     @property
     def has_moved_on(self) -> bool:
@@ -53,16 +62,20 @@ class GdbProcess:
         found: str | None = self.inferior.progspace.filename
         return next((each.name for each in self.files() if each.debug == found), found)
 
+    def frame(self) -> Any:
+        """What GDB has of the innermost frame of the selected thread."""
+        return innermost_frame()
+
     def architecture(self, thread: int) -> str:
         """GDB's name for what a thread executes."""
         with self._selected(thread):
-            return str(innermost_frame().architecture().name())
+            return str(self.frame().architecture().name())
 
     def lane_count(self, thread: int) -> int | None:
         """How many lanes its vector registers have, if there are any."""
         with self._selected(thread):
             try:
-                kind = innermost_frame().read_register(_VECTOR).type
+                kind = self.frame().read_register(_VECTOR).type
             except ValueError:
                 return None
             return int(kind.sizeof) // _LANE_BYTES
@@ -74,7 +87,7 @@ class GdbProcess:
     def read_register(self, thread: int, name: str) -> int:
         with self._selected(thread):
             try:
-                return number_of(innermost_frame().read_register(name))
+                return number_of(self.frame().read_register(name))
             except ValueError:
                 raise Refused(f"GDB has no register {name}") from None
 
@@ -86,18 +99,11 @@ class GdbProcess:
                 raise Refused(f"GDB has no register {name}") from None
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
-        with self._selected(thread):
-            return self.read_unselected(space, address, size)
-
-    def read_unselected(self, space: str | None, address: int, size: int) -> bytes:
-        """Memory as the thread sees it that is selected."""
-        try:
+        with self._seeing(thread, space):
             return bytes(self.inferior.read_memory(_address(space, address), size))
-        except gdb.error as error:
-            raise Refused(_one_line(error)) from None
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
-        with self._selected(thread):
+        with self._seeing(thread, space):
             self.inferior.write_memory(_address(space, address), data)
 
     @property
@@ -105,7 +111,7 @@ class GdbProcess:
         return self._watch.files
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory of the default address space, as the first thread sees it."""
+        """Memory of the default address space, which all threads see."""
         try:
             return self.read_memory(0, None, address, size)
         except Refused as refused:
@@ -115,19 +121,28 @@ class GdbProcess:
     def files(self) -> list[LoadedFile]:
         known = _files.get(self.inferior.num)
         if known is None or known[0] != self._watch.files:
-            with self._selected(0):
+            with self._selected(None):
                 known = _files[self.inferior.num] = self._watch.files, object_files()
         return known[1]
 
     def dispatches(self) -> dict[str, Dispatch]:
         """What GDB knows of dispatches, by what it calls them."""
-        with self._selected(0):
+        with self._selected(None):
             return known_dispatches()
 
+    def _seeing(self, thread: int, space: str | None) -> Any:
+        """Select a thread that sees an address space as the given one does: any, of the default one."""
+        return self._selected(None if space is None else thread)
+
     @contextmanager
-    def _selected(self, index: int, *, innermost: bool = False) -> Iterator[None]:
-        """Select a thread, and afterwards what was selected before. What GDB does not do is `Refused`."""
-        wanted, before = self.threads[index], gdb.selected_thread()
+    def _selected(self, index: int | None, *, innermost: bool = False) -> Iterator[None]:
+        """Select a thread, or any of the process, and afterwards what was selected. What GDB does not do is `Refused`.
+
+        It is left alone if it is the right one: GDB finds all frames anew when a thread is selected, and GDB 13 ends
+        with an internal error where that happens while it asks a frame filter.
+        """
+        before = gdb.selected_thread()
+        wanted = before if index is None and before in self.threads else self.threads[index or 0]
         frame = None
         try:
             if innermost or before is not wanted:
@@ -182,34 +197,23 @@ def threads_of(inferior: Any) -> list[Any]:
 def is_wave(thread: Any) -> bool:
     """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
     process, light, number = thread.ptid
-    return _title(thread) is not None or (light == 1 != process and number != 0)
+    return (light == 1 != process and number != 0) or _WAVE.search(thread.details or "") is not None
 
 
-def name_of(thread: Any) -> str:
+def name_of(thread: Any, title: re.Match[str] | None) -> str:
     """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
+    if title is not None:
+        return title[1]
     process, light, number = thread.ptid
-    if is_wave(thread):
-        title = _title(thread)
-        return str(number) if title is None else title[1]
-    return str(light or number or process)
+    return str(number if is_wave(thread) else light or number or process)
 
 
-def place_of(thread: Any) -> WavePlace | None:
+def place_of(title: re.Match[str] | None) -> WavePlace | None:
     """The work-group of a wave, and its number there, if GDB says so."""
-    title = _title(thread)
     if title is None or title[5] is None:
         return None
     x, y, z, wave = (int(title[index]) for index in range(2, 6))
     return (x, y, z), wave
-
-
-def _title(thread: Any) -> re.Match[str] | None:
-    """What GDB shows a wave as."""
-    for text in (getattr(thread, "ptid_string", None), thread.details):  # the first one since GDB 14
-        found = _WAVE.search(text or "")
-        if found is not None:
-            return found
-    return None
 
 
 def _address(space: str | None, address: int) -> Any:

@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.variable_index import VariableIndex
     from dwarfgpu.objfile.units.unit import Unit
 
+LONGEST = 1000
+"""Names with more bytes are not listed."""
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
+KEPT_NAMES = 1024
+"""Of so many names what was found is kept: a debugger asks for the same ones again and again."""
 
 
 class Index:
@@ -48,6 +52,7 @@ class Index:
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
+        self._found: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._budget: Budget | None = None
@@ -96,6 +101,7 @@ class Index:
         self._names.clear()
         self._addresses.clear()
         self._searched.clear()
+        self._found.clear()
         self._spans.clear()
         self._variables.clear()
         self._budget = None
@@ -109,6 +115,15 @@ class Index:
         The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
         own in that unit.
         """
+        key = name, tuple(kinds)
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) >= KEPT_NAMES:
+                self._found.clear()
+            known = self._found[key] = self._find(name, kinds)
+        return list(known)
+
+    def _find(self, name: str, kinds: Collection[Kind]) -> list[Entry]:
         *scopes, last = split_name(name)
         found: dict[Die, Entry] = {}
         concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
@@ -231,23 +246,36 @@ class Index:
                     self.dwarf.note(error)
         return sorted(found)
 
-    def names_with_kinds(self) -> dict[str, set[Kind]]:
-        """All names without their scopes, and what each may be. This makes the names of every unit.
+    def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
+        """All names without their scopes, each with what it may be. This makes the names of one unit after the other.
 
         It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
+        Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
-        found: dict[str, set[Kind]] = {}
         for unit in self.units:
             try:
-                names, source, section = self.names_of(unit).names, unit.source, ".debug_str" + unit.suffix
+                names, strings = self.names_of(unit).names, unit.source.data(".debug_str" + unit.suffix)
                 data, at = unit.data, unit.table.at
+                kinds: dict[int, Kind] = {}  # by the code of the abbreviation, as far as it is one byte
                 for key, offsets in names.items():
-                    text = source.text(section, key) if isinstance(key, int) else decode(key)
-                    kinds = found.setdefault(text, set())
-                    kinds.update(KIND_OF[at(data, offset)[0].tag] for offset in offsets)
+                    if isinstance(key, int):
+                        end = strings.find(b"\0", key, key + LONGEST)
+                        name = strings[key:end] if end >= 0 else b""
+                    else:
+                        name = key if len(key) < LONGEST else b""
+                    if not name:
+                        continue
+                    text = decode(name)
+                    for offset in offsets:
+                        code = data[offset]
+                        kind = kinds.get(code)
+                        if kind is None:
+                            kind = KIND_OF[at(data, offset)[0].tag]
+                            if code < 128:
+                                kinds[code] = kind
+                        yield text, kind
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
 
     # --- In the producer's index --------------------------------------------------------------------------------------
 

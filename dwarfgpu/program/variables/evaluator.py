@@ -331,7 +331,7 @@ class Evaluator:
         address = found.address
         if address is None:
             what = "a bit-field" if found.bit_size is not None else "what is in no memory"
-            hint = "--location shows where it is"
+            hint = "the option `location` shows where it is"
             raise self.error(node, f"{what} has no address", hint=hint, kind="no_address")
         return Operand(self.compute.model.pointer_to(found.type, address.space), address.value)
 

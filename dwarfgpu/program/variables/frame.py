@@ -181,9 +181,10 @@ class Frame:
             number = self.selected_lane
         found = self._lanes.get(number)
         if found is None:
-            if number is not None and not 0 <= number < self.target.lane_count:
-                message = f"{self.target.name} has {self.target.lane_count} lanes, no lane {number}"
-                raise UsageError(message, kind="no_lane")
+            count = self.target.lane_count
+            if number is not None and not 0 <= number < count:
+                lanes = f"{count} lanes, no lane {number}" if self.has_lanes else "no lanes"
+                raise UsageError(f"{self.target.name} has {lanes}", kind="no_lane")
             wave = 0 if self.physical is None else self.physical.stack.wave
             lane = number if self.has_lanes else None
             found = self._lanes[number] = LaneSet(1, wave, lane)

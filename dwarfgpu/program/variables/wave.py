@@ -36,7 +36,8 @@ class Wave:
         self.stopped = stopped
         self.index = index
         self._frames: list[Frame] = []
-        self._level = 0
+        self._starts: list[int] = []
+        """Of each call that was found the number of its first frame."""
         self._changes = stopped.machine.changes
         """Up to which write the frames hold."""
 
@@ -86,22 +87,35 @@ class Wave:
             index += 1
 
     def _at(self, index: int) -> Frame | None:
-        """The frame with a number. All are found again when something has been written since."""
-        if self._changes != self.stopped.machine.changes:
-            self._changes = self.stopped.machine.changes
-            self._frames.clear()
-            self._level = 0
+        """The frame with a number."""
+        self._refresh()
         while index >= len(self._frames):
             if not self._find():
                 return None
         return self._frames[index]
 
+    def call(self, level: int) -> tuple[Frame, ...]:
+        """The frames of a call, 0 for the innermost one: those of functions inlined into it first; none without it."""
+        self._refresh()
+        while level >= len(self._starts):
+            if not self._find():
+                return ()
+        end = self._starts[level + 1] if level + 1 < len(self._starts) else None
+        return tuple(self._frames[self._starts[level] : end])
+
+    def _refresh(self) -> None:
+        """Find all frames again when something has been written since."""
+        if self._changes != self.stopped.machine.changes:
+            self._changes = self.stopped.machine.changes
+            self._frames.clear()
+            self._starts.clear()
+
     def _find(self) -> bool:
         """Find the frames of one more call; whether there was one."""
-        physical = self.stopped.stack(self.index, self.state.rules).at(self._level)
+        physical = self.stopped.stack(self.index, self.state.rules).at(len(self._starts))
         if physical is None:
             return False
-        self._level += 1
+        self._starts.append(len(self._frames))
         self._frames += frames_at(
             self.state, physical.code, physical.place, len(self._frames), physical, self
         )
@@ -115,5 +129,5 @@ class Wave:
     def forget(self) -> None:
         """Give back the frames, which are found again when somebody asks."""
         self._frames.clear()
-        self._level = 0
+        self._starts.clear()
         self.stopped.forget(self.index)

@@ -124,6 +124,7 @@ if gdb.selected_inferior().pid:
     gdb.execute("kill")
 for core in cores:
     gdb.execute(f"core-file {core}", to_string=True)
+    gdb.execute("maintenance flush dcache", to_string=True)  # GDB 16 keeps the stack of the one before
     compare("core")
     Path(core).unlink()
 Path(os.environ["OUT"]).write_text(json.dumps(FOUND))

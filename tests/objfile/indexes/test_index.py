@@ -262,9 +262,9 @@ def plain(dwarf):
     return answer
 
 
-def answers(dwarf, names):
+def answers(dwarf, names, kinds=KINDS):
     return {
-        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name)]
+        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name, kinds)]
         for name in names
     }
 
@@ -295,8 +295,8 @@ def check_all_ways(open_it):
     built.index.build()
     assert answers(built, names) == cold
     warm = open_it()
-    for _ in range(2):  # searched often, a unit gets an index on the way
-        assert answers(warm, names) == cold
+    for kinds in (KINDS, KINDS[::-1]):  # searched often, a unit gets an index on the way
+        assert answers(warm, names, kinds) == cold
     assert {name for name in built.index.names() if cold.get(name)} == {
         name for name in expected if cold[name]
     }
@@ -341,6 +341,21 @@ def random_units(seed, version=5, offset_size=4):
                 labels.append(label)
         trees.append(unit(die("compile_unit", *parts), version=version, offset_size=offset_size))
     return trees
+
+
+def test_what_was_found_is_kept(monkeypatch):
+    monkeypatch.setattr(index_module, "KEPT_NAMES", 2)
+    tree = die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS))
+    one = only(tree, die("namespace", ("name", "string", "other")))
+    (first,) = one.index.find("x")
+    assert one.index.find("x")[0] is first
+    one.index.find("x").clear()  # a list of one's own
+    assert one.index.find("x") == [first]
+    assert one.index.find("x", ("type",)) == []
+    assert found(one, "other") == [("namespace", "other")]  # no room for a third
+    assert one.index.find("x")[0] is not first
+    one.index.drop_caches()
+    assert found(one, "x") == [("variable", "x")]
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

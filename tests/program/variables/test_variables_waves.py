@@ -398,6 +398,19 @@ def test_lanes_are_active_as_the_mask_is_now(lanes):
     assert len(frame["even"].values("active")) == 2
 
 
+def test_calls_are_made_of_frames():
+    path = FIXTURES.parent / "docs" / "examples" / "calls.json"
+    wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]
+    assert [each.name for each in wave.call(2)] == ["middle"]
+    calls = [wave.call(level) for level in range(5)]
+    assert [frame for call in calls for frame in call] == list(wave)
+    assert [{frame.physical.level for frame in call} for call in calls] == [{0}, {1}, {2}, {3}, {4}]
+    assert wave.call(5) == ()
+    before = wave.call(1)
+    write(wave, "s33", 209)
+    assert wave.call(1)[0] is not before[0]
+
+
 def test_a_variable_of_a_caller_is_where_its_frame_is_now():
     path = FIXTURES.parent / "docs" / "examples" / "calls.json"
     wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]

@@ -1,0 +1,120 @@
+"""Names that are read while the user types, and defects that take nothing away from anybody."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from dwarfgpu.objfile.indexes import index
+from dwarfgpu.program.files import known_names
+from dwarfgpu.repl import completer
+from dwarfgpu.repl.completer import CommandCompleter, NameReader
+from dwarfgpu.repl.panels import Panels
+from dwarfgpu.repl.toolbar import toolbar
+from tests.commands.harness import Run
+from tests.repl.sitting import Sitting
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/variables.json"
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(FILE, STATE)
+
+
+def read(run: Run) -> None:
+    """Let a reader do what it does."""
+    reader = NameReader(run.debugger, threading.RLock())
+    reader.start()
+    assert reader._thread is not None
+    reader._thread.join(60)
+    reader.close()
+
+
+def broken(*_arguments: object) -> None:
+    raise ZeroDivisionError
+
+
+class TestReading:
+    def test_what_is_read_bit_by_bit_is_the_same(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(known_names, "STEP", 1)
+        at_once = run.debugger.known_names.starting("", ("function", "variable", "type"), 1000)
+        run.debugger._known_names = None
+        names = run.debugger.known_names
+        steps = 1
+        while not names.read(0):
+            steps += 1
+        assert steps > len(at_once)
+        assert names.starting("", ("function", "variable", "type"), 1000) == at_once
+        assert names.files("lane") == ["lane-pc.c"]
+
+    def test_names_that_nobody_types_are_left_out(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        kinds = ("function", "variable", "type")
+        names = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
+        monkeypatch.setattr(index, "LONGEST", 5)
+        run.debugger._known_names = None
+        short = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
+        assert short == {name for name in names if len(name) < 5}
+        assert len(short) < len(names)
+
+    def test_it_is_done_in_a_thread(self, run: Run) -> None:
+        names = run.debugger.known_names
+        read(run)
+        assert names._unread is None
+        read(run)  # once more, which is nothing
+
+    def test_another_program_is_read_next(self, run: Run) -> None:
+        read(run)
+        run(f"file {FILE}")
+        names = run.debugger.known_names
+        read(run)
+        assert names._unread is None
+
+    def test_not_what_is_large(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(completer, "LARGE", 100)
+        names = run.debugger.known_names
+        assert names.size > 100
+        read(run)
+        assert names._unread is not None
+
+    def test_nothing_without_a_program(self) -> None:
+        read(Run(None))
+
+    def test_not_behind_the_end(self, run: Run) -> None:
+        reader = NameReader(run.debugger, threading.RLock())
+        reader.close()
+        reader.start()
+        assert reader._thread is None
+
+    def test_a_defect_is_met_by_nobody(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("dwarfgpu.program.files.known_names._sources", broken)
+        read(run)
+
+
+class TestDefects:
+    """The prompt and the full screen stay, whatever is wrong with what they show."""
+
+    def test_in_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = CommandCompleter(run.debugger, threading.RLock())
+        document, event = Document("show ver"), CompleteEvent()
+        assert [each.text for each in found.get_completions(document, event)] == ["version"]
+        monkeypatch.setattr("dwarfgpu.repl.completer.complete", broken)
+        assert list(found.get_completions(document, event)) == []
+
+    def test_in_the_toolbar(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("dwarfgpu.repl.toolbar.shown", broken)
+        assert toolbar(run.debugger, 200) == " internal error "
+
+    def test_on_the_full_screen(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sitting = Sitting(FILE, STATE)
+        panels = Panels(sitting.debugger, sitting.terminal)
+        monkeypatch.setattr("dwarfgpu.repl.panels.file_of", broken)
+        monkeypatch.setattr("dwarfgpu.render.lane_table.lane_table", broken)
+        for lines in (panels.source(200, 5), panels.lanes(200, 5)):
+            assert "internal error: ZeroDivisionError" in lines[0][0][1]
