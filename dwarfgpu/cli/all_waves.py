@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines import choosing
     from dwarfgpu.program.variables.all_waves import by_place
 
     numbers = None
     if options.lane not in (None, "active", "all"):
-        numbers = [int(lane) for lane in question.lanes_of(options.lane)]
+        numbers = [int(lane) for lane in choosing.lanes_of(options.lane)]
     progress = Progress(session, "waves", len(attached) * len(options.expressions))
     output = _Output(session, options, attached)
     problems: list[DwarfGpuError] = []
@@ -76,7 +76,7 @@ class _Output:
 
     def save(self, answers: Iterator[tuple[int, WaveValues]]) -> None:
         """Write arrays: of each expression for each of its places."""
-        from dwarfgpu.program.variables.numpy_types import save
+        from dwarfgpu.cli.variables import save_arrays
 
         columns: dict[str, Any] = {"expressions": self.options.expressions}
         counts = [0] * len(self.options.expressions)
@@ -84,7 +84,7 @@ class _Output:
             place = f"{index}.{counts[index]}"
             counts[index] += 1
             columns.update({f"{place}.{key}": value for key, value in values.columns().items()})
-        save(self.options.npz, columns)
+        save_arrays(self.session, self.options.npz, columns)
 
     def documents(self, index: int, values: WaveValues) -> Iterator[dict[str, Any]]:
         """One document a wave; the trace is in that of the first."""
@@ -110,13 +110,15 @@ class _Output:
             yield from self._text(text, values)
 
     def _text(self, text: str, values: WaveValues) -> Iterator[str]:
+        from dwarfgpu.render.layout import WIDTH
+
         place = values.names, values.pc, None if values.frame is None else values.frame.number
         if place != self._place:
             self._place = place
             yield from self.renderer.head(values)
         tracer = self._traced(text, values)
         if tracer is not None:
-            for line in (f"the trace of wave {values.names[0]}:", *tracer.lines()):
+            for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(WIDTH - 2)):
                 yield f"  {line}"
         yield from self.renderer.text(text, values)
 

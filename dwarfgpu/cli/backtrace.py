@@ -10,36 +10,43 @@ from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.program.machines.backtrace import Backtrace
 
 
 def _bt(session: Session, options: Any) -> int:
     from dwarfgpu.program.machines import backtrace
+    from dwarfgpu.program.machines.choosing import waves_of
     from dwarfgpu.program.machines.stopped import open_stopped
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.layout import problem_json
 
     file = open_file(options.file)
     stopped = open_stopped(file, options.state, read_input, force=options.force, dialect=options.dialect)
-    waves = backtrace.waves_of(stopped, options.wave)
+    waves = waves_of(stopped.machine, options.wave)
     target = stopped.machine.target
     renderer = BacktraceRenderer(target, session.style)
-    documents = []
     status = OK
-    for found in backtrace.backtraces(stopped, waves, lane=options.lane, registers=options.registers):
-        if found.error is not None or (found.end is not None and found.end.is_failure):
-            status = NO_ANSWER
-        if session.wants_json:
-            document = renderer.document(found, options.lane)
-            if session.as_lines:
-                session.print_json({"target": target.name, **document})
-            else:
-                documents.append(document)
-            continue
-        session.print_paragraph(renderer.text(found, options.lane))
-    if session.as_json:
-        problems = [problem_json(error) for error in stopped.problems]
-        session.print_json({"target": target.name, "stacks": documents, "problems": problems})
+
+    def stacks() -> Iterator[Backtrace]:
+        nonlocal status
+        for found in backtrace.backtraces(stopped, waves, lane=options.lane, registers=options.registers):
+            if found.error is not None or (found.end is not None and found.end.is_failure):
+                status = NO_ANSWER
+            yield found
+
+    if session.wants_json:
+        document = {
+            "target": target.name,
+            "stacks": (renderer.document(found, options.lane) for found in stacks()),
+            "problems": (problem_json(error) for error in stopped.problems),
+        }
+        session.print_rows(document, "stacks", (), row={"target": target.name})
+    else:
+        for found in stacks():
+            session.print_paragraph(renderer.text(found, options.lane))
     return max(status, report_problems(session, (*stopped.found, *file.problems)))
 
 

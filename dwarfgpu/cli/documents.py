@@ -23,13 +23,17 @@ class Document:
         """What ended an iterator early. All lists end there, and the document is still whole."""
 
     def write(self, stream: TextIO) -> None:
-        """Write the document. An error is raised when it is whole, or at once where nothing is known yet."""
+        """Write the document, and end its last line.
+
+        An error is raised when it is whole, or at once where nothing is known yet.
+        """
         is_begun = False
         for piece in self._pieces(self.value, "\n"):
             if self.error is not None and not is_begun:
-                break
+                raise self.error
             is_begun = True
             stream.write(piece)
+        stream.write("\n")
         if self.error is not None:
             raise self.error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import NO_ANSWER, OK, read_input
+from dwarfgpu.cli.session import NO_ANSWER, OK, given, read_input
 from dwarfgpu.cli.variables import COLUMNS, FORMAT, FRAME, LOCATION, PC, REPAIR
 from dwarfgpu.errors import UsageError
 
@@ -49,7 +49,7 @@ ARGUMENTS = (
     argument("--write", metavar="BYTES", help="write bytes to the result first"),
     argument("--stack", action="store_true", help="show the whole final stack, the top last"),
     argument("--trace", action="store_true", help="show each operation with the stack before and after it"),
-    argument("--force", action="store_true", help="use a snapshot although its code objects have changed"),
+    argument("--force", action="store_true", help="use a state although its code has changed"),
     *ENCODING,
 )
 
@@ -75,7 +75,10 @@ _ONE_EXPRESSION = (
 
 _SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv")
 """The options that are about expressions of the source language."""
-_DWARF = ("rules", "want", "read", "write", "stack", "target", "address_size", "byte_order", "offset_size")
+_DWARF = (
+    *("rules", "want", "read", "write", "stack"),
+    *("target", "address_size", "byte_order", "offset_size", "dwarf_version"),
+)
 """Those that are about an expression of DWARF."""
 
 DESCRIPTION = """\
@@ -100,32 +103,28 @@ EXAMPLES = (
 
 
 def _eval(session: Session, options: Any) -> int:
-    given = [name for name in ("ops", "hex", "cases") if getattr(options, name) is not None]
+    asked = given(options, ("ops", "hex", "cases"))
     if options.file is not None:
-        return _source(session, options, given)
-    if len(given) != 1:
+        return _source(session, options, asked)
+    if len(asked) != 1:
         message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
         raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
-    for name in _SOURCE:
-        if getattr(options, name) not in (None, False):
-            raise UsageError(
-                f"--{name} is for expressions of the source language", hint="name a FILE for them"
-            )
+    for name in given(options, _SOURCE):
+        raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")
     if options.cases is not None:
         return _cases(session, options)
     return _one(session, options)
 
 
-def _source(session: Session, options: Any, given: list[str]) -> int:
+def _source(session: Session, options: Any, asked: list[str]) -> int:
     """Expressions of the source language."""
     from dwarfgpu.cli.variables import evaluate
 
-    if given:
-        message = f"--{given[0]} does not go with expressions of the source language"
+    if asked:
+        message = f"{asked[0]} does not go with expressions of the source language"
         raise UsageError(message, hint="leave out FILE and what follows it, or the option")
-    for name in _DWARF:
-        if getattr(options, name) not in (None, False):
-            raise UsageError(f"--{name.replace('_', '-')} is for --ops, --hex and --cases")
+    for name in given(options, _DWARF):
+        raise UsageError(f"{name} is for --ops, --hex and --cases")
     if not options.expressions:
         message = "an expression is missing"
         raise UsageError(
@@ -141,10 +140,8 @@ def _cases(session: Session, options: Any) -> int:
     from dwarfgpu.cli.casefile import answer_cases
     from dwarfgpu.program.cases.run import run_case
 
-    ignored = [name for name in _ONE_EXPRESSION if getattr(options, name) not in (None, False)]
-    if ignored:
-        message = f"--{ignored[0].replace('_', '-')} does not go with --cases: each case says it for itself"
-        raise UsageError(message)
+    for name in given(options, _ONE_EXPRESSION):
+        raise UsageError(f"{name} does not go with --cases: each case says it for itself")
     return answer_cases(session, options.cases, run_case)
 
 
@@ -183,7 +180,7 @@ def _one(session: Session, options: Any) -> int:
 
 def _question(options: Any) -> dict[str, Any]:
     """The options as keys of a case."""
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines.choosing import lanes_of
 
     asked: dict[str, Any] = (
         {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
@@ -199,7 +196,7 @@ def _question(options: Any) -> dict[str, Any]:
     if options.read is not None:
         asked["read"] = _read(options.read)
     if options.lane is not None:
-        lanes = question.lanes_of(options.lane)
+        lanes = lanes_of(options.lane)
         if len(lanes) == 1 and isinstance(lanes, list):
             asked["context"] = {"lane": lanes[0]}
         else:

@@ -31,15 +31,15 @@ def _stopped(options: Any) -> Any:
 
 def _lanes(session: Session, options: Any) -> int:
     from dwarfgpu.errors import UsageError
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines import choosing
     from dwarfgpu.program.waves import lanes as lane_places
     from dwarfgpu.render import lanes as render
 
     stopped = _stopped(options)
     finder = lane_places.LaneFinder(stopped)
-    found = finder.lanes(question.wave_of(stopped.machine, options.wave), options.frame)
+    found = finder.lanes(choosing.wave_of(stopped.machine, options.wave), options.frame)
     chosen = found.lanes
-    numbers = "all" if options.lane is None else question.lanes_of(options.lane)
+    numbers = "all" if options.lane is None else choosing.lanes_of(options.lane)
     if not isinstance(numbers, str):
         beyond = [number for number in numbers if number >= found.lane_count]
         if beyond:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STATE = argument("--state", metavar="FILE", help="a snapshot, which says what memory is there")
 WAVE = argument("--wave", metavar="N", help="the wave of the snapshot, by id or by number from 0")
-FORCE = argument("--force", action="store_true", help="use a snapshot although its code objects have changed")
+FORCE = argument("--force", action="store_true", help="use a state although its code has changed")
 
 
 # --- address ------------------------------------------------------------------------------------------------------
@@ -21,6 +21,7 @@ FORCE = argument("--force", action="store_true", help="use a snapshot although i
 
 def _address(session: Session, options: Any) -> int:
     from dwarfgpu.program.cases import question
+    from dwarfgpu.program.machines import choosing
     from dwarfgpu.program.waves import address_views
     from dwarfgpu.render import machines as render
 
@@ -37,7 +38,7 @@ def _address(session: Session, options: Any) -> int:
         target = question.target_named(options.target)
     space, address = address_views.parse_address(options.address, target)
     if machine is not None and (options.wave is not None or address_views.needs_wave(space, address)):
-        wave = question.wave_of(machine, options.wave)
+        wave = choosing.wave_of(machine, options.wave)
     found = address_views.views_of(target, space, address, options.lane, machine, wave)
     if session.wants_json:
         session.print_json(render.views_json(found))

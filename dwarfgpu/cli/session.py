@@ -25,6 +25,14 @@ STDIN_PART = "-@"
 _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
 
 
+def given(options: Any, names: Iterable[str]) -> list[str]:
+    """Those of some options that were given, as they are written."""
+    values = ((name, getattr(options, name)) for name in names)
+    return [
+        f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False
+    ]
+
+
 def exit_status(error: DwarfGpuError) -> int:
     """The exit status that tells a branch of the errors."""
     if isinstance(error, UsageError):
@@ -65,7 +73,7 @@ class Session:
 
     def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
         """Text in a style, where the stream shows colour."""
-        if not self._colors[stream or self.out]:
+        if not text or not self._colors[stream or self.out]:
             return text
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
@@ -82,7 +90,6 @@ class Session:
             from dwarfgpu.cli.documents import Document
 
             Document({"schema": 1, **document}).write(self.out)
-            self.print()
 
     def print_rows(
         self, document: dict[str, Any], name: str, text: Iterable[str], *, row: dict[str, Any] | None = None
@@ -110,8 +117,13 @@ class Session:
         text = f"{file}: {error}" if file else str(error)
         self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
         if error.hint:
-            self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(error.hint)}\n")
+            self.hint(error.hint)
         return exit_status(error)
+
+    def hint(self, text: str) -> None:
+        """Say on standard error what can be done."""
+        self.out.flush()
+        self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(text)}\n")
 
 
 def _one_line(text: str) -> str:

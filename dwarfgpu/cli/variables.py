@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import NO_ANSWER, OK
+from dwarfgpu.cli.session import NO_ANSWER, OK, given, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.answers import Answer
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.variables import VariablesRenderer
 
 FRAME = argument(
@@ -24,7 +27,11 @@ FRAME = argument(
 )
 PC = argument("--pc", metavar="A", help="an address or a function: frames there, without a machine")
 FORMAT = argument(
-    "--format", metavar="F", help="a letter of print/F: x d u o t a c f s z r", choices=tuple("xduotacfszr")
+    "--format",
+    metavar="F",
+    help="a letter of print/F: x d u o t a c f s z r",
+    type=lambda text: text.removeprefix("/"),
+    choices=tuple("xduotacfszr"),
 )
 LOCATION = argument("--location", action="store_true", help="also show where each value is")
 REPAIR = argument(
@@ -43,7 +50,8 @@ COLUMNS = (
 
 def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[str | None, Frame]]]:
     """The program, its machine if there is one, and the frame of each wave that is meant."""
-    from dwarfgpu.program.program import Program
+    from dwarfgpu.program.machines.stopped import open_stopped
+    from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.repairs.repaired import policy_of
 
     program = Program(
@@ -57,7 +65,15 @@ def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[st
         return program, None, iter([(None, _place(program, options))])
     if options.pc is not None:
         raise UsageError("--pc is for questions without a machine", hint="leave out --pc or --state")
-    attached = program.attach(options.state, force=options.force)
+    stopped = open_stopped(
+        program.file,
+        options.state,
+        read_input,
+        force=options.force,
+        dialect=program.dialect,
+        repair=program.repair,
+    )
+    attached = Attached(program, stopped)
     return program, attached, _waves(attached, options)
 
 
@@ -69,18 +85,18 @@ def _place(program: Program, options: Any) -> Frame:
     found = program.at(parse_address(program.file, options.pc))
     number = options.frame or 0
     if not 0 <= number < len(found):
-        raise UsageError(f"{len(found)} functions stand at {options.pc}, there is no frame {number}")
+        raise UsageError(f"there is no frame {number} at {options.pc}, the last one is {len(found) - 1}")
     return found[number]
 
 
 def _waves(attached: Attached, options: Any) -> Iterator[tuple[str | None, Frame]]:
-    from dwarfgpu.program.machines.backtrace import waves_of
+    from dwarfgpu.program.machines import choosing
 
-    if options.wave is None and len(attached) > 1 and attached.state.target.lane_count > 1:
-        from dwarfgpu.program.cases.question import wave_of
-
-        wave_of(attached.stopped.machine, None)  # type: ignore[arg-type]
-    chosen = [0] if options.wave is None else waves_of(attached.stopped, options.wave)
+    machine = attached.stopped.machine
+    if options.wave is not None:
+        chosen = choosing.waves_of(machine, options.wave)
+    else:  # of the threads of a host program the first is the one that is meant
+        chosen = [choosing.wave_of(machine, None) if attached.has_waves else 0]
     for index in chosen:
         wave = attached[index]
         yield (wave.id if len(attached) > 1 else None), wave.frame(options.frame or 0)
@@ -92,9 +108,9 @@ def lanes_of(options: Any) -> Any:
     """The lanes that are meant: those that execute the code, if nobody says otherwise."""
     if options.lane is None or options.lane == "active":
         return None if options.state is None else "active"
-    from dwarfgpu.program.cases.question import lanes_of as parse_lanes
+    from dwarfgpu.program.machines import choosing
 
-    return parse_lanes(options.lane)
+    return choosing.lanes_of(options.lane)
 
 
 # --- eval ---------------------------------------------------------------------------------------------------------
@@ -103,8 +119,8 @@ def lanes_of(options: Any) -> Any:
 def evaluate(session: Session, options: Any) -> int:
     """``dwarfgpu eval FILE EXPR...``."""
     from dwarfgpu.program.source.tokens import is_assignment
-    from dwarfgpu.program.variables.answers import answer
 
+    _check_forms(session, options)
     options.expressions = [text.strip() for text in options.expressions]
     program, attached, frames = frames_of(options)
     is_asked_at_once = options.wave == "all" and not any(map(is_assignment, options.expressions))
@@ -112,28 +128,34 @@ def evaluate(session: Session, options: Any) -> int:
         from dwarfgpu.cli.all_waves import evaluate as evaluate_all
 
         return evaluate_all(session, options, attached)
-    lanes = lanes_of(options)
-    status = OK
-    output = _Output(session, options)
-    for wave, frame in frames:
-        tracer = tracer_of(frame, options)
-        quantities = [(text, frame[text]) for text in options.expressions]
-        found = []
-        for text, quantity in quantities:
-            if attached is None and options.location and _is_variable(quantity):
-                output.described(frame, quantity)
-                continue
-            found.append(answer(quantity, text, lanes))
-        output.answers(wave, frame, found, tracer)
-        if any(each.has_failed for each in found):
-            status = NO_ANSWER
-    output.end()
+    output = _Output(session, options, has_machine=attached is not None)
+    found = (each for wave, frame in frames for each in output.ask(wave, frame))
+    if options.npz is not None:
+        output.save(found)
+    elif options.csv:
+        output.table(found)
+    else:
+        documents = (document for each in found for document in output.documents(each))
+        text = (line for each in found for line in output.lines(each))
+        session.print_rows({"answers": documents}, "answers", text)
+    if output.needs_machine:
+        session.hint(
+            "a machine is named with --state; --location shows where the file says that a variable is"
+        )
     problems = () if attached is None else attached.stopped.found
-    return max(status, report_problems(session, (*problems, *program.file.problems)))
+    known = (*problems, *output.problems, *program.file.problems)
+    return max(output.status, report_problems(session, known))
 
 
-def _is_variable(quantity: Any) -> bool:
-    return hasattr(quantity, "locations")
+def _check_forms(session: Session, options: Any) -> None:
+    """Refuse what would not be shown: one form alone, and columns have no place for more than values."""
+    forms = given(options, ("json", "jsonl", "csv", "npz"))
+    if len(forms) > 1:
+        raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
+    for name in given(options, ("trace", "location")):
+        if forms and forms[0] in ("--csv", "--npz"):
+            message = f"{forms[0]} has no place for what {name} shows"
+            raise UsageError(message, hint="--json has, and so has text")
 
 
 def tracer_of(frame: Frame, options: Any) -> Any:
@@ -147,159 +169,224 @@ def tracer_of(frame: Frame, options: Any) -> Any:
     return tracer
 
 
-class _Output:
-    """Shows answers in the form that was asked for."""
+def save_arrays(session: Session, path: str, columns: dict[str, Any]) -> None:
+    """Write arrays to a file of numpy, or to standard output for ``-``."""
+    from dwarfgpu.program.variables.numpy_types import save
 
-    def __init__(self, session: Session, options: Any) -> None:
+    if path != "-":
+        save(path, columns)
+        return
+    if session.out.isatty():
+        raise UsageError(
+            "an archive of numpy is not for a terminal", hint="name a file, or redirect the output"
+        )
+    session.out.flush()
+    save(session.out.buffer, columns)
+
+
+class _Found(NamedTuple):
+    """What was asked in a frame, and what was found."""
+
+    wave: str | None
+    frame: Frame
+    text: str
+    quantity: Quantity
+    answer: Answer | None
+    """None where it is not evaluated: arrays are made of the quantity, and without a machine it is described."""
+    tracer: Any
+
+
+class _Output:
+    """Asks expressions, and shows the answers in the form that was asked for."""
+
+    def __init__(self, session: Session, options: Any, *, has_machine: bool) -> None:
         self.session = session
         self.options = options
-        self.documents: list[dict[str, Any]] = []
-        self.columns: dict[str, Any] = {}
-        if getattr(options, "csv", False):
-            session.print(
-                "wave,frame,expression,lane,state,value" if options.wave else "expression,lane,state,value"
-            )
+        self.has_machine = has_machine
+        self.lanes = lanes_of(options)
+        self.status = OK
+        self.problems: list[DwarfGpuError] = []
+        self.needs_machine = False
+        """Whether an answer is missing because there is no machine."""
+        self._wave: str | None = None
+        """The wave that the text was about last."""
 
-    def renderer(self, frame: Frame) -> VariablesRenderer:
-        from dwarfgpu.render.variables import VariablesRenderer
+    def ask(self, wave: str | None, frame: Frame) -> Iterator[_Found]:
+        """Ask all expressions in a frame. What is wrong with the words of one is said before the first is evaluated."""
+        from dwarfgpu.program.variables.answers import answer
 
         options = self.options
-        return VariablesRenderer(frame, options.format, self.session.style, locations=options.location)
-
-    def described(self, frame: Frame, variable: Any) -> None:
-        """Where the file says a variable is."""
-        renderer = self.renderer(frame)
-        if self.session.wants_json:
-            self._document(renderer.described_json(variable))
-        else:
-            self.session.print_lines(renderer.described(variable))
-
-    def answers(self, wave: str | None, frame: Frame, found: list[Answer], tracer: Any = None) -> None:
-        """What was found in one wave."""
-        session = self.session
-        renderer = self.renderer(frame)
-        if session.wants_json:
-            self._documents(renderer, wave, frame, found, tracer)
-            return
-        if getattr(self.options, "csv", False):
-            self._lines(renderer, wave, frame, found)
-            return
-        if self.options.npz is not None:
-            self._arrays(wave, frame)
-            return
-        if tracer is not None:
-            session.print_lines(tracer.lines())
-        if wave is not None:
-            session.print(session.style("kind", f"wave {wave}"))
-        for each in found:
-            session.print_lines(renderer.text(each, 0 if wave is None else 2))
-
-    def _documents(
-        self, renderer: VariablesRenderer, wave: str | None, frame: Frame, found: list[Answer], tracer: Any
-    ) -> None:
-        head: dict[str, Any] = {} if wave is None else {"wave": wave}
-        if frame.place is not None:
-            head["frame"] = frame.number
-        for each in found:
-            if self.session.as_lines:
-                for lane in each.lanes:
-                    one = {} if lane.lane is None else {"lane": lane.lane}
-                    self.session.print_json(
-                        {**head, "expression": each.text, **one, **renderer.lane_document(lane)}
-                    )
+        self.problems += mask_problems(frame)
+        for text, quantity in [(text, frame[text]) for text in options.expressions]:
+            if options.npz is not None or (
+                options.location and not self.has_machine and is_variable(quantity)
+            ):
+                yield _Found(wave, frame, text, quantity, None, None)
                 continue
-            self._document({**head, **renderer.document(each)})
-        if tracer is not None and self.documents:
-            self.documents[-1]["trace"] = tracer.documents()
+            tracer = tracer_of(frame, options)
+            found = answer(quantity, text, self.lanes)
+            if found.has_failed:
+                self.status = NO_ANSWER
+                self.needs_machine |= not self.has_machine and any(
+                    each.reason is not None and each.reason.kind == "missing_context" for each in found.lanes
+                )
+            yield _Found(wave, frame, text, quantity, found, tracer)
 
-    def _document(self, document: dict[str, Any]) -> None:
-        if self.session.as_lines:
-            self.session.print_json(document)
-        else:
-            self.documents.append(document)
+    def renderer(self, frame: Frame) -> VariablesRenderer:
+        return renderer_of(self.session, self.options, frame)
 
-    def _lines(
-        self, renderer: VariablesRenderer, wave: str | None, frame: Frame, found: list[Answer]
-    ) -> None:
+    def documents(self, found: _Found) -> Iterator[dict[str, Any]]:
+        """One for --json, and for --jsonl one for each lane; the trace is in the first."""
+        renderer = self.renderer(found.frame)
+        if found.answer is None:
+            yield renderer.described_json(found.quantity)  # type: ignore[arg-type]
+            return
+        head: dict[str, Any] = {} if found.wave is None else {"wave": found.wave}
+        if found.frame.place is not None:
+            head["frame"] = found.frame.number
+        trace = {} if found.tracer is None else {"trace": found.tracer.documents()}
+        if not self.session.as_lines:
+            yield {**head, **renderer.document(found.answer), **trace}
+            return
+        head |= {"expression": found.text, "type": renderer.type_text(found.answer)}
+        for lane in found.answer.lanes:
+            one = {} if lane.lane is None else {"lane": lane.lane}
+            yield {**head, **one, **renderer.lane_document(lane), **trace}
+            trace = {}
+
+    def lines(self, found: _Found) -> Iterator[str]:
+        """The trace, and the answer below the name of its wave."""
+        from dwarfgpu.render.layout import WIDTH
+
+        renderer = self.renderer(found.frame)
+        if found.answer is None:
+            yield from renderer.described(found.quantity)  # type: ignore[arg-type]
+            return
+        if found.wave is not None and found.wave != self._wave:
+            self._wave = found.wave
+            yield self.session.style("kind", f"wave {found.wave}")
+        if found.tracer is not None:
+            yield from found.tracer.lines(WIDTH)
+        yield from renderer.text(found.answer, 0 if found.wave is None else 2)
+
+    def table(self, found: Iterable[_Found]) -> None:
+        """A line of separated values for each lane."""
         import csv
-        import io
 
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        head = [wave or "", frame.number] if self.options.wave else []
+        has_wave = bool(self.options.wave)
+        head = ["wave", "frame"] if has_wave else []
+        writer = csv.writer(self.session.out, lineterminator="\n")
+        writer.writerow([*head, "expression", "lane", "state", "value"])
         for each in found:
-            for lane in each.lanes:
+            renderer = self.renderer(each.frame)
+            before = [each.wave or "", each.frame.number] if has_wave else []
+            for lane in () if each.answer is None else each.answer.lanes:
                 number = "" if lane.lane is None else lane.lane
-                text = renderer.cell(lane) if lane.value is not None else ""
-                writer.writerow([*head, each.text, number, lane.state, text])
-        self.session.print_lines(stream.getvalue().splitlines())
+                value = renderer.cell(lane) if lane.value is not None else ""
+                writer.writerow([*before, each.text, number, lane.state, value])
 
-    def _arrays(self, wave: str | None, frame: Frame) -> None:
-        prefix = "" if wave is None else f"{wave}/"
-        for number, text in enumerate(self.options.expressions):
-            found = frame[text].values(lanes_of(self.options))
-            self.columns[f"{prefix}{number}.value"] = found.array
-            self.columns[f"{prefix}{number}.state"] = found.states
-            self.columns[f"{prefix}{number}.lane"] = [-1 if lane is None else lane for lane in found.lanes]
+    def save(self, found: Iterable[_Found]) -> None:
+        """Arrays: for each expression its values, states and lanes."""
+        columns: dict[str, Any] = {"expressions": self.options.expressions}
+        count = len(self.options.expressions)
+        for position, each in enumerate(found):
+            values = each.quantity.values(self.lanes)
+            if values.has_failed:
+                self.status = NO_ANSWER
+            key = f"{'' if each.wave is None else f'{each.wave}/'}{position % count}"
+            columns[f"{key}.value"] = values.array
+            columns[f"{key}.state"] = values.states
+            columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
+        save_arrays(self.session, self.options.npz, columns)
 
-    def end(self) -> None:
-        """What is shown when all is known."""
-        if self.session.as_json:
-            self.session.print_json({"answers": self.documents})
-        if self.options.npz is not None:
-            from dwarfgpu.program.variables.numpy_types import save
 
-            save(self.options.npz, {"expressions": self.options.expressions, **self.columns})
+def mask_problems(frame: Frame) -> list[DwarfGpuError]:
+    """Why it is not known which lanes of a frame are active. All of them are shown then."""
+    from dwarfgpu.program.waves.places import unknown_mask
+
+    if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
+        return []
+    return [unknown_mask(frame.wave.id, frame.mask_error)]
+
+
+def is_variable(quantity: Quantity) -> bool:
+    """Whether something has locations in the file."""
+    return hasattr(quantity, "locations")
+
+
+def renderer_of(session: Session, options: Any, frame: Frame) -> VariablesRenderer:
+    """What writes answers about a frame."""
+    from dwarfgpu.render.variables import VariablesRenderer
+
+    return VariablesRenderer(frame, options.format, session.style, locations=options.location)
 
 
 # --- locals -------------------------------------------------------------------------------------------------------
 
 
 def _locals(session: Session, options: Any) -> int:
-    from dwarfgpu.program.variables.answers import answer
-    from dwarfgpu.render.variables import frame_json, frame_text
-
     if options.state is None and options.pc is None:
         raise UsageError(
             "where execution stands is not said", hint="give --state, or --pc for locations alone"
         )
     program, attached, frames = frames_of(options)
-    output = _Output(session, options)
-    documents = []
-    for wave, frame in frames:
-        renderer = output.renderer(frame)
-        variables = [*frame.variables(), *(frame.statics() if options.statics else ())]
-        found = [
-            (each, None if attached is None else answer(each, each.name, lanes_of(options)))
-            for each in variables
-        ]
-        if session.wants_json:
-            entries = []
-            for each, one in found:
-                entry = {"name": each.name, "kind": each.kind, "shadowed": each.is_shadowed}
-                entries.append(
-                    renderer.described_json(each) if one is None else entry | renderer.document(one)
-                )
-            document = {"frame": frame_json(frame), "variables": entries}
-            document = document if wave is None else {"wave": wave, **document}
-            if session.as_lines:
-                session.print_json(document)
-            else:
-                documents.append(document)
-            continue
-        head = [] if wave is None else [session.style("kind", f"wave {wave}")]
-        session.print_paragraph([*head, frame_text(frame, session.style)])
-        if not found:
-            session.print("no variables are known here")
-        for each, one in found:
-            lines = renderer.described(each, 2) if one is None else renderer.text(one, 2)
-            if each.is_shadowed:
-                lines[0] += session.style("dim", "  (shadowed)")
-            session.print_lines(lines)
-    if session.as_json:
-        session.print_json({"frames": documents})
+    shown = _Locals(session, options, has_machine=attached is not None)
+    documents = (shown.document(wave, frame) for wave, frame in frames)
+    text = (line for number, one in enumerate(frames) for line in shown.lines(*one, is_first=number == 0))
+    session.print_rows({"frames": documents}, "frames", text)
     problems = () if attached is None else attached.stopped.found
-    return report_problems(session, (*problems, *program.file.problems))
+    return report_problems(session, (*problems, *shown.problems, *program.file.problems))
+
+
+class _Locals:
+    """Shows the variables of frames."""
+
+    def __init__(self, session: Session, options: Any, *, has_machine: bool) -> None:
+        self.session = session
+        self.options = options
+        self.has_machine = has_machine
+        self.lanes = lanes_of(options)
+        self.problems: list[DwarfGpuError] = []
+
+    def _found(self, frame: Frame) -> Iterator[tuple[Variable, Answer | None]]:
+        """The variables, each with its answer if there is a machine."""
+        from dwarfgpu.program.variables.answers import answer
+
+        self.problems += mask_problems(frame)
+        for each in (*frame.variables(), *(frame.statics() if self.options.statics else ())):
+            yield each, answer(each, each.name, self.lanes) if self.has_machine else None
+
+    def document(self, wave: str | None, frame: Frame) -> dict[str, Any]:
+        from dwarfgpu.render.variables import frame_json
+
+        renderer = renderer_of(self.session, self.options, frame)
+        entries = [
+            renderer.described_json(each)
+            if one is None
+            else {"name": each.name, "kind": each.kind, "shadowed": each.is_shadowed} | renderer.document(one)
+            for each, one in self._found(frame)
+        ]
+        head = {} if wave is None else {"wave": wave}
+        return {**head, "frame": frame_json(frame), "variables": entries}
+
+    def lines(self, wave: str | None, frame: Frame, *, is_first: bool) -> Iterator[str]:
+        from dwarfgpu.render.variables import frame_text
+
+        style = self.session.style
+        if not is_first:
+            yield ""
+        if wave is not None:
+            yield style("kind", f"wave {wave}")
+        yield frame_text(frame, style)
+        renderer = renderer_of(self.session, self.options, frame)
+        nothing = True
+        for each, one in self._found(frame):
+            nothing = False
+            first, *rest = renderer.described(each, 2) if one is None else renderer.text(one, 2)
+            yield first + (style("dim", "  (shadowed)") if each.is_shadowed else "")
+            yield from rest
+        if nothing:
+            yield "no variables are known here"
 
 
 COMMANDS = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.files.codeobject import CodeObject, opened
+from dwarfgpu.program.machines.choosing import no_wave
 from dwarfgpu.program.machines.live import Live, rules_of
 from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
 from dwarfgpu.program.machines.stopped import Stopped, load_code, open_stopped
@@ -138,8 +139,7 @@ class Attached:
         """A wave by its number from 0, or by what the machine calls it."""
         index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
         if index is None or not 0 <= index < len(self):
-            some = ", ".join(self.stopped.machine.ids[:4]) + (", ..." if len(self) > 4 else "")
-            raise UsageError(f"there is no wave {str(wave)[:80]!r}", hint=f"there are {len(self)}: {some}")
+            raise no_wave(self.stopped.machine, str(wave))
         found = self._waves.get(index)
         if found is None:
             found = self._waves[index] = Wave(self.state, self.stopped, index)

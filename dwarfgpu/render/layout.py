@@ -54,6 +54,17 @@ def wrapped(text: str, width: int = WIDTH) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
+def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
+    """Parts side by side in lines; one that is longer than a line is wrapped by itself."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines += wrapped(part, width)
+    return lines
+
+
 def counted(count: int, noun: str) -> str:
     """``1 unit``, ``2 units``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.cases.json_answers import JsonWriter
+from dwarfgpu.program.repairs.repaired import repairs_of
 from dwarfgpu.records import record
 from dwarfgpu.render.layout import ranges_text, wrapped
 from dwarfgpu.render.text import TextRenderer
@@ -17,12 +18,26 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.program.repairs.rules import Repair
     from dwarfgpu.targets.target import Target
 
     Entries: TypeAlias = tuple[Entry, ...]
 
 MAX_DIFFERENT = 4
 """How many lanes are shown of an entry that differs from lane to lane."""
+
+
+@record
+class _Place:
+    """Where an expression stands."""
+
+    section: str
+    offset: int
+    repairs: tuple[Repair, ...] = ()
+    """What made it of what stands there."""
+
+    def __str__(self) -> str:
+        return f"{self.section}+{self.offset:#x}"
 
 
 @record
@@ -35,8 +50,7 @@ class _Step:
     lanes: tuple[int, ...]
     before: Entries
     after: Entries
-    where: tuple[str, int] | None = None
-    """Section and offset of the expression."""
+    where: _Place | None = None
 
 
 class Tracer:
@@ -61,17 +75,24 @@ class Tracer:
         lanes = ev.lanes.lane
         slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
         text = self._text(expression, step)
-        where = (expression.section, expression.offset) if self.sections and expression.section else None
+        where = None
+        if self.sections and expression.section:
+            where = _Place(expression.section, expression.offset, repairs_of(expression))
         self._steps.append(
             _Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where)
         )
 
     def _text(self, expression: Expression, step: Step) -> str:
         """The operation as a listing has it; one that an equivalence stands for is shown in parentheses."""
-        _, texts = self._listings.setdefault(
-            id(expression), (expression, {line.offset: line.text for line in listing.lines(expression)})
-        )
-        text = texts[step.instruction.offset]
+        known = self._listings.get(id(expression))
+        if known is None:
+            # those that a repair has made have no offsets of their own
+            texts = {
+                id(each): line.text
+                for each, line in zip(expression.instructions, listing.lines(expression), strict=False)
+            }
+            known = self._listings[id(expression)] = expression, texts
+        text = known[1][id(step.instruction)]
         if step.operation is step.instruction.operation:
             return text
         operands = " ".join(str(operand) for operand in step.operands if operand is not None)
@@ -85,11 +106,11 @@ class Tracer:
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
-        where: tuple[str, int] | None = None
+        where: _Place | None = None
         for step in self._steps:
             if step.where != where:
                 where = step.where
-                shown.append("in an expression without a place:" if where is None else f"in {_place(where)}:")
+                shown.append(_head(where))
             if step.lanes != slots and (slots is not None or len(step.lanes) > 1):
                 shown.append(f"lanes {ranges_text(step.lanes)}:")
             slots = step.lanes
@@ -128,7 +149,8 @@ class Tracer:
         """The trace as JSON objects."""
         return [
             {
-                **({} if step.where is None else {"expression": _place(step.where)}),
+                **({} if step.where is None else {"expression": str(step.where)}),
+                **_repairs_json(step.where),
                 "offset": step.offset,
                 "operation": step.operation,
                 "text": step.text,
@@ -145,5 +167,12 @@ class Tracer:
         return forms[0] if all(form == forms[0] for form in forms) else forms
 
 
-def _place(where: tuple[str, int]) -> str:
-    return f"{where[0]}+{where[1]:#x}"
+def _head(where: _Place | None) -> str:
+    if where is None:
+        return "in an expression without a place:"
+    names = ", ".join(repair.name for repair in where.repairs)
+    return f"in {where}, repaired ({names}):" if names else f"in {where}:"
+
+
+def _repairs_json(where: _Place | None) -> dict[str, Any]:
+    return {"repairs": [each.name for each in where.repairs]} if where is not None and where.repairs else {}

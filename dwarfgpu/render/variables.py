@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import (
+    WIDTH,
+    counted,
+    lanes_text,
+    packed,
+    plain,
+    plain_style,
+    problem_json,
+    shown,
+    wrapped,
+)
 from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 PER_LINE = 8
-"""How many lanes stand on one line of a table."""
+"""How many lanes stand on one line of a table, or half of them where they are too wide."""
 MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
@@ -134,11 +144,12 @@ class VariablesRenderer:
             yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        """Eight lanes a line. A value in parentheses is that of a lane that does not execute the code."""
+        """A value in parentheses is that of a lane that does not execute the code."""
         shorts = {each.lane or 0: (each, _short(each, text)) for each, text in cells}
         width = max(len(text) for _each, text in shorts.values())
-        for first in range(0, max(shorts) + 1, PER_LINE):
-            row = [shorts.get(lane) for lane in range(first, first + PER_LINE)]
+        count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= WIDTH else PER_LINE // 2
+        for first in range(0, max(shorts) + 1, count):
+            row = [shorts.get(lane) for lane in range(first, first + count)]
             if not any(row):
                 continue
             line = []
@@ -148,17 +159,18 @@ class VariablesRenderer:
                 if each is not None and each.state != "active":
                     padded = self.style("dim" if each.state == "inactive" else "error", padded)
                 line.append(padded)
-            label = f"lanes {first}-{first + PER_LINE - 1}".ljust(12)
+            label = f"lanes {first}-{first + count - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
     def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
         """Where the value of each lane is; lanes that have it in the same place together."""
+        located = [(each, each.location) for each in found]
+        texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
+        is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
         groups: dict[str, int] = {}
-        for each in found:
-            location = each.location
-            if location is not None:
-                text = self._own_place(location, each.lane) or self._text.entry(location)
-                groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
+        for each, location, written in texts:
+            text = written if is_shared else self._own_place(each, location) or written
+            groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
         alone = len(groups) == 1
         for text, mask in groups.items():
             who = "" if alone or found[0].lane is None else f"{lanes_text(mask)}: "
@@ -166,15 +178,16 @@ class VariablesRenderer:
             yield " " * indent + self.style("dim", f"at {first}")
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
 
-    def _own_place(self, location: Location, lane: int | None) -> str | None:
+    def _own_place(self, answer: LaneAnswer, location: Location) -> str | None:
         """A place that belongs to the lane that asks, as all lanes have it."""
+        lane = answer.lane
         place = location.single
         storage: Any = None if place is None else place.storage
-        if place is None or lane is None:
+        if place is None or lane is None or answer.value is None:
             return None
         if type(storage) is Register and storage.register.lane_bits:
             found, bit = divmod(int(place.bit_offset), storage.register.lane_bits)
-            if found == lane:
+            if found == lane and bit + answer.value.bits() <= storage.register.lane_bits:
                 return f"{storage.register.name}{f' bit {bit}' if bit else ''}, its own lane"
         if type(storage) is Memory and storage.lane is not None and int(storage.lane) == lane:
             address, bit = divmod(int(place.bit_offset), 8)
@@ -196,9 +209,11 @@ class VariablesRenderer:
                 where = "elsewhere: "
             elif each.range is not None:
                 where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
-            lines += [
-                " " * (indent + 2) + line for line in wrapped(f"{where}{each.operations}", WIDTH - indent)
-            ]
+            lines += _operations(where, each.operations, indent + 2)
+            if each.repairs:
+                names = ", ".join(repair.name for repair in each.repairs)
+                written = _operations(f"repaired ({names}); as written: ", each.as_written, indent + 4)
+                lines += [self.style("dim", line) for line in written]
         return lines
 
     # --- JSON -----------------------------------------------------------------------------------------------------
@@ -207,7 +222,7 @@ class VariablesRenderer:
         """One answer. A machine without lanes has ``answer``, any other ``lanes``."""
         document: Json = {
             "expression": found.text,
-            "type": None if found.type is None else safe_text(found.type),
+            "type": self.type_text(found),
         }
         if found.repaired:
             document["repairs"] = [
@@ -222,6 +237,10 @@ class VariablesRenderer:
             return document | self.lane_document(found.lanes[0])
         document["lanes"] = {str(each.lane): self.lane_document(each) for each in found.lanes}
         return document
+
+    def type_text(self, found: Answer) -> str | None:
+        """The type of an answer; None where nothing tells it."""
+        return None if found.type is None else safe_text(found.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """What one lane has: its state, and a value or a reason."""
@@ -258,10 +277,20 @@ class VariablesRenderer:
                     "operations": each.operations,
                     **({} if each.range is None else {"range": list(each.range)}),
                     **({"default": True} if each.is_default else {}),
+                    **({"repairs": [one.name for one in each.repairs]} if each.repairs else {}),
+                    **({"as_written": each.as_written} if each.repairs else {}),
                 }
                 for each in variable.locations()
             ],
         }
+
+
+def _operations(before: str, operations: str, indent: int) -> list[str]:
+    """Operations in lines, each operation on one."""
+    parts = [f"{one};" for one in operations.split("; ")]
+    parts[-1] = parts[-1].removesuffix(";")
+    parts[0] = before + parts[0]
+    return [" " * indent + line for line in packed(parts, WIDTH - indent)]
 
 
 def reason_json(reason: Reason) -> Json:
@@ -293,9 +322,7 @@ def frame_json(frame: Frame) -> Json:
         "function": frame.name,
         "pc": frame.pc,
         "inlined": frame.is_inlined,
-        "source": None
-        if frame.call.source is None
-        else {"file": frame.call.source.file, "line": frame.call.source.line},
+        "source": plain(frame.call.source),
     }
 
 

@@ -116,9 +116,9 @@ def _open(debugger: Debugger, options: Any) -> None:
         return
     attach_state(debugger, options.state, force=options.force)
     if options.wave is not None:
-        from dwarfgpu.program.machines.backtrace import waves_of
+        from dwarfgpu.program.machines.choosing import waves_of
 
-        debugger.select_wave(waves_of(debugger.machine.stopped, options.wave)[0])
+        debugger.select_wave(waves_of(debugger.machine.stopped.machine, options.wave)[0])
     if options.frame is not None:
         debugger.select_frame(options.frame)
     if options.lane is not None:

@@ -179,6 +179,28 @@ def test_a_program_that_no_mapping_names_is_found_by_its_entry_point(tmp_path):
     assert [code.bias for code in open_core(opened(program), str(path)).loaded.codes] == [0]
 
 
+def test_a_program_that_the_process_cannot_have_run(tmp_path):
+    pie = "fixtures/host/pie.clang.O2.v5.x86_64"
+    fixed = "fixtures/host/frames.gcc.O2.v5.x86_64"
+    path = tmp_path / "core"
+    segments = len(open_image(fixed).segments)
+    entry = open_image(fixed).entry
+    for program, auxiliary, mappings, memory, why in (
+        ("fixtures/asm/cfi.gfx90a.w64.co", {}, (), {}, "for another machine"),
+        (pie, {9: 0x1001}, (), {}, "began elsewhere"),
+        (fixed, {9: entry + 0x1000}, (), {}, "began elsewhere"),
+        (fixed, {9: entry, 5: segments + 1}, (), {}, "began elsewhere"),
+        (fixed, {}, [(0x1000, 0x2000, 0, str(opened(fixed).image.path))], {0x1000: bytes(64)}, "has changed"),
+    ):
+        path.write_bytes(cores.core_file(THREADS, memory, mappings, auxiliary))
+        with pytest.raises(MalformedFile, match=f"is not the program that .* is of: .*{why}") as caught:
+            open_core(opened(program), str(path))
+        assert "--force" in str(caught.value.hint)
+        assert open_core(opened(program), str(path), force=True).loaded.codes
+    path.write_bytes(cores.core_file(THREADS, {}, (), {9: entry, 5: segments}))
+    assert open_core(opened(fixed), str(path)).loaded.codes[0].bias == 0
+
+
 def test_code_that_only_the_memory_holds(tmp_path):
     from pathlib import Path
 

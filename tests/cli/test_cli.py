@@ -13,20 +13,22 @@ from typing import Any
 import pytest
 
 from dwarfgpu.render.layout import shown, wrapped
+from tests.builders import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 LIT = ("eval", "--ops", "DW_OP_lit5")
 
 
-def run(
-    *words: str, stdin: str | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+def run(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return commands.run(*words, stdin=stdin.encode(), env=env)
+
+
+def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "dwarfgpu", *words],
         cwd=ROOT,
-        env={**environment, **(env or {})},
-        input=stdin if stdin is not None else "",
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=60,
@@ -99,7 +101,7 @@ def test_status(status: int, words: tuple[str, ...]) -> None:
 
 
 def test_error_names_where_rule_and_clause() -> None:
-    done = run("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
+    done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
 
     assert done.stderr == (
         "dwarfgpu: error: stack underflow at DW_OP_plus, offset 0x1: the operation needs 2 stack entries, "
@@ -108,7 +110,7 @@ def test_error_names_where_rule_and_clause() -> None:
 
 
 def test_traceback_only_with_debug() -> None:
-    done = run("eval", "--ops", "DW_OP_plus", "--debug")
+    done = run_apart("eval", "--ops", "DW_OP_plus", "--debug")
 
     assert "Traceback" in done.stderr
 
@@ -188,7 +190,7 @@ def test_trace_in_json_has_the_stack_before_and_after() -> None:
 
 def test_cases_from_standard_input() -> None:
     lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
-    done = run("eval", "--cases", "-", stdin="\n".join(lines))
+    done = run_apart("eval", "--cases", "-", stdin="\n".join(lines))
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert done.returncode == 0

@@ -44,7 +44,7 @@ def test_iterators_are_written_as_the_lists_they_stand_for(whole):
             return (lazy(each) for each in value)
         return {key: lazy(each) for key, each in value.items()} if isinstance(value, dict) else value
 
-    text = json.dumps(whole, indent=2)
+    text = f"{json.dumps(whole, indent=2)}\n"
 
     assert written(whole) == (text, None)
     assert written(lazy(whole)) == (text, None)

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.cli.test_files import ROOT, document, run
+from tests.builders.commands import ROOT, run
+from tests.cli.test_files import document
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
 TEXT = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,24 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.builders.commands import run
+
 ROOT = Path(__file__).resolve().parents[2]
 FATBIN = "fixtures/containers/fatbin.x86_64"
 TINY = "fixtures/containers/tiny.gfx90a.co"
 SPLIT = "fixtures/features/split.v5.co"
-
-
-def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", *words],
-        cwd=ROOT,
-        env=environment,
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def document(*words: str) -> Any:

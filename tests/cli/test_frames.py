@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.builders.commands import run as run_command
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
-from tests.cli.test_files import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 CFI = "fixtures/asm/cfi.gfx90a.w64.co"

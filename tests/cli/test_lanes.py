@@ -11,23 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.builders.commands import run
+
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    return subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", *words],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def document(*words: str) -> Any:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import run
+
 ROOT = Path(__file__).resolve().parents[2]
 STOPPED = "docs/examples/stopped.json"
 LANE_OF_V1 = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
-
-
-def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    return subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", *words],
-        cwd=ROOT,
-        env=environment,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +107,7 @@ def test_a_snapshot_comes_from_standard_input_too():
         "4",
         "--ops",
         "DW_OP_regx v0",
-        stdin=text,
+        stdin=text.encode(),
     )
     assert done.stdout == "wave 1:1:1:2, lane 1: v0: 40000000\n"
 

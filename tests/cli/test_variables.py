@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dwarfgpu as dg
 from dwarfgpu.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def test_json_has_a_state_for_every_lane(run):
         for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()
     ]
     assert [(line["lane"], line["value"]) for line in lines] == [(2, 14), (4, 18)]
-    assert {line["schema"] for line in lines} == {1}
+    assert {(line["schema"], line["type"]) for line in lines} == {(1, "int")}
 
 
 def test_columns(run, tmp_path):
@@ -156,3 +157,285 @@ def test_a_host_program(run):
     )
     assert status == 0
     assert out == 'message = "hello"\nmatrix = {{1, 2, 3}, {4, 5, 6}}\nglobal_int + 1 = 305419897\n'
+
+
+# --- Forms, and what does not go together -------------------------------------------------------------------------
+
+CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "0")
+HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
+ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("--csv", "--json"), "--csv does not go with --json"),
+        (("--csv", "--npz", "-"), "--npz does not go with --csv"),
+        (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
+        (("--csv", "--trace"), "--csv has no place for what --trace shows"),
+        (("--npz", "-", "--location"), "--npz has no place for what --location shows"),
+        (("--frame", "-1"), "there is no frame -1"),
+        (("--lane", "-1"), "'-1' does not name lanes"),
+    ],
+)
+@pytest.mark.parametrize("wave", ["0", "all"])
+def test_what_cannot_be_asked(run, wave, words, said):
+    status, out, err = run("eval", FILE, "even", *STATE, "--wave", wave, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"dwarfgpu: error: {said}\nhint: ")
+
+
+def test_frames_have_no_negative_numbers(run):
+    for command in ("locals", "lanes"):
+        status, out, err = run(command, FILE, *STATE, "--frame", "-1")
+        assert (status, out) == (2, "")
+        assert "there is no frame -1\nhint: frames count from 0" in err
+
+
+@pytest.mark.parametrize("words", [("eval", "even", "--lane", "2"), ("locals",)])
+def test_a_state_on_standard_input(run, monkeypatch, words):
+    monkeypatch.chdir(ROOT / "docs/examples")  # the path of the code object is relative to the state
+    command, *rest = words
+    expected = run(command, FILE, *rest, *STATE)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(STATE[1].read_bytes())))
+    assert run(command, FILE, *rest, "--state", "-") == expected
+    assert expected[0] == 0
+
+
+def test_arrays_on_standard_output(capsysbinary, tmp_path):
+    for number, wave in enumerate(("0", "all")):
+        words = ["eval", str(FILE), "even", *map(str, STATE), "--lane", "2,4", "--wave", wave, "--npz"]
+        path = tmp_path / f"{number}.npz"
+        assert main([*words, str(path)]) == main([*words, "-"]) == 0
+        shown = np.load(io.BytesIO(capsysbinary.readouterr().out))
+        written = np.load(path)
+        assert sorted(shown) == sorted(written)
+        assert all(np.array_equal(shown[key], written[key]) for key in written)
+
+
+def test_arrays_of_an_assignment_are_those_of_one(run, tmp_path):
+    path = tmp_path / "out.npz"
+    assert run("eval", FILE, "limit += 1", "limit", *STATE, "--lane", "2", "--npz", path)[0] == 0
+    assert [np.load(path)[key].tolist() for key in ("0.value", "1.value")] == [[21], [21]]
+    assert run("eval", FILE, "unused", *STATE, "--npz", path)[0] == 1
+
+
+def test_each_expression_has_its_trace(run):
+    words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
+    lines = run(*words)[1].splitlines()
+    assert [line for line in lines if not line.startswith("0x")] == [
+        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
+    ]  # fmt: skip
+    expected = [("even", 5), ("slots[0]", 3)]
+    answers = json.loads(run(*words, "--json")[1])["answers"]
+    assert [(each["expression"], len(each["trace"])) for each in answers] == expected
+    by_lane = [json.loads(line) for line in run(*words, "--lane", "2,4", "--jsonl")[1].splitlines()]
+    assert [(each["expression"], len(each["trace"])) for each in by_lane if "trace" in each] == expected
+    assert len(by_lane) == 4
+
+
+def test_what_needs_a_machine_says_how_to_name_one(run):
+    status, out, err = run("eval", FILE, "even", "--pc", "0x1548")
+    assert (status, out.splitlines()[0][:14]) == (1, "even = <error>")
+    assert err.startswith("hint: a machine is named with --state")
+    assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
+
+
+def test_the_letter_of_a_format_may_have_its_stroke(run):
+    assert run("eval", FILE, "even", *STATE, "--lane", "2", "--format", "/x")[1] == "even = 0xe\n"
+
+
+# --- How answers look ---------------------------------------------------------------------------------------------
+
+
+def test_a_register_of_a_caller_has_the_reason_of_its_variables(run):
+    status, out, _ = run(
+        "eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json"
+    )
+    found = [each["lanes"]["0"]["reason"] for each in json.loads(out)["answers"]]
+    assert status == 1
+    assert {each["kind"] for each in found} == {"undefined_rule"}
+    assert len({each["message"] for each in found}) == 1
+
+
+def test_a_place_that_is_the_same_in_all_lanes_belongs_to_none(run):
+    words = ("eval", CALLS, "$v41", "$v41[3]", *IN_CALLS, "--frame", "1", "--lane", "0-3", "--location")
+    places = [line.strip() for line in run(*words)[1].splitlines() if line.startswith("    at")]
+    assert places == ["at v41", "at v41 bit 96 (v41[3])"]
+
+
+def test_tables_fit_eighty_columns(run):
+    lines = run("locals", CALLS, *IN_CALLS, "--frame", "4")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "    lanes 12-15   -1413478772 -1413478771 -1413478770 -1413478769" in lines
+
+
+def test_an_array_without_its_bounds_is_no_value(run):
+    status, out, _ = run("eval", ARRAYS, "array_ptr", "--json")
+    (found,) = json.loads(out)["answers"]
+    assert (status, found["state"], found["reason"]["error"]["kind"]) == (1, "error", "unknown_operation")
+    status, out, _ = run("eval", ARRAYS, "array_ptr", "array_unallocated", "--dialect", "llvm-user")
+    assert (status, out) == (0, "array_ptr = {1, 2, 3, 4}\narray_unallocated = <not associated>\n")
+
+
+# --- What does not belong together --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codes", [[], [{"path": "gone.co", "load_address": "0x7f0000000000"}]])
+def test_code_of_another_processor(run, tmp_path, codes):
+    """Where the snapshot does not say which contents its code object had."""
+    state = json.loads(STATE[1].read_text()) | {"code_objects": codes}
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(state))
+    assert run("waves", FILE, "--state", path)[0] == 0
+    for other in (ROOT / "fixtures/asm/lane-pc.gfx1100.w32.co", HOST):
+        status, out, err = run("waves", other, "--state", path)
+        assert (status, out) == (3, "")
+        assert "and the snapshot is of amdgcn-gfx90a\nhint: --force" in err
+        assert run("waves", other, "--state", path, "--force")[0] == 0
+
+
+def test_threads_of_host_programs_have_no_lanes(run):
+    program = dg.open(HOST)
+    assert program["1 + 1"].values([0]).array.tolist() == [2]
+    with pytest.raises(dg.UsageError, match="threads of x86_64 have no lanes"):
+        program["1 + 1"].values([3])
+
+
+def test_a_document_that_an_error_ends_is_whole(run):
+    status, out, err = run("eval", FILE, "even", "&even", *STATE, "--lane", "2", "--json")
+    assert (status, out[-2:]) == (2, "}\n")
+    assert [each["expression"] for each in json.loads(out)["answers"]] == ["even"]
+    assert err.startswith("dwarfgpu: error: what is in no memory has no address, at column 1")
+    assert run("eval", FILE, "&even", "even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
+
+
+def test_colour_has_no_escapes_around_nothing(run):
+    assert "\x1b[2m\x1b[0m" not in run("locals", FILE, *STATE, "--lane", "2", "--color", "always")[1]
+
+
+# --- Traces through frames, and the places of callers -------------------------------------------------------------
+
+
+def test_a_trace_of_a_repaired_expression_has_its_operations(run):
+    words = ("eval", CALLS, "lane", *IN_CALLS, "--frame", "4", "--lane", "3", "--trace")
+    lines = run(*words)[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    begin = lines.index("in .debug_loclists+0x569, repaired (vector-register):")
+    assert [line.partition("  ")[2] for line in lines[begin:] if line.startswith("0x")] == [
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane", "DW_OP_lit2", "DW_OP_shl", "DW_OP_LLVM_offset",
+    ]  # fmt: skip
+    (answer,) = json.loads(run(*words, "--json")[1])["answers"]
+    assert [each["text"] for each in answer["trace"] if "repairs" in each][:2] == [
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane",
+    ]  # fmt: skip
+    assert "repairs" not in answer["trace"][0]
+
+
+def test_callers_of_all_waves_stand_where_they_call(run):
+    state = IN_CALLS[:2]
+    words = ("eval", CALLS, "$s32", *state, "--wave", "all", "--frame", "3")
+    heads = [line for line in run(*words)[1].splitlines() if " wave in " in line]
+    frames = [
+        json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "012"
+    ]
+    places = [each["frames"][0]["frame"]["pc"] for each in frames]
+    assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
+    assert [each["pc"] for each in json.loads(run(*words, "--json")[1])["answers"]] == places
+
+
+def test_options_of_the_other_kind_of_expression_are_refused(run):
+    for words in (("--frame", "0"), ("--csv",), ("--format", "x"), ("--location",)):
+        status, out, err = run("eval", "--ops", "DW_OP_lit1", *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for expressions of the source language" in err
+    for words in (("--address-size", "8"), ("--dwarf-version", "5"), ("--stack",), ("--read", "4")):
+        status, out, err = run("eval", FILE, "even", *STATE, *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for --ops, --hex and --cases" in err
+
+
+def test_a_frame_has_its_source_in_every_command(run):
+    frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
+    lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
+    assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
+
+
+def test_locations_without_a_machine_fit_eighty_columns(run):
+    for words in (("locals", FILE, "--pc", "X"), ("eval", FILE, "even", "--pc", "X+0x48", "--location")):
+        status, out, err = run(*words)
+        assert (status, err) == (0, "")
+        assert max(map(len, out.splitlines())) <= 80
+    assert (
+        "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
+    )
+
+
+def test_locations_without_a_machine_tell_their_repairs(run):
+    words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--pc", "0x1d2c")
+    repaired, written = (
+        {
+            each["name"]: each["locations"]
+            for each in json.loads(run(*words, "--json", *more)[1])["frames"][0]["variables"]
+        }
+        for more in ((), ("--repair", "off"))
+    )
+    for name, locations in repaired.items():
+        for one, text in zip(locations, written[name], strict=True):
+            assert one.get("as_written", one["operations"]) == text["operations"]
+            assert "repairs" not in text
+            assert "as_written" not in text
+    assert repaired["rest"][0]["repairs"] == ["vector-register"]
+    out = run(*words)[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "      repaired (vector-register); as written: DW_OP_bregx 2564 0; DW_OP_lit1;\n" in out
+
+
+# --- Which lanes are active ---------------------------------------------------------------------------------------
+
+
+OLD_NUMBERS = ROOT / "fixtures/asm/lane-pc-old-numbers.gfx90a.w64.co"
+
+
+def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
+    """Where a function runs all lanes for a moment, `DW_AT_LLVM_active_lane` has those that it is about."""
+    symbols = dg.open(OLD_NUMBERS).file.symbol_image.symbols()
+    pc = next(each.value for each in symbols if each.name == "whole_wave_begin")
+    wave = {
+        "id": "w",
+        "pc": pc,
+        "exec": (1 << 64) - 1,
+        "registers": {"s34": 0b1010, "s35": 0, "v0": [1] * 64},
+    }
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": [wave]}))
+    lanes = json.loads(run("lanes", OLD_NUMBERS, "--state", path, "--json")[1])
+    assert lanes["active"] == "0xa"
+    for words in (("--json",), ("--json", "--wave", "all")):
+        (answer,) = json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, *words)[1])["answers"]
+        states = (
+            answer["states"] if "states" in answer else [each["state"] for each in answer["lanes"].values()]
+        )
+        assert states.count("active") == 2
+    assert list(
+        json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, "--json")[1])["answers"][0]["lanes"]
+    ) == ["1", "3"]
+    assert [each.number for each in dg.open(OLD_NUMBERS).attach(path)[0].lanes if each.is_active] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE)],
+)
+def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
+    state = json.loads(STATE[1].read_text())
+    del state["waves"][0]["exec"]
+    path = tmp_path / "state.json"
+    path.write_text(
+        json.dumps(state | {"code_objects": [{"path": str(FILE), "load_address": "0x7f0000000000"}]})
+    )
+    status, out, err = run(*words, "--state", path)
+    assert status == 1
+    assert out
+    assert "which lanes of wave 1:1:1:1 are active is not known: the contents of register exec" in err

@@ -474,6 +474,14 @@ def test_flags_vectors_and_parts_of_registers_are_as_gdb_writes_them(crashed, re
     assert not wrong, "\n".join(["", *wrong])
 
 
+def test_a_part_of_a_register_is_assigned_to(crashed):
+    run = Run(*crashed)
+    before = int(run("output $rbx"))
+    run("set $bh = 0x12")
+    assert int(run("output $rbx")) == before & ~0xFF00 | 0x1200
+    assert run("output $bx == (short) $rbx") == "1"
+
+
 def test_registers_of_the_innermost_frame_are_as_gdb_writes_them(crashed, require_tool):
     program, core = crashed
     theirs = said_by_gdb(require_tool, program, core, ["frame 0", "info registers"])[1]

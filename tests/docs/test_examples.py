@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import run as run_command
 from tools.sessions import Session, run, sessions_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,20 +38,9 @@ def sessions() -> list[tuple[str, Session]]:
 
 @pytest.mark.parametrize("page,command,expected", examples(), ids=lambda value: value[:60])
 def test_example(page: str, command: str, expected: str) -> None:
-    words = shlex.split(command)[1:]
-    environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}
-    done = subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", *words],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_command(*shlex.split(command)[1:])
 
-    assert done.stdout == expected, f"{page}: {command}"
+    assert done.stdout + done.stderr == expected, f"{page}: {command}"
 
 
 @pytest.mark.parametrize(

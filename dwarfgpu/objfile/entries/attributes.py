@@ -203,34 +203,6 @@ def dialect_for(producer: str | None, augmentation: str | None) -> tuple[Attribu
     return LLVM_CURRENT, "nothing in the unit says otherwise"
 
 
-# --- Augmentation strings -----------------------------------------------------------------------------------------
-
-
-@record
-class Augmentation:
-    """One element of an augmentation string: ``[vendor:vX.Y:options]`` (A.3.1.1, A.6.1.1.4.1)."""
-
-    vendor: str
-    major: int
-    minor: int
-    options: str = ""
-
-
-_ELEMENT = re.compile(r"\[([^:\]]+):v(\d{1,9})\.(\d{1,9})(?::([^\]]*))?\]")
-
-
-def parse_augmentation(text: str) -> tuple[Augmentation, ...] | None:
-    """The elements of an augmentation string; None when it has another format, as that of DWARF 5 may."""
-    text = text.rstrip("\0")
-    found, end = [], 0
-    for match in _ELEMENT.finditer(text):
-        if match.start() != end:
-            return None
-        end = match.end()
-        found.append(Augmentation(match[1], int(match[2]), int(match[3]), match[4] or ""))
-    return tuple(found) if end == len(text) else None
-
-
 # --- Numbers that the reader itself asks for ----------------------------------------------------------------------
 
 SIBLING, LOCATION, NAME, BYTE_SIZE, STMT_LIST, LOW_PC, HIGH_PC = 0x01, 0x02, 0x03, 0x0B, 0x10, 0x11, 0x12

@@ -74,7 +74,7 @@ class NameTable:
         )
         self.format = Format(8, offset_size, self._order, version)
         self.augmentation = decode(cursor.bytes(augmentation).rstrip(b"\0"))
-        """The augmentation string. LLVM writes ``LLVM0700``; `parse_augmentation` reads the format of A.6.1.1.4.1."""
+        """The augmentation string. LLVM writes ``LLVM0700``; A.6.1.1.4.1 recommends ``[vendor:vX.Y:options]``."""
         self.compile_units = self._column(cursor, units, offset_size)
         self.type_units = self._column(cursor, types, offset_size)
         self.foreign_types = self._column(cursor, foreign, 8)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.json_node import NotACase, parse
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.machines.choosing import wave_of
 from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
@@ -111,22 +112,6 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
     return replace(case, context=context, wave=machine.ids[index])
 
 
-def wave_of(machine: Machine, wave: str | None) -> int:
-    """The index of a wave that is named by its id or its index; None: the only one there is."""
-    if wave is None:
-        if machine.wave_count == 1:
-            return 0
-        message = f"the snapshot has {machine.wave_count} waves, and none is chosen"
-        raise UsageError(message, hint="choose one with --wave, by its id or by its number from 0")
-    index = machine.wave_named(wave)
-    if index is None and wave.isdecimal() and wave.isascii() and len(wave) < 10:
-        index = int(wave)
-    if index is None or index >= machine.wave_count:
-        some = ", ".join(machine.ids[:4]) + (", ..." if machine.wave_count > 4 else "")
-        raise UsageError(f"there is no wave {wave[:80]!r}", hint=f"there are {machine.wave_count}: {some}")
-    return index
-
-
 def target_named(name: str) -> Target:
     """The target with a name."""
     from dwarfgpu.targets.resolve import resolve
@@ -138,25 +123,6 @@ def _is_about(message: str, question: dict[str, Any]) -> bool:
     """Whether an error names a key that was asked, not one of the state file."""
     named = re.findall(r"`?([a-z_]+)`?", message)
     return any(key in named for key in question if key != "context")
-
-
-def lanes_of(text: str) -> list[int] | str:
-    """The lanes that a list such as ``0,3,8-11`` names, or ``all``."""
-    if text == "all":
-        return text
-    lanes: dict[int, None] = {}
-    for item in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", item)
-        if found is None:
-            message = f"{text!r} does not name lanes"
-            raise UsageError(message, hint="give a number, a list such as 0,3,8-11, or all")
-        first = int(found[1])
-        last = int(found[2] or first)
-        if last < first or last >= 1 << 16:
-            message = f"{item.strip()!r} is not a range of lanes"
-            raise UsageError(message, hint="lanes count up from 0")
-        lanes.update(dict.fromkeys(range(first, last + 1)))
-    return list(lanes)
 
 
 def type_of(text: str) -> dict[str, Any] | None:

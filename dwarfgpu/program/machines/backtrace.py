@@ -9,6 +9,7 @@ from dwarfgpu.cfi.flat import stretches_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Register
+from dwarfgpu.program.machines.choosing import no_lanes
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -75,27 +76,13 @@ class Backtrace:
     """Why nothing is known about the threads."""
 
 
-def waves_of(stopped: Stopped, name: str | None) -> list[int]:
-    """The threads that a name, a number from 0, or ``all`` means; None is all."""
-    machine = stopped.machine
-    if name is None or name == "all":
-        return list(range(machine.wave_count))
-    index = machine.wave_named(name)
-    if index is None and name.isdecimal() and name.isascii() and len(name) < 10:
-        index = int(name)
-    if index is None or index >= machine.wave_count:
-        some = ", ".join(machine.ids[:4]) + (", ..." if machine.wave_count > 4 else "")
-        raise UsageError(
-            f"there is no wave or thread {name[:80]!r}", hint=f"there are {machine.wave_count}: {some}"
-        )
-    return [index]
-
-
 def backtraces(
     stopped: Stopped, waves: Iterable[int], *, lane: int | None = None, registers: bool = False
 ) -> Iterator[Backtrace]:
     """The frames of some threads, each stack once with all that have it. With ``lane``, those it was active in."""
     count = stopped.machine.target.lane_count
+    if lane and count == 1:
+        raise no_lanes(stopped.machine.target)
     if lane is not None and not 0 <= lane < count:
         raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
     writer = _Writer(stopped, lane, registers=registers)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.elf.core import CoreFile, Mapping
 
+AT_PHNUM = 5
+"""How many program headers the executable has (<elf.h>)."""
 AT_ENTRY = 9
 """Where the program begins: the entry point of its executable (<elf.h>)."""
 PAGE = 1 << 12
@@ -26,21 +28,22 @@ PAGE = 1 << 12
 VDSO = "[vdso]"
 
 
-def open_core(program: CodeObject, path: str, *, dialect: str | None = None) -> Stopped:
-    """A core file and the program whose process it was."""
+def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
+    """A core file and the program whose process it was; with ``force`` also one that cannot be it."""
     image = open_image(path)
     core = read_core(image)
     problems = [*image.problems, *core.problems]
     threads = {str(thread.pid): thread.registers for thread in core.threads}
     if not threads:
         raise MalformedFile("no_threads", f"{path}: the core file has no threads")
+    mapped = _by_file(core)
+    if not force:
+        _check_program(program, image, core, mapped)
     codes: list[LoadedCode] = []
     files: list[tuple[int, memoryview]] = []
-    main = None if program.image.path is None else os.path.realpath(program.image.path)
-    for name, mappings in _by_file(core).items():
-        is_main = main is not None and os.path.realpath(name) == main
+    for name, mappings in mapped.items():
         try:
-            file = program if is_main else CodeObject(open_image(name))
+            file = program if _is_at(program, name) else CodeObject(open_image(name))
         except DwarfGpuError:
             continue  # a file of data, or one that is not here any more
         bias = bias_of(file.image, mappings)
@@ -58,6 +61,46 @@ def open_core(program: CodeObject, path: str, *, dialect: str | None = None) -> 
     entry = core.auxiliary.get(AT_ENTRY)
     executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
     return Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
+
+
+def _check_program(
+    program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]
+) -> None:
+    """Refuse a program that the process cannot have run: as its addresses are others, any answer would be wrong."""
+    own = program.image
+    why = ""
+    mappings = next((each for name, each in mapped.items() if _is_at(program, name)), None)
+    if own.machine != image.machine:
+        why = "it is for another machine"
+    elif mappings is not None:
+        if any(_differs(own, each, core) for each in mappings):
+            why = "it has changed since"
+    elif AT_ENTRY in core.auxiliary:
+        bias = core.auxiliary[AT_ENTRY] - own.entry
+        count = core.auxiliary.get(AT_PHNUM, len(own.segments))
+        if bias % PAGE or (bias and own.type_name == "EXEC") or count != len(own.segments):
+            why = "the process began elsewhere"
+    if why:
+        message = f"{program.name} is not the program that {core.name} is of: {why}"
+        raise MalformedFile("other_program", message, hint="--force uses it all the same")
+
+
+def _is_at(program: CodeObject, name: str) -> bool:
+    path = program.image.path
+    return path is not None and os.path.realpath(name) == os.path.realpath(path)
+
+
+def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
+    """Whether the core file has the beginning of a program, with headers and build ID, and it is another one."""
+    if mapping.offset:
+        return False
+    for address, data in core.memory:
+        if address <= mapping.start < address + len(data):
+            size = min(PAGE, mapping.end - mapping.start, len(image.data))
+            begin = mapping.start - address
+            there = bytes(data[begin : begin + size])
+            return there != bytes(image.data[: len(there)])
+    return False
 
 
 def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cfi.thread import Parted, Thread
 from dwarfgpu.cfi.unwind import MAX_FRAMES, CallStack
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
@@ -107,6 +107,13 @@ class Stack:
         if self._calls.end is None:  # it has one when there is no next frame
             raise AssertionError(self)
         return self._calls.end
+
+
+def negative_frame(number: int) -> UsageError:
+    """The error of a frame with a negative number, whether inlined calls count or not."""
+    return UsageError(
+        f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost"
+    )
 
 
 def _place_of(machine: Machine, wave: Any) -> int:

@@ -90,7 +90,7 @@ def open_stopped(
     if _is_elf(state):
         from dwarfgpu.program.machines.cores import open_core
 
-        return open_core(file, state, dialect=dialect)
+        return open_core(file, state, force=force, dialect=dialect)
     from dwarfgpu.program.cases.question import open_machine
 
     hint = "frames need a snapshot, which has a schema, or a core file"
@@ -133,12 +133,16 @@ def load_code(
     """
     problems: list[DwarfGpuError] = []
     if not machine.code_objects:
-        return Loaded([LoadedCode(file, dialect=dialect, repair=repair)]), ()
+        only = LoadedCode(file, dialect=dialect, repair=repair)
+        if not force:
+            _check_target(machine, file)
+        return Loaded([only]), ()
     chosen = _entry_of(machine, file)
     address = machine.code_objects[chosen].load_address or 0
     codes = [LoadedCode(file, address, dialect=dialect, repair=repair)]
     if not force:
         _check_contents(machine, machine.code_objects[chosen], file)
+        _check_target(machine, file)
     for index, entry in enumerate(machine.code_objects):
         if index == chosen:
             continue
@@ -162,6 +166,18 @@ def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
     names = ", ".join(entry.path for entry in entries[:4])
     message = f"{file.name} is none of the {len(entries)} code objects of the snapshot"
     raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
+
+
+def _check_target(machine: WaveMachine, file: CodeObject) -> None:
+    """Refuse code of a processor that is another one. Generic ones are many, and a file may not say which it is for."""
+    names = file.target.target.name, machine.target.name
+    if not file.target.is_known or any("generic" in name for name in names):
+        return
+    if names[0].split("-")[:2] != names[1].split("-")[:2]:  # waves of 32 and of 64 lanes are of one processor
+        message = (
+            f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
+        )
+        raise MalformedFile("other_target", message, hint="--force uses it all the same")
 
 
 def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:

@@ -212,15 +212,6 @@ class Arithmetic:
             return of_flags(b.either(first, second), self.model.truth)
         return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
 
-    def conditional(self, condition: Flags, yes: Operand, no: Operand) -> Operand:
-        """``c ? yes : no``, when both have been evaluated: the value of one, in the type of both."""
-        if is_pointer(yes.type) or is_pointer(no.type):
-            kind = yes.type if is_pointer(yes.type) else no.type
-        else:
-            kind = self.common(yes.type, no.type)
-        yes, no = converted(yes, kind), converted(no, kind)
-        return Operand(kind, b.choose(condition, yes.bits, no.bits))
-
     def cast(self, operand: Operand, type: Type) -> Operand:
         """``(type) operand``."""
         found = compound.cast(self, operand, type)
@@ -365,7 +356,8 @@ def _check_spaces(source: Pointer, target: Pointer) -> None:
 def _check_same_space(left: Type, right: Type) -> None:
     first, second = resolved(left), resolved(right)
     assert isinstance(first, Pointer) and isinstance(second, Pointer)  # noqa: S101, PT018 (asked of pointers alone)
-    if (first.address_space or 0) != (second.address_space or 0):
+    spaces = {first.address_space or 0, second.address_space or 0}
+    if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
         message = "pointers into different address spaces have nothing in common"
         raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
 

@@ -69,6 +69,8 @@ def speaks_cplus(kind: Type) -> bool:
         die = getattr(kind, "die", None)
         if die is not None:
             return is_cplus(die.unit)
+        if isinstance(kind, MemberPointer):
+            return True
         if isinstance(kind, (Pointer, Qualified, Typedef)):
             kind = kind.target
         elif isinstance(kind, Array):

@@ -30,7 +30,6 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.bits import Bits
     from dwarfgpu.program.types.model import BaseClass, Member, StaticMember, Type, VariantPart
 
 MAX_NESTING = 32
@@ -306,17 +305,6 @@ class Object:
 def constant(type: Type, data: bytes, byte_order: Any = "little") -> Object:
     """An object that is nowhere: a constant, or the result of a computation."""
     return Object(type, Place(Bytes(data, byte_order)))
-
-
-def of_pattern(type: Type, pattern: Bits, byte_order: Any = "little") -> Object:
-    """A scalar that is nowhere."""
-    scalar = scalar_of(type, byte_order)
-    if scalar is None or not isinstance(pattern, int):
-        raise UsageError(
-            f"a value of the type {safe_text(type)} cannot be made of a number", kind="not_a_scalar"
-        )
-    data = scalar.stored(pattern, byte_order).to_bytes(scalar.storage_bits // 8, byte_order)
-    return constant(type, data, byte_order)
 
 
 def optimized_out() -> DwarfGpuError:

@@ -16,7 +16,7 @@ from dwarfgpu.program.machines.stack import Stack
 from dwarfgpu.program.source.tokens import is_assignment
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.variables.answers import LaneAnswer, checked
-from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED
+from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED, other_type
 from dwarfgpu.program.variables.frame import frames_at
 from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.reasons import Reason, reason_of
@@ -24,8 +24,7 @@ from dwarfgpu.program.variables.records import Column, column_of
 from dwarfgpu.program.variables.slots import each_part
 from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
-from dwarfgpu.program.waves.places import waves_of
-from dwarfgpu.program.waves.simt import Simt
+from dwarfgpu.program.waves.places import unknown_mask, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -207,7 +206,7 @@ class WaveValues:
             self._array = np.zeros(self.states.size, dtype=found.kind)
             self._kind = found.kind
         elif self._kind != found.kind:
-            self._refuse(positions + first, lambda _index: _other_type())
+            self._refuse(positions + first, lambda _index: other_type())
             return
         self._array[slice(first, first + count) if chosen is None else positions + first] = found.numbers
         undefined = found.undefined
@@ -217,10 +216,6 @@ class WaveValues:
         if len(bad):
             self._array[positions[bad] + first] = np.zeros((), dtype=self._array.dtype)
             self._refuse(positions[bad] + first, lambda _index: optimized_out())
-
-
-def _other_type() -> DwarfGpuError:
-    return UsageError("the value has another type in some lanes", kind="no_array")
 
 
 def all_waves(
@@ -296,10 +291,10 @@ def _together(
     masks: Any = None
     if frame.physical is not None:
         try:
-            masks = Simt(frame.physical).active_mask()
+            masks = frame.simt(frame.physical).active_mask()
         except DwarfGpuError as error:
-            problems.append(error)
-    result = WaveValues(names, numbers, lanes, group.pc, masks, frame)
+            problems.append(unknown_mask(names[0], error))
+    result = WaveValues(names, numbers, lanes, group.pc if frame.pc is None else frame.pc, masks, frame)
     result.problems = problems
     try:
         quantity = frame[text]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.types.model import Array
+from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import optimized_out
@@ -141,7 +142,9 @@ def checked(
     """A value that was found, unless nothing of it can be read; ``quantity`` tells why."""
     try:
         target = value.target()
-        if target.scalar is not None:
+        if known_size(target.type) is None and isinstance(resolved(target.type), Array):
+            target.array()  # what its bounds and its place are computed from must be there
+        elif target.scalar is not None:
             if target.implied() is None and target.pattern().undefined:
                 raise optimized_out()
         elif (known_size(target.type) or 0) > MAX_READ:

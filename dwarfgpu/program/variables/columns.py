@@ -56,6 +56,8 @@ class Values:
         self.reasons: dict[int | None, Reason] = {}
         """Why there is no value, for the lanes without one."""
         self._array: Any = None
+        self._kind: Any = None
+        """The numpy type of the elements."""
         self._fill()
 
     @property
@@ -69,6 +71,12 @@ class Values:
         for lane, reason in self.reasons.items():
             found[self.lanes.index(lane)] = reason.state
         return found
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether some lane that executes the code has no value."""
+        active = self.active
+        return any(active is None or lane is None or active >> lane & 1 for lane in self.reasons)
 
     @property
     def type(self) -> Type | None:
@@ -160,10 +168,9 @@ class Values:
             reading = pattern_of(found, scalar)
             numbers = scalar.number(reading.bits)
         if positions is None and scalar is not None and isinstance(numbers, np.ndarray):
-            self._array = numbers.astype(kind)
+            self._array, self._kind = numbers.astype(kind), kind
         else:
-            if self._array is None:
-                self._array = np.zeros(len(self.lanes), dtype=kind)
+            self._make_room(kind)
             self._array[slice(None) if positions is None else positions] = numbers
         undefined = reading.undefined
         if type(undefined) is int and not undefined:
@@ -173,6 +180,26 @@ class Values:
             if b.select(undefined, index):
                 self._refuse(position, reason)
                 self._array[position] = np.zeros((), dtype=self._array.dtype)
+
+    def _make_room(self, kind: Any) -> None:
+        """Have an array for elements of a type, too: of `c ? 1 : 0.5` some lanes have an int, and others a double."""
+        import numpy as np
+
+        if self._array is None:
+            self._array = np.zeros(len(self.lanes), dtype=kind)
+            self._kind = kind
+        elif self._kind != kind:
+            if self._kind.kind not in "iuf" or kind.kind not in "iuf":
+                raise other_type()
+            both = np.result_type(self._kind, kind)
+            if both.kind == "f" and "f" not in (self._kind.kind, kind.kind):
+                raise other_type()  # no type of numpy has all numbers of long and unsigned long
+            self._array, self._kind = self._array.astype(both), both
+
+
+def other_type() -> DwarfGpuError:
+    """The error of a value that has no place among those of other lanes."""
+    return UsageError("the value has another type in some lanes", kind="no_array")
 
 
 def _records(bits: Any, size: int, byte_order: ByteOrder, kind: Any) -> Any:

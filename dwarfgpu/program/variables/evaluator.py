@@ -30,7 +30,7 @@ from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.program.variables import dollars
+from dwarfgpu.program.variables import dollars, member_pointers
 from dwarfgpu.program.variables.classes import base_named, class_moved, has_base, member_named, seen_as
 from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
 from dwarfgpu.program.variables.unknown_names import hint_for
@@ -161,7 +161,7 @@ class Evaluator:
 
     def named(self, node: Any) -> Variable | None:
         """The variable that a tree names, if it is a name alone."""
-        found = self._meaning(node) if isinstance(node, s.Name) else None
+        found = self.meaning(node) if isinstance(node, s.Name) else None
         return found if isinstance(found, Variable) else None
 
     # --- Literals -------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Evaluator:
     # --- Names ----------------------------------------------------------------------------------------------------
 
     def _name(self, node: s.Name) -> Any:
-        found = self._meaning(node)
+        found = self.meaning(node)
         if isinstance(found, Variable):
             return found.find(self.lanes)
         if isinstance(found, NamedEnumerator):
@@ -200,7 +200,7 @@ class Evaluator:
             whole = base_named(whole, name)
         return whole.target().member(node.parts[-1])
 
-    def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
+    def meaning(self, node: s.Name) -> Meaning | OfThis | None:
         """What a name means: in the blocks around the place, as a member of the object, and then further out."""
         names = self.frame.state.names
         if node.file is None and len(node.parts) == 1:
@@ -321,10 +321,9 @@ class Evaluator:
         return self.compute.unary(node.operator, self.operand(node.operand))
 
     def _address(self, node: s.Unary) -> Operand:
-        name = node.operand
-        if isinstance(name, s.Name) and len(name.parts) > 1 and isinstance(self._meaning(name), OfThis):
-            what = "a pointer to a member is no address"
-            raise self.error(node, what, hint=f"&this->{name.text} is one", kind="no_address")
+        pointer = member_pointers.address_of(self, node.operand) if isinstance(node.operand, s.Name) else None
+        if pointer is not None:
+            return pointer
         found = self.value(node.operand)
         if isinstance(found, Operand):
             raise self.error(node, "a computed value has no address", kind="no_address")

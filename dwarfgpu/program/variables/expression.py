@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.source.errors import ExpressionError
 from dwarfgpu.program.source.parser import parse, parse_type
+from dwarfgpu.program.source.syntax import Index, Member, RegisterName
+from dwarfgpu.program.variables import registers
 from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.quantity import Quantity, store
 from dwarfgpu.program.variables.reasons import Unavailable
@@ -81,8 +83,14 @@ class SourceExpression(Quantity):
         finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
-        """Why there is nothing: the reason of the variable that is missing, where the expression names one alone."""
-        found = Evaluator(self.frame, lanes, self.text).named(self.tree)
+        """Why there is nothing: the reason of the variable or register that the expression is, or is a part of."""
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        tree = self.tree
+        while isinstance(tree, Index) or (isinstance(tree, Member) and not tree.is_arrow):
+            tree = tree.operand
+        if isinstance(tree, RegisterName):
+            return registers.explain(evaluator, tree.name)
+        found = evaluator.named(tree)
         return found.explain(lanes) if isinstance(found, Variable) else None
 
 

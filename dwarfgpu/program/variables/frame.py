@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.files.codelookup import CallFrame
+from dwarfgpu.program.machines.choosing import no_lanes
 from dwarfgpu.program.machines.units import FileUnit
 from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.scopes import FunctionScope
     from dwarfgpu.program.variables.state import State
     from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.program.waves.simt import Simt
     from dwarfgpu.targets.target import Target
 
 
@@ -82,6 +83,8 @@ class Frame:
         """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
+        self.mask_error: DwarfGpuError | None = None
+        """Why it is not known which lanes are active, once somebody has asked."""
         self._mask_of = -1
         """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
@@ -189,7 +192,11 @@ class Frame:
 
     def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
         """The lanes that are meant: all for None and ``all``, those that execute for ``active``."""
-        if not self.has_lanes or (self.physical is None and lanes is None):
+        if not self.has_lanes:
+            if lanes is not None and not isinstance(lanes, str) and any(lanes):
+                raise no_lanes(self.target)
+            return (None,)
+        if self.physical is None and lanes is None:
             return (None,)
         every = self._every
         if lanes is None or (isinstance(lanes, str) and lanes == "all"):
@@ -224,27 +231,28 @@ class Frame:
 
     @property
     def active_mask(self) -> int | None:
-        """The lanes that execute the function where it stands; None where that is not known."""
+        """The lanes that are active where it stands (A.3.3.5 (6)); None where that is not known."""
         changes = self.state.backend.changes
         if self._mask_of != changes:
             self._mask_of = changes
-            self._mask = self._find_mask()
+            self._mask, self.mask_error = self._find_mask()
         return self._mask
 
-    def _find_mask(self) -> int | None:
-        physical = self.physical
-        number = self.target.execution_mask
-        if physical is None or number is None:
-            return None
-        thread = physical.activation.thread
+    def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
+        if self.physical is None or not self.has_lanes:
+            return None, None
         try:
-            location = physical.register(number, thread.lanes)
-            if is_undefined(location):
-                return None
-            reading = thread.accessor.read(location, thread.known_register(number).bit_size)
-        except DwarfGpuError:
-            return None
-        return None if reading.undefined else int(reading.bits)
+            found = self.simt(self.physical).active_mask()
+        except DwarfGpuError as error:
+            return None, error
+        return found if isinstance(found, int) else None, None
+
+    def simt(self, physical: PhysicalFrame) -> Simt:
+        """How the function uses the lanes of its thread: calls that are inlined into it do not count."""
+        from dwarfgpu.program.waves.simt import Simt
+
+        calls = () if self.code is None or self.place is None else self.state.calls_at(self.code, self.place)
+        return Simt(physical, max(0, len(calls) - 1 - self._depth))
 
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.scalars import Scalar
@@ -139,15 +141,19 @@ def _meant(kind: Any) -> Any:
     return found
 
 
-def save(path: str, columns: dict[str, Any]) -> None:
-    """Write arrays and lists of texts to a file of numpy."""
+def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
+    """Write arrays and lists of texts to a file of numpy, or to a stream as its bytes."""
     import numpy as np
 
+    arrays = {name: _plain(each) for name, each in columns.items()}
+    if not isinstance(file, str):
+        np.savez(file, **arrays)
+        return
     try:
-        with open(path, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
-            np.savez(stream, **{name: _plain(each) for name, each in columns.items()})
+        with open(file, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
+            np.savez(stream, **arrays)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
 
 
 def _plain(values: Any) -> Any:

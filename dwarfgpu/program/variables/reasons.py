@@ -130,13 +130,13 @@ def why_undefined(
             if name in _ENTRY_VALUES:
                 return unavailable(NOT_PASSED, _NOT_PASSED)
             if name.startswith(_OF_REGISTERS) and frame is not None:
-                found = _lost(frame, int(step.operands[0]), lanes)
+                found = lost_register(frame, int(step.operands[0]), lanes)
                 if found is not None:
                     return found
     return None
 
 
-def _lost(frame: PhysicalFrame, number: int, lanes: LaneSet) -> Unavailable | None:
+def lost_register(frame: PhysicalFrame, number: int, lanes: LaneSet) -> Unavailable | None:
     """Whether a register has no value in a frame, because nothing of it was kept."""
     try:
         if not is_undefined(frame.register(number, lanes)):

@@ -9,16 +9,15 @@ from dwarfgpu.program.source.operands import Operand
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.variables import x86_registers
-from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, unavailable
+from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, lost_register, unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.evaluator import Evaluator
+    from dwarfgpu.program.variables.reasons import Unavailable
     from dwarfgpu.targets.target import Register
 
 _INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
-_CODE = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=False)
-"""What the program counter points to, as GDB has it."""
 _STACK = ("sp", "fp", "rsp", "rbp")
 _LANE = ("lane", "_lane")
 _WAVE = ("wave", "_wave")
@@ -42,7 +41,8 @@ def named(evaluator: Evaluator, name: str) -> Any:
         register = _register(evaluator, part[0])
     counter = frame.target.program_counter
     if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
-        return Operand(model.pointer_to(_CODE), frame.pc)
+        code = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=model.is_cplus)
+        return Operand(model.pointer_to(code), frame.pc)
     if register is None:
         return None
     info = evaluator.around.context.frame
@@ -62,7 +62,16 @@ def named(evaluator: Evaluator, name: str) -> Any:
 
 def knows(evaluator: Evaluator, name: str) -> bool:
     """Whether ``$name`` is a register of the target, or something of the state."""
-    return name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
+    is_part = x86_registers.part_of(evaluator.frame.target, name) is not None
+    return is_part or name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
+
+
+def explain(evaluator: Evaluator, name: str) -> Unavailable | None:
+    """Why a register has no value in a frame, if that is because its callee did not keep it."""
+    register, frame = _register(evaluator, name), evaluator.frame.physical
+    if register is None or frame is None:
+        return None
+    return lost_register(frame, register.number, evaluator.lanes)
 
 
 def _register(evaluator: Evaluator, name: str) -> Register | None:

@@ -76,6 +76,16 @@ class Described:
     expression: Expression | None = None
     """The same, decoded."""
 
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What it went through to be what the producer means."""
+        return () if self.expression is None else repairs_of(self.expression)
+
+    @property
+    def as_written(self) -> str:
+        """The operations as the text has them."""
+        return self.operations if self.expression is None else listing(as_written(self.expression))
+
 
 @record
 class _Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.program.machines.stack import negative_frame
 from dwarfgpu.program.variables.frame import Frame, frames_at
 from dwarfgpu.records import record
 
@@ -70,7 +71,9 @@ class Wave:
 
     def frame(self, number: int = 0) -> Frame:
         """The frame with a number, 0 for the innermost one."""
-        found = self._at(number) if number >= 0 else None
+        if number < 0:
+            raise negative_frame(number)
+        found = self._at(number)
         if found is not None:
             return found
         count = len(self._frames)

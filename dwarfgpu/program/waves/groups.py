@@ -16,7 +16,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.machines.stack import Stack
-from dwarfgpu.program.waves.places import WavePlace, place_of, waves_of
+from dwarfgpu.program.waves.places import WavePlace, place_of, unknown_mask, waves_of
 from dwarfgpu.program.waves.simt import Simt
 from dwarfgpu.records import record
 
@@ -127,7 +127,10 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
         problem = next((place.problems[0] for place in places if place.problems), None)
         call = None if one.pc is None else stopped.loaded.calls_at(one.pc)[0]
         names = tuple(stopped.machine.ids[wave] for wave in members)
-        result.append(WaveRow(names, places, one.pc, call, one.lane_count, one.mask, one.error or problem))
+        error = one.error
+        if error is not None and one.pc is not None:
+            error = unknown_mask(names[0], error)
+        result.append(WaveRow(names, places, one.pc, call, one.lane_count, one.mask, error or problem))
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.machines.stack import negative_frame
 from dwarfgpu.program.waves.places import place_of, waves_of
 from dwarfgpu.program.waves.simt import LanePc, Simt
 from dwarfgpu.records import record
@@ -137,6 +138,8 @@ class LaneFinder:
 
     def _frame_numbered(self, stack: Stack, number: int, wave: str) -> tuple[Frame, int]:
         """The frame that has a number, and which of the calls inlined into it is meant."""
+        if number < 0:
+            raise negative_frame(number)
         first = 0
         for frame in stack:
             count = len(self.stopped.loaded.calls_at(frame.place))

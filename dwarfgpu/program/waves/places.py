@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import Machine
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.geometry import Geometry, Place, geometry
 
@@ -44,6 +44,12 @@ def waves_of(stopped: Stopped) -> Machine:
         message = f"threads of {machine.target.name} have no lanes"
         raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
     return machine  # type: ignore[no-any-return]
+
+
+def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
+    """The error of a wave of which nobody knows which of its lanes are active; ``error`` says why."""
+    message = f"which lanes of wave {wave} are active is not known: {error.message}"
+    return MissingContext("lanes", message, spec=error.spec or "A.3.3.5 (6)", hint=error.hint)
 
 
 def place_of(machine: Machine, wave: int) -> WavePlace:

@@ -269,27 +269,6 @@ def test_an_unknown_dialect_is_refused():
         dwarf(unit(die("compile_unit")), attributes="llvm-future")
 
 
-@pytest.mark.spec("A.3.1.1", 1)
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("", ()),
-        ("[abc:v0.0]", (at.Augmentation("abc", 0, 0),)),
-        (
-            "[abc:v0.0][def:v1.2:feature-a=on,feature-b=3]",
-            (at.Augmentation("abc", 0, 0), at.Augmentation("def", 1, 2, "feature-a=on,feature-b=3")),
-        ),
-        ("[abc:v0.0]\0\0", (at.Augmentation("abc", 0, 0),)),
-        ("LLVM0700", None),
-        ("[abc:v0.0]x", None),
-        ("x[abc:v0.0]", None),
-        ("[abc]", None),
-    ],
-)
-def test_augmentation_strings(text, expected):
-    assert at.parse_augmentation(text) == expected
-
-
 def test_values_with_names():
     assert VALUES["DW_AT_language"][0x30] == "DW_LANG_HIP"
     assert VALUES["DW_AT_language"][0x8100] == "DW_LANG_LLVM_HIP"

@@ -19,7 +19,8 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.backtrace import backtraces, waves_of
+from dwarfgpu.program.machines.backtrace import backtraces
+from dwarfgpu.program.machines.choosing import waves_of
 from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
 from dwarfgpu.program.machines.stack import Stack
 from dwarfgpu.program.machines.stopped import open_stopped
@@ -410,14 +411,14 @@ def test_a_state_without_waves_is_none(tmp_path):
 def test_waves_by_name(tmp_path):
     stopped = open_stopped(opened(str(CALLS)), saved(tmp_path, []))
     assert (
-        waves_of(stopped, None)
-        == waves_of(stopped, "all")
-        == waves_of(stopped, "one")
-        == waves_of(stopped, "0")
+        waves_of(stopped.machine, None)
+        == waves_of(stopped.machine, "all")
+        == waves_of(stopped.machine, "one")
+        == waves_of(stopped.machine, "0")
     )
     for name in ("two", "1", "99999999999", "-1"):
         with pytest.raises(UsageError, match="there is no wave or thread"):
-            waves_of(stopped, name)
+            waves_of(stopped.machine, name)
 
 
 def test_a_wave_without_a_program_counter_has_no_frames(tmp_path):

@@ -275,7 +275,7 @@ COMPILED = sorted(
 )
 
 
-def machine_at(program, pc):
+def machine_of(program):
     """A wave with a number of its own in each register and each lane."""
     machine = Machine(program.target)
     machine.add_waves(1)
@@ -286,6 +286,11 @@ def machine_at(program, pc):
     for number in range(256):
         machine.set_register(f"v{number}", numbers + 1000 * number)
     machine.set_register("exec", (1 << lanes) - 1)
+    return machine
+
+
+def machine_at(program, pc):
+    machine = machine_of(program)
     machine.set_register("pc", pc)
     return machine
 
@@ -346,6 +351,7 @@ def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name
     program = dwarfgpu.open(str(FIXTURES / "amdgpu" / name))
     written = dwarfgpu.open(str(FIXTURES / "amdgpu" / name), repair="off")
     scaled = program.target.stack_scale == 1
+    machine = machine_of(program)
     checked = 0
     for function in functions_of(program):
         low, high = function.ranges()[0]
@@ -354,7 +360,8 @@ def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name
             for variable in frame.variables():
                 starts |= {each.range[0] for each in variable.locations() if each.range}
         for pc in sorted(each for each in starts if low <= each < high):
-            attached = program.attach(machine_at(program, pc))
+            machine.set_register("pc", pc)
+            attached = program.attach(machine)
             plain = written.at(pc)
             for frame, other in zip(attached[0].frames(), plain, strict=False):
                 for variable, text in zip(frame.variables(), other.variables(), strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +23,6 @@ from dwarfgpu.program.types.model import (
     Enumeration,
     Enumerator,
     Lazy,
-    Pointer,
     Struct,
 )
 from dwarfgpu.program.types.sizes import byte_size
@@ -252,6 +250,11 @@ def test_address_spaces_do_not_mix():
         C.binary("==", local, private)
     with pytest.raises(UsageError, match="different address spaces"):
         C.binary("-", local, private)
+    for plain in (pointer(0x20), pointer(0x20, space=0)):
+        assert is_true(C.binary("==", plain, generic))
+        assert C.binary("-", generic, plain).number() == 0
+    with pytest.raises(UsageError, match="different address spaces"):
+        C.binary("==", local, generic)  # which is another number
     assert C.assigned(local, generic.type).bits == 0x10
     for target in (private.type, pointer(0).type):
         with pytest.raises(UsageError, match="is no pointer into"):
@@ -265,13 +268,6 @@ def test_arrays_decay():
     assert type_text(C.repeated(C.model.base("int"), 8)) == "int [8]"
     with pytest.raises(UsageError):
         C.repeated(C.model.base("int"), 0)
-
-
-def test_the_two_sides_of_a_condition_have_one_type():
-    found = C.conditional(b.flags([True, False]), literal("1"), literal("2.5"))
-    np.testing.assert_array_equal(found.number(), [1.0, 2.5])
-    assert isinstance(C.conditional(True, pointer(8), literal("0")).type, Pointer)
-    assert is_true(C.conditional(False, literal("0"), literal("7")))
 
 
 def test_division_by_zero():

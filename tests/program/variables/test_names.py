@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.render.values import Look, Writer
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
 from tests.builders.dwarf import die
 from tests.builders.gdb_stops import stops
 from tests.program.variables.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
 
 CORPUS = Path(__file__).parent.parent / "corpus"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 NOTHING = object()
 
 
@@ -279,3 +283,52 @@ def test_a_type_that_is_not_found_has_its_column(tmp_path):
     for text, column in (("1 + sizeof(struct none *)", 12), ("(union none *) 0", 2), ("{struct none} 8", 2)):
         with pytest.raises(dg.DwarfGpuError, match=f"named none, at column {column} of"):
             frame[text].value()
+
+
+# --- Pointers to members ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("&zoo::Dog::tricks", "&zoo::Dog::tricks"),
+        ("&zoo::Dog::legs", "&zoo::Animal::legs"),  # it is one of the class that has the member
+        ("&zoo::Bottom::in_base", "&zoo::Base::in_base"),
+        ("&Value::fraction", "&Value::number"),  # GDB knows an offset by the first member there, too
+        ("&zoo::Dog::legs == &zoo::Animal::legs", "true"),
+        ("sizeof(&zoo::Dog::tricks)", "8"),
+        ("sizeof(&zoo::Dog::Dog)", "16"),
+    ],
+)
+def test_the_address_of_a_member_without_an_object(compiler, text, shown):
+    program = dg.open(FIXTURES / f"host/classes.{compiler}.O0.v5.x86_64")
+    place = next(each for each in program.file.dwarf.index.find("zoo::Dog::speak") if each.kind == "function")
+    (frame, *_) = program.at(place.die.number(0x11).address())
+    value = frame.expression(text).object()
+    assert Writer(Look(), is_cplus=True).text(value, 0) == shown
+
+
+def test_the_program_counter_points_to_what_takes_nothing():
+    """In C++ that is said."""
+    for name, function, shown in (
+        ("classes", "zoo::Dog::speak", "void (*)(void)"),
+        ("values", "program", "void (*)()"),
+    ):
+        program = dg.open(FIXTURES / f"host/{name}.gcc.O0.v5.x86_64")
+        found = next(each for each in program.file.dwarf.index.find(function) if each.kind == "function")
+        (frame, *_) = program.at(found.die.number(0x11).address())
+        assert type_text(frame["$pc"].type, is_cplus=name == "classes") == shown
+
+
+def test_what_has_no_pointer_to_it():
+    program = dg.open(FIXTURES / "host/classes.gcc.O0.v5.x86_64")
+    assert isinstance(program["&zoo::Animal::count"].type, Pointer)  # all objects share it
+    assert isinstance(program["&zoo::Dog::speak"].type, Pointer)  # which is meant depends on the object
+    for text, said in (
+        ("&Fields::small", "there is no pointer to a bit-field, at column 1"),
+        ("&zoo::Dog::nothing", "there is no zoo::Dog::nothing, at column 2"),
+        ("*&zoo::Dog::tricks", "leads to no object"),
+    ):
+        with pytest.raises(dg.UsageError, match=said):
+            program[text].value()

@@ -171,6 +171,37 @@ def test_what_has_no_location_is_optimized_out(lanes):
     assert safe_text(frame["unused"].type) == "int"
 
 
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("lane > 1 ? lane : 0.5", [0.5, 2]),  # in the order of the lanes, and the other way round
+        ("lane < 1 ? lane : 0.5", [0, 0.5]),
+        ("lane > 1 ? -1 : 4000000000u", [4000000000, -1]),
+        ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]),
+    ],
+)
+def test_lanes_with_values_of_different_types(text, expected):
+    state = FIXTURES.parent / "docs/examples/variables.json"
+    frame = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame()
+    assert frame.eval(text, lanes=[0, 2]).array.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("lane > 1 ? -1L : ~0UL", [(1 << 64) - 1, -1]), ("lane > 1 ? lane : slots[1]@2", [[1, 2], 2])],
+)
+def test_lanes_whose_values_no_array_has(text, expected):
+    """One of them says so, and the other is what it is."""
+    state = FIXTURES.parent / "docs/examples/variables.json"
+    frame = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame()
+    found = frame.eval(text, lanes=[0, 2])
+    ((bad, reason),) = found.reasons.items()
+    assert reason.message == "the value has another type in some lanes"
+    assert found.states.count("error") == 1
+    good = [0, 2].index(2 - bad)
+    assert found.array[good].tolist() == expected[good]
+
+
 def test_memory_and_registers_that_the_state_does_not_have():
     frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 7, {"v0": [1, 2, 3]}, [])[0].frame(0)
     assert frame["slots"].why(2).kind == "memory_unavailable"
