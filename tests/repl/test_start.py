@@ -107,7 +107,8 @@ class TestBatch:
         assert done.returncode
 
     def test_interrupting_it_ends_it(self, tmp_path: Path) -> None:
-        (tmp_path / "a").write_text("shell echo $PPID\nwhile 1\nset $a = 1\nend\n")
+        rounds = ["set $a = $a + 1", "if $a == 100", "shell echo $PPID", "end"]
+        (tmp_path / "a").write_text("\n".join(["set $a = 0", "while 1", *rounds, "end", ""]))
         words = [
             sys.executable,
             "-u",

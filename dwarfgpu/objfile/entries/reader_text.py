@@ -77,7 +77,7 @@ class Writer:
                 f"return {self._here()}, ({result})",
             ]
         )
-        exec(f"{text}\n    return read", self.scope)  # noqa: S102 (the text is built from forms only)
+        _define(f"{text}\n    return read", self.scope)
         return self.scope["make"]  # type: ignore[no-any-return]
 
     def skip(self) -> Skip:
@@ -86,7 +86,7 @@ class Writer:
 
     def _function(self, last: str) -> Any:
         text = "\n    ".join(["def generated(d, p):", *self.lines, last])
-        exec(text, self.scope)  # noqa: S102 (the text is built from forms only)
+        _define(text, self.scope)
         return self.scope["generated"]
 
     def _here(self) -> str:
@@ -240,3 +240,11 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
             "leb128_overflow", "a signed LEB128 number has more than 64 bits", spec="DWARF 5, 7.6"
         )
     return result, position
+
+
+def _define(text: str, scope: dict[str, Any]) -> None:
+    """Run the text of a function; it is built from forms only.
+
+    It is compiled apart: after ^C in the `exec` of a text, CPython ends by the signal whatever has become of the ^C.
+    """
+    exec(compile(text, "<reader of entries>", "exec"), scope)  # noqa: S102
