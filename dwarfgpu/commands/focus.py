@@ -22,8 +22,8 @@ _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 
 def wave(debugger: Debugger, arguments: Arguments) -> None:
-    """A wave is named by its number, counted from 1 as `info waves` shows it, or by what the machine calls it, such as
-    1:2:1:1. It is looked at in its innermost frame, and in the lane that was looked at in it before.
+    """A wave is named by its number, counted from 1 as `info waves` shows it, or else by what the machine calls it,
+    such as 1:2:1:1. It is looked at in its innermost frame, and in the lane that was looked at in it before.
     """
     if not arguments.text:
         debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
@@ -85,13 +85,13 @@ def title(debugger: Debugger) -> str:
 
 
 def wave_number(debugger: Debugger, text: str) -> int:
-    """The number from 0 of the wave that a text names: a number from 1, or its id."""
+    """The number from 0 of the wave that a text names: a number from 1, or else its id."""
     machine = debugger.machine
+    if text.isdecimal() and text.isascii() and len(text) < 10 and 1 <= int(text) <= len(machine):
+        return int(text) - 1
     named = machine.stopped.machine.wave_named(text)
     if named is not None:
         return named
-    if text.isdecimal() and text.isascii() and len(text) < 10 and 1 <= int(text) <= len(machine):
-        return int(text) - 1
     known = machine.stopped.machine.ids[:3]
     some = ", ".join(f"{i} ({name})" for i, name in enumerate(known, 1))
     some += ", ..." if len(machine) > len(known) else ""

@@ -31,6 +31,17 @@ def test_a_wave_by_number_and_by_id(run):
     assert run("t").startswith("[Current wave is 2, lane 1 (")
 
 
+def test_a_number_comes_before_an_id(tmp_path):
+    text = STATE.read_text().replace("../../fixtures", str(ROOT / "fixtures"))
+    for old, new in (("1:1:1:1", "2"), ("1:1:2:1", "3"), ("1:1:3:1", "7")):
+        text = text.replace(f'"id": "{old}"', f'"id": "{new}"')
+    path = tmp_path / "state.json"
+    path.write_text(text)
+    run = Run(LANES, path)
+    assert run("wave 2").startswith("[Switching to wave 2, lane 1 (AMDGPU Lane 3/1 ")
+    assert run("wave 7").startswith("[Switching to wave 3, ")
+
+
 @pytest.mark.parametrize("name", ["0", "4", "x", "1:1:9:1", "99999999999999999999", "²"])
 def test_waves_that_do_not_exist(run, name):
     error = run.fails(f"wave {name}")
