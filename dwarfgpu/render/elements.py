@@ -30,12 +30,13 @@ def text(writer: Writer, found: Elements, depth: int) -> str:
     index = counted = 0
     while index < found.length and counted < look.elements and writer.left > 0:
         run = _run(found, index)
+        failing = 0 if run else _failing(found, index, look.elements - counted)
         element = _element(writer, found, index, depth)
         writer.left -= 1
-        if run > look.repeats:
-            shown.append(f"{element} <repeats {run} times>")
-            index += run
-            counted += look.repeats
+        if max(run, failing) > look.repeats:
+            shown.append(f"{element} <repeats {run or failing} times>")
+            index += run or failing
+            counted += failing or look.repeats
         else:
             shown.append(element)
             index += 1
@@ -75,7 +76,7 @@ def _element(writer: Writer, found: Elements, index: int, depth: int) -> str:
 
 
 def _run(found: Elements, index: int) -> int:
-    """How many elements from one on are stored alike."""
+    """How many elements from one on are stored alike; 0 if it cannot be read together with those behind it."""
     size = found.stride
     if not 0 < size <= 8 * MAX_READ:
         return 1
@@ -87,7 +88,7 @@ def _run(found: Elements, index: int) -> int:
         try:
             readings = list(_split(found, end, count))
         except DwarfGpuError:
-            return max(1, end - index)
+            return end - index
         for reading in readings:
             if first is None:
                 first = reading
@@ -95,6 +96,20 @@ def _run(found: Elements, index: int) -> int:
                 return end - index
             end += 1
     return end - index
+
+
+def _failing(found: Elements, index: int, limit: int) -> int:
+    """How many elements from one on fail in the same way."""
+    kind = None
+    for number in range(min(limit, found.length - index)):
+        try:
+            found.place.moved((index + number) * found.stride).read(found.stride)
+        except DwarfGpuError as error:
+            kind = kind or error.kind
+            if error.kind == kind:
+                continue
+        return number
+    return min(limit, found.length - index)
 
 
 def _split(found: Elements, index: int, count: int) -> Iterator[Reading]:

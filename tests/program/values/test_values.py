@@ -299,6 +299,20 @@ def test_runs_are_folded(count, text):
     assert value_text(stored(array(INT, count), b"\7\0\0\0" * count)) == text
 
 
+@pytest.mark.parametrize(
+    "count, after",
+    [
+        (2, ", <error: Cannot access memory at address 0x1008>"),
+        (12, " <repeats 12 times>"),
+        (1 << 40, " <repeats 199 times>..."),
+    ],
+)
+def test_elements_that_fail_alike_are_folded(count, after):
+    text = value_text(stored(array(INT, 1 + count), b"\7\0\0\0"))
+    first = "<error: Cannot access memory at address 0x1004>"
+    assert text == f"{{7, {first}{after}}}"
+
+
 def test_limits():
     data = b"".join(each.to_bytes(4, "little") for each in range(300))
     value = stored(array(INT, 300), data)
