@@ -201,6 +201,24 @@ def test_a_program_that_the_process_cannot_have_run(tmp_path):
     assert open_core(opened(fixed), str(path)).loaded.codes[0].bias == 0
 
 
+def test_a_program_that_was_stripped_or_relocated_is_the_same(tmp_path):
+    """The table of sections is gone, and a page of the file is mapped a second time, to be written to."""
+    fixed = opened("fixtures/host/frames.gcc.O2.v5.x86_64")
+    first = bytearray(fixed.image.data[:0x1000])
+    first[40:48] = bytes(8)
+    first[58:64] = bytes(6)
+    mappings = [(0x400000 + at, 0x401000 + at, 0, str(fixed.image.path)) for at in (0, 0x3000)]
+    path = tmp_path / "core"
+    path.write_bytes(
+        cores.core_file(THREADS, {0x400000: bytes(first), 0x403000: b"\1" * 0x1000}, mappings, {})
+    )
+    assert open_core(fixed, str(path)).loaded.codes
+    first[0x40 + 8] ^= 1
+    path.write_bytes(cores.core_file(THREADS, {0x400000: bytes(first)}, mappings, {}))
+    with pytest.raises(MalformedFile, match="it has changed since"):
+        open_core(fixed, str(path))
+
+
 def test_code_that_only_the_memory_holds(tmp_path):
     from pathlib import Path
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.backends.core import CoreMachine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
-from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.files.codeobject import CodeObject, find_target
 from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
@@ -73,7 +73,7 @@ def _check_program(
     if own.machine != image.machine:
         why = "it is for another machine"
     elif mappings is not None:
-        if any(_differs(own, each, core) for each in mappings):
+        if _differs(own, min(mappings, key=lambda each: each.start), core):
             why = "it has changed since"
     elif AT_ENTRY in core.auxiliary:
         bias = core.auxiliary[AT_ENTRY] - own.entry
@@ -91,16 +91,32 @@ def _is_at(program: CodeObject, name: str) -> bool:
 
 
 def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
-    """Whether the core file has the beginning of a program, with headers and build ID, and it is another one."""
+    """Whether the core file has the beginning of a program, and it is another one.
+
+    Its entry point, program headers and notes, the build ID among them, tell: they are neither relocated nor changed by
+    `strip`.
+    """
     if mapping.offset:
         return False
     for address, data in core.memory:
         if address <= mapping.start < address + len(data):
-            size = min(PAGE, mapping.end - mapping.start, len(image.data))
             begin = mapping.start - address
-            there = bytes(data[begin : begin + size])
-            return there != bytes(image.data[: len(there)])
+            there = data[begin : begin + min(PAGE, mapping.end - mapping.start)]
+            return any(
+                there[first:end] != image.data[first : min(end, len(there))]
+                for first, end in _identity(image)
+            )
     return False
+
+
+def _identity(image: Image) -> Iterator[tuple[int, int]]:
+    """The stretches of a file that tell it from others."""
+    header = image.header
+    yield 0, 24 + image.address_size  # up to the entry point (gABI, "ELF Header")
+    yield header.segment_offset, header.segment_offset + header.segment_stride * header.segment_count
+    for segment in image.segments:
+        if segment.type == PT_NOTE:
+            yield segment.offset, segment.offset + segment.file_size
 
 
 def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
