@@ -8,6 +8,7 @@ from dwarfgpu.commands.output import SOURCE
 from dwarfgpu.commands.settings import SECTIONS
 from dwarfgpu.commands.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.render.columns import fitted
 from dwarfgpu.render.context import (
     GUTTER,
     cells,
@@ -120,7 +121,8 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     text = text_of(debugger, file)
     if text.missing is not None:
         sources_of(debugger).told.add(file.path)
-        lines = [clipped(f"{file.name}: {text.missing}", debugger.output.width)]
+        told = f"{file.name}: {text.missing} `directory DIR` looks elsewhere."
+        lines = fitted(told, debugger.output.width, 4)
         return head, [*lines, *_elsewhere(debugger, lanes, file, range(0))]
     elsewhere = 0
     if size > 2 * MAX_ELSEWHERE:  # on a low screen the lines around the frame matter more

@@ -166,7 +166,7 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     run = Run(LANES)
     lines = run(f"context {SECTIONS}").splitlines()
-    assert lines[1] == "src/asm/lane-pc.c: No such file or directory."
+    assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
     assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
     assert lines[-1] == "there is no machine, so there are no frames"
 
