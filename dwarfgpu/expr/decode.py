@@ -50,14 +50,15 @@ def decode(
             if row is None:
                 message = f"{name} has an encoding but no row"
                 raise AssertionError(message)
-            values = tuple([operands.read(kind, cursor, form) for kind in encoding.operand_kinds])
+            kinds = encoding.operand_kinds
+            values = tuple([operands.read(kind, cursor, form) for kind in kinds])
         except DwarfGpuError as error:
             fault = error.at(section=section, offset=offset + start, operation=name)
             fault.where.offset = offset + start  # the operation counts, not the operand in it
             fault.where.operation = name
             break
         instructions.append(Instruction(row, name, values, start, cursor.position))
-        if "tail" in encoding.operand_kinds:
+        if "tail" in kinds:
             message = f"the operands of {name} are not documented, so the rest of the expression is opaque"
             fault = Unsupported(name, message, spec=dialect.source)
             fault.at(section=section, offset=offset + start, operation=name)
