@@ -19,6 +19,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.lone_frame import LoneFrame
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.cfi.thread import Information, Thread
-    from dwarfgpu.expr.context import DieReference, UnitInfo
+    from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
@@ -42,8 +43,10 @@ MAX_NESTING = 40
 """How many registers may depend on each other. Compilers go through two or three; the limit is one of this program."""
 
 
-class Activation:
+class Activation(LoneFrame):
     """One subprogram that a thread executes; level 0 is the innermost. It has the registers a `FrameInfo` has."""
+
+    why = " to call frame information"
 
     def __init__(
         self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True
@@ -319,24 +322,9 @@ class Activation:
 
     # --- What no rule can ask for (A.6.4.2) -----------------------------------------------------------------------
 
-    def frame_base(self, lanes: LaneSet) -> Location:
-        self._unknown("the frame base of the subprogram")
-
-    def caller(self) -> Activation:
-        self._unknown("the frame that called this one")
-
-    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
-        return None
-
-    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        self._unknown("the value of a parameter at the call site")
-
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         message = "where the thread has its thread-local storage is not known"
         raise MissingContext("thread", message)
-
-    def _unknown(self, what: str) -> NoReturn:
-        raise MissingContext("frame", f"{what} is not known to call frame information")
 
 
 _RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {

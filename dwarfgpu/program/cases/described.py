@@ -12,8 +12,8 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.binding import bound
 from dwarfgpu.expr.context import Die
 from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.lone_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 from dwarfgpu.records import record
 from dwarfgpu.targets.target import Unspecified
 

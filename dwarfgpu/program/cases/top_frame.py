@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MissingContext
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.lone_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.lone_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
-from dwarfgpu.program.machines.lone_frame import LoneFrame, known_register
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
