@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.commands.output import ASSEMBLY, SOURCE
 from dwarfgpu.commands.sources import function_offset, places_of, shown_line, text_of
-from dwarfgpu.commands.waves import lanes_here
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.commands.waves import masks_by
+from dwarfgpu.errors import UsageError
 from dwarfgpu.program.instructions.code import ProgramCode
 from dwarfgpu.program.instructions.listing import Disassembler
 from dwarfgpu.render.instructions import InstructionLines, padded_bytes
@@ -142,17 +142,7 @@ def _names(debugger: Debugger, function: Span | None = None) -> InstructionLines
 
 def standing_at(debugger: Debugger) -> dict[int, int]:
     """The addresses at which lanes of the wave stand, each with a mask of the lanes."""
-    found: dict[int, int] = {}
-    if debugger.lane is None:
-        return found
-    try:
-        lanes = lanes_here(debugger).lanes
-    except DwarfGpuError:
-        return found
-    for lane in lanes:
-        if lane.pc is not None:
-            found[lane.pc] = found.get(lane.pc, 0) | 1 << lane.number
-    return found
+    return masks_by(debugger, lambda lane: lane.pc)
 
 
 def _write(debugger: Debugger, arguments: Arguments, listing: Listing, function: Span | None) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.repairs.repaired import policy_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.machines.stopped import Stopped
 
 
 # --- Opening --------------------------------------------------------------------------------------------------------
@@ -181,12 +184,7 @@ def info_queues(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.render.machines import queues_table
 
     arguments.none()
-    output = debugger.output
-    found = queues(debugger.machine.stopped) if debugger.machine.has_waves else []
-    if not found:
-        output.line("No queues are currently active.")
-        return
-    output.lines(queues_table(found, debugger.wave_number, output.width, output.style))
+    _show_active(debugger, "queues", queues, queues_table)
 
 
 def info_dispatches(debugger: Debugger, arguments: Arguments) -> None:
@@ -197,12 +195,19 @@ def info_dispatches(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.render.machines import dispatches_table
 
     arguments.none()
+    _show_active(debugger, "dispatches", dispatches, dispatches_table)
+
+
+def _show_active(
+    debugger: Debugger, what: str, find: Callable[[Stopped], list[Any]], table: Callable[..., Iterable[str]]
+) -> None:
+    """A table of what is found in a machine of waves."""
     output = debugger.output
-    found = dispatches(debugger.machine.stopped) if debugger.machine.has_waves else []
-    if not found:
-        output.line("No dispatches are currently active.")
-        return
-    output.lines(dispatches_table(found, debugger.wave_number, output.width, output.style))
+    found = find(debugger.machine.stopped) if debugger.machine.has_waves else []
+    if found:
+        output.lines(table(found, debugger.wave_number, output.width, output.style))
+    else:
+        output.line(f"No {what} are currently active.")
 
 
 def info_kernels(debugger: Debugger, arguments: Arguments) -> None:

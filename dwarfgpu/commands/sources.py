@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.sources.places import Place
     from dwarfgpu.program.sources.text import SourceText
     from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.waves.lanes import Lane
 
 
 class Sources:
@@ -100,21 +101,15 @@ def _missing(debugger: Debugger, file: SourceFile, line: int, text: SourceText) 
 
 def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
     """The lines at which lanes of the wave stand, by file and line, each with a mask of the lanes."""
-    from dwarfgpu.commands.waves import lanes_here
+    from dwarfgpu.commands.waves import masks_by
 
-    found: dict[tuple[str, int], int] = {}
-    if debugger.lane is None:
-        return found
-    try:
-        lanes = lanes_here(debugger).lanes
-    except DwarfGpuError:
-        return found
-    for lane in lanes:
+    def line_of(lane: Lane) -> tuple[str, int] | None:
         source = None if lane.call is None else lane.call.source
-        if source is not None and source.file is not None and source.line:
-            key = source.file, source.line
-            found[key] = found.get(key, 0) | 1 << lane.number
-    return found
+        if source is None or source.file is None or not source.line:
+            return None
+        return source.file, source.line
+
+    return masks_by(debugger, line_of)
 
 
 # --- list -----------------------------------------------------------------------------------------------------------

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.commands import asking
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
+    from typing import TypeVar
 
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
     from dwarfgpu.program.waves.lanes import Lane, Lanes
     from dwarfgpu.program.waves.places import WavePlace
+
+    Key = TypeVar("Key")
 
 PER_ROW = (8, 16, 32)
 """How many lanes may stand on one row of a map."""
@@ -30,6 +33,22 @@ def lanes_here(debugger: Debugger) -> Lanes:
     needs_lanes(debugger)
     wave = debugger.wave
     return lanes_of_wave(wave.stopped, wave.index, debugger.frame_number)
+
+
+def masks_by(debugger: Debugger, key_of: Callable[[Lane], Key | None]) -> dict[Key, int]:
+    """The lanes of the wave by something of each, as masks; none where the lanes are not known."""
+    found: dict[Key, int] = {}
+    if debugger.lane is None:
+        return found
+    try:
+        lanes = lanes_here(debugger).lanes
+    except DwarfGpuError:
+        return found
+    for lane in lanes:
+        key = key_of(lane)
+        if key is not None:
+            found[key] = found.get(key, 0) | 1 << lane.number
+    return found
 
 
 def needs_lanes(debugger: Debugger) -> None:
