@@ -11,6 +11,13 @@ from dwarfgpu.commands.files import attach_state, open_file
 from dwarfgpu.commands.output import Output
 from dwarfgpu.errors import DwarfGpuError
 
+KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/variables.json"
+"""A wave of the kernel inside two nested branches."""
+CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+IN_CALLS = "docs/examples/calls.json"
+"""Three waves of it in calls of calls."""
+
 
 class Run:
     """A debugger that looks at a file, and at a state of it; calling it runs lines and returns what they write."""

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands.harness import Run
-
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
-
-
-@pytest.fixture
-def run():
-    return Run(KERNEL, STATE)
+from tests.commands.harness import KERNEL, Run
 
 
 def test_expressions_are_shown_after_each_change_of_focus(run):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands.harness import Run
+from tests.commands.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
-CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = "docs/examples/calls.json"
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
 
 

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands.harness import Run
-
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
-
-
-@pytest.fixture
-def run():
-    return Run(KERNEL, STATE)
-
 
 def test_output_is_the_value_alone(run):
     assert run("output limit", "output/x limit") == "200x14"

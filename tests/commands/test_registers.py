@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands.harness import Run
-
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
-CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = "docs/examples/calls.json"
-
-
-@pytest.fixture
-def run():
-    return Run(KERNEL, STATE)
+from tests.commands.harness import CALLS, IN_CALLS, KERNEL, Run
 
 
 def test_scalar_registers_that_the_machine_has(run):

@@ -8,10 +8,9 @@ import pytest
 
 from dwarfgpu.commands.scripts import is_open, joined, run_lines, run_script
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from tests.commands.harness import Run
+from tests.commands.harness import STATE, Run
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -6,16 +6,9 @@ import subprocess
 
 import pytest
 
-from tests.commands.harness import Run
+from tests.commands.harness import KERNEL, Run
 
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
-
-
-@pytest.fixture
-def run():
-    return Run(KERNEL, STATE)
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.types.model import Base
 from dwarfgpu.program.variables.remembered import Remembered, _copied, number
-from tests.commands.harness import Run
-
-KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
-CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = "docs/examples/calls.json"
-
-
-@pytest.fixture
-def run():
-    return Run(KERNEL, STATE)
+from tests.commands.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
 def styled(run):
