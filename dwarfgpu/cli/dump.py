@@ -158,9 +158,9 @@ COMMANDS = {
         "disassembled, registers by name, location lists, ranges, references, files.\n"
         "--name, --tag, --die and --pc select entries, each with all that is below it;\n"
         "several of them narrow the selection.\n\n"
-        "With --section: what another section holds, such as line, loclists, rnglists,\n"
-        "frame, eh_frame, names, aranges, addr, str_offsets, abbrev, str. --section all\n"
-        "shows the entries and all sections.",
+        "With --section: what another section holds: line, loc, loclists, ranges, rnglists,\n"
+        "frame, eh_frame, eh_frame_hdr, names, aranges; --section all shows the entries and\n"
+        "all of these. llvm-dwarfdump prints the other sections.",
         (
             FILE,
             argument("--name", metavar="NAME", action="append", help="entries called so: f, ns::f or _Z1fv"),

@@ -5,8 +5,7 @@ Nothing is read before it is asked for, and what is broken in one part hides no 
 - `source`: sections by name and the strings in them, which is all that the readers of DWARF know of a file;
 - `dwarf`: the debugging information of one file, from where everything below is reached;
 - `contributions`: what most sections have in common, which are a row of them;
-- `addresses`: tables of addresses by index;
-- `macros`.
+- `addresses`: tables of addresses by index.
 
 The packages, from the outside of a file to the inside:
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.dump import lines, macros, tables
+from dwarfgpu.program.dump import lines, tables
 from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
-from dwarfgpu.program.dump.parts import Columns, Part, Table
 from dwarfgpu.program.files.codeobject import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.program.dump.parts import Part
     from dwarfgpu.program.files.codeobject import CodeObject
     from dwarfgpu.program.files.frames import Entry, ListedEntry
 
@@ -29,20 +29,7 @@ _LISTS = {
     ".debug_rnglists": "rnglist",
 }
 _TABLES: dict[str, Callable[[CodeObject, str], Iterator[Part]]] = {
-    ".debug_abbrev": tables.abbreviations,
-    ".debug_addr": tables.addresses,
-    ".debug_cu_index": tables.package_index,
-    ".debug_gnu_pubnames": tables.public_names,
-    ".debug_gnu_pubtypes": tables.public_names,
-    ".debug_line_str": tables.strings,
-    ".debug_macinfo": macros.parts,
-    ".debug_macro": macros.parts,
     ".debug_names": tables.names,
-    ".debug_pubnames": tables.public_names,
-    ".debug_pubtypes": tables.public_names,
-    ".debug_str": tables.strings,
-    ".debug_str_offsets": tables.string_offsets,
-    ".debug_tu_index": tables.package_index,
     ".eh_frame_hdr": tables.frame_header,
 }
 _BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[Part]]] = {
@@ -50,8 +37,8 @@ _BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[Part]]] 
     ".debug_line": lines.parts,
 }
 """The sections that can be asked for an address."""
-BYTES = 16
-"""How many bytes of a section that is not decoded stand in a line."""
+_SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()
+_REST = "llvm-dwarfdump prints the other sections"
 
 
 def base_name(section: str) -> str:
@@ -60,27 +47,27 @@ def base_name(section: str) -> str:
 
 
 def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
-    """The sections that are meant: ``.debug_line``, ``debug_line``, ``line``, or all of the debugging information."""
+    """Return the sections that are meant: ``.debug_line``, ``debug_line``, ``line``, or all that can be shown."""
     images = dict.fromkeys((file.image, file.debug.image))
-    known = list(dict.fromkeys(each.name for image in images for each in image.sections if each.name))
-    found: dict[str, None] = {}
+    known = dict.fromkeys(section.name for image in images for section in image.sections)
+    shown = [section for section in known if base_name(section) in _SHOWN]
+    chosen: dict[str, None] = {}
     for name in names:
         if name == ALL:
-            debug = [each for each in known if each.startswith((".debug_", ".eh_frame"))]
-            found.update(dict.fromkeys(sorted(debug, key=lambda each: base_name(each) not in ENTRIES)))
+            chosen.update(dict.fromkeys(sorted(shown, key=lambda section: base_name(section) not in ENTRIES)))
             continue
         meant = [name, f".{name}", f".debug_{name}"]
-        matches = [each for each in known if each in meant or base_name(each) in meant]
+        matches = [section for section in shown if section in meant or base_name(section) in meant]
         if not matches:
-            raise _no_section(file, name, known)
-        found.update(dict.fromkeys(matches))
-    return list(found)
+            raise _no_section(file, name, shown)
+        chosen.update(dict.fromkeys(matches))
+    return list(chosen)
 
 
-def _no_section(file: CodeObject, name: str, known: list[str]) -> NotFound:
-    debug = [each for each in known if each.startswith((".debug_", ".eh_frame"))]
-    hint = f"there are {', '.join(debug)}" if debug else "it has no debugging information"
-    return NotFound("no_section", f"{file.name} has no section {name!r}", hint=hint)
+def _no_section(file: CodeObject, name: str, shown: list[str]) -> NotFound:
+    there = f"there are {', '.join(shown)}" if shown else "it has no debugging information"
+    message = f"{file.name} has no section {name!r} that can be shown"
+    return NotFound("no_section", message, hint=f"{there}; {_REST}")
 
 
 class SectionDump:
@@ -139,22 +126,4 @@ class SectionDump:
             raise UsageError(f"{section} cannot be asked for an address", hint=hint)
         if name in _LISTS:
             return ListSection(self.file, section, _LISTS[name], self.code).parts()
-        if name in _TABLES:
-            return _TABLES[name](self.file, section)
-        return _bytes(self.file, section)
-
-
-def _bytes(file: CodeObject, section: str) -> Iterator[Part]:
-    """A section that is not decoded: its bytes."""
-    owner = file if file.image.section(section) is not None else file.debug
-    found = owner.image.section(section)
-    data = bytes(owner.sections.data(section) or b"")
-    start = found.address if found is not None else 0
-    pieces = ((i, data[i : i + BYTES]) for i in range(0, len(data), BYTES))
-    rows = ((start + i, piece.hex(" ", 4), _printable(piece)) for i, piece in pieces)
-    columns: Columns = (("address", "address"), ("bytes", "text"), ("text", "text"))
-    yield Part(section, 0, "bytes", {"size": len(data)}, (Table("bytes", columns, rows),))
-
-
-def _printable(data: bytes) -> str:
-    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
+        return _TABLES[name](self.file, section)
