@@ -69,13 +69,14 @@ ONLY_IN: dict[str, set[str]] = {
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},
+    "yaml": {"objfile.kernels.yamltext"},
 }
 """Foreign packages, and the only places that may import them."""
 
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
-LATE_FOR_START_UP = {"numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "zstandard"}
+LATE_FOR_START_UP = {"numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard"}
 """Foreign packages that starting the command line must not load."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat, read_metadata, target_name
-from dwarfgpu.objfile.kernels.yamltext import parse_yaml
+from dwarfgpu.objfile.kernels.yamltext import MAX_SIZE, parse_yaml
 from dwarfgpu.program.files.codeobject import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
@@ -358,7 +358,14 @@ def test_version_2_as_the_clrx_assembler_writes_it():
 def test_broken_yaml_says_in_which_line():
     found = read_metadata(image_of((b"AMD\0", 10, b"Version: [ 1, 0 ]\nKernels:\n  - Name: 'k\n")))
     assert [problem.kind for problem in found.problems] == ["bad_yaml"]
-    assert "line 3" in str(found.problems[0])
+    assert "line 4: found unexpected end of stream" in str(found.problems[0])
+
+
+@pytest.fixture(params=["with libyaml", "without libyaml"])
+def loader(request, monkeypatch):
+    """Read with each of the two parsers that PyYAML may have."""
+    if request.param == "without libyaml":
+        monkeypatch.delattr("yaml.CSafeLoader", raising=False)
 
 
 @pytest.mark.parametrize(
@@ -381,9 +388,16 @@ def test_broken_yaml_says_in_which_line():
         ("- - 1\n  - 2\n- 3", [[1, 2], 3]),
         ("---\na: 1\n...\nb: 2", {"a": 1}),
         ("--- { a: 1 }", {"a": 1}),
+        ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
+        ("a: one\n  two", {"a": "one two"}),
+        (
+            "a: yes\nb: 2020-01-01\nc: 010\nd: 1_0\ne: .inf",
+            {"a": "yes", "b": "2020-01-01", "c": 10, "d": "1_0", "e": ".inf"},
+        ),
+        ("1: a\n~: b\n<<: c", {1: "a", None: "b", "<<": "c"}),
     ],
 )
-def test_the_yaml_that_is_read(text, value):
+def test_the_yaml_that_is_read(text, value, loader):
     assert yaml(text) == value
 
 
@@ -397,7 +411,10 @@ def test_the_yaml_that_is_read(text, value):
         "a: &anchor 1",
         "a: *alias",
         "a: !tag 1",
-        "a: |",
+        "a: !!python/object:os.system x",
+        "<<: *a",
+        "? [ 1 ]\n: 2",
+        "? { a: 1 }\n: 2",
         "a: 1\nplain",
         "a: 1\n   b: 2",
         r'a: "\xzz"',
@@ -405,9 +422,14 @@ def test_the_yaml_that_is_read(text, value):
         "[" * 100 + "]" * 100,
         "\n".join(" " * depth + "a:" for depth in range(100)),
         "- " * 100 + "x",
+        "[" * 1_000_000,
+        r'a: "\UFFFFFFFF"',
+        "a: \x01",
+        "x" * (MAX_SIZE + 1),
+        "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]",
     ],
 )
-def test_the_yaml_that_is_not_read(text):
+def test_the_yaml_that_is_not_read(text, loader):
     with pytest.raises(MalformedFile):
         yaml(text)
 
@@ -481,3 +503,12 @@ def test_without_msgpack_the_rest_of_the_file_is_read(monkeypatch):
     assert file.kernels.kernels
     assert [error.kind for error in file.kernels.problems if error.kind == "no_msgpack"] == ["no_msgpack"]
     assert target_name(file.image) is None
+
+
+def test_without_pyyaml_a_file_of_version_2_opens(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    file = opened("fixtures/asm/code-object-v2.gfx803.co")
+    assert file.target.target.name == "amdgcn-gfx803"
+    assert file.kernels.kernels
+    (problem,) = [error for error in file.kernels.problems if error.kind == "no_yaml"]
+    assert problem.message == "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
