@@ -106,12 +106,9 @@ def _help_of(debugger: Debugger, command: Command) -> None:
         output.lines(f"{' ' * 20}{line}" for line in lines)
     if command.aliases:
         output.lines(wrapped(f"  Also: {', '.join(command.aliases)}", output.width))
-    details = debugger.documents.get(command.name)
-    if details is None and command.name not in debugger.macros:
-        details = command.details
-    if details:
+    if command.details and command.name not in debugger.macros:
         output.line()
-        output.lines(wrapped(" ".join(details.split()), output.width))
+        output.lines(wrapped(" ".join(command.details.split()), output.width))
 
 
 def _help_of_setting(debugger: Debugger, setting: Setting) -> None:

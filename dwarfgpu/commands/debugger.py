@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.commands.output import Output
-    from dwarfgpu.commands.registry import Command
     from dwarfgpu.program.files.known_names import KnownNames
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.variables.frame import Frame
@@ -54,10 +53,6 @@ class Debugger:
         """The lane that is looked at in each wave, as far as somebody has chosen one."""
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
-        self.hooked: set[str] = set()
-        """The commands whose hooks are running."""
-        self.documents: dict[str, str] = {}
-        """What `document` says of them, without the summary."""
         self.called_with: tuple[str, list[str]] | None = None
         """The defined command that runs, and the words it was called with."""
         self.aliases: dict[str, str] = {}
@@ -105,11 +100,9 @@ class Debugger:
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
-            self._run_hook("hook", command)
             arguments = read_arguments(command, rest)
             with self.settings.lent(arguments.settings):
                 command.load()(self, arguments)
-            self._run_hook("hookpost", command)
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -124,12 +117,6 @@ class Debugger:
         self._has_moved = False
         for watcher in self.watchers:
             watcher()
-
-    def _run_hook(self, kind: str, command: Command) -> None:
-        if self.macros:
-            from dwarfgpu.commands.scripts import run_hook
-
-            run_hook(self, kind, command)
 
     def _notice_writes(self) -> None:
         """What is written changes what is seen, and there may be other frames."""

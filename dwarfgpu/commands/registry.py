@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
+PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
+"""Commands of GDB's scripts that there are not, because a Python script does the same."""
 
 
 @record
@@ -145,7 +147,15 @@ class Registry:
             raise UsageError(f"`{whole}` is ambiguous: {', '.join(sorted(meant))}", kind="ambiguous_command")
         near = nearest(word, names)
         hint = f"did you mean `{f'{prefix} {near}'.lstrip()}`?" if near else f"{ask} lists the commands"
+        if whole in PYTHON_DOES:
+            raise python_does(whole)
         raise UsageError(f"there is no command `{whole[:60]}`", kind="no_command", hint=hint)
+
+
+def python_does(word: str) -> UsageError:
+    """Return the error for a part of GDB's script language that Python does here."""
+    message = f"there is no `{word[:60]}` here: write it in Python and run it with `source FILE.py`"
+    return UsageError(message, kind="no_command")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Commands that are made of others: definitions, aliases, ``if`` and ``while``, and scripts."""
+"""Commands that are made of others: definitions, aliases and scripts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.commands.registry import Command
+from dwarfgpu.commands.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.commands.table import SUPPORT
-from dwarfgpu.commands.words import read_arguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.records import replace
 from dwarfgpu.render.layout import counted
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.debugger import Debugger
     from dwarfgpu.commands.words import Arguments
 
-OPENS = frozenset(("define", "document", "if", "while"))
-"""The commands that lines follow, up to `end`."""
-FIXED = (*OPENS, "else", "end")
+FIXED = ("define", "end")
 """The commands that lines of others are read by, so that they stay what they are."""
-HOOKS = ("hook", "hookpost")
-"""What the name of a definition begins with that runs before a command, or after it: ``hook-print``."""
+HOOKS = ("hook-", "hookpost-")
+"""How the names of definitions begin that GDB runs before a command, or after it."""
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 _ARGUMENT = re.compile(r"\$arg(c|\d+)")
 
@@ -42,13 +39,13 @@ def is_open(text: str) -> bool:
     lines = text.split("\n")
     if _goes_on(lines[-1]):
         return True
-    depth, is_text = 0, False
+    depth = 0
     for line in joined(lines):
         word = word_of(line)
         if word == "end":
-            depth, is_text = max(0, depth - 1), False
-        elif word in OPENS and not is_text and (depth or line is lines[0] or word == word_of(lines[0])):
-            depth, is_text = depth + 1, word == "document"
+            depth = max(0, depth - 1)
+        elif word == "define" and (depth or word == word_of(lines[0])):
+            depth += 1
     return depth > 0
 
 
@@ -69,20 +66,22 @@ def _goes_on(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _body(debugger: Debugger, what: str, *, nests: bool = True) -> list[str]:
-    """The lines up to the `end` that belongs here."""
+def _body(debugger: Debugger, what: str) -> list[str]:
+    """Return the lines up to the `end` that belongs here."""
     if debugger.next_line is None:
         raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
     lines: list[str] = []
-    depth, is_text = 0, not nests
+    depth = 0
     while (line := debugger.next_line(">")) is not None:
         word = word_of(line)
+        if word in PYTHON_DOES:
+            raise python_does(word)
         if word == "end":
             if not depth:
                 return lines
-            depth, is_text = depth - 1, not nests
-        elif word in OPENS and not is_text:
-            depth, is_text = depth + 1, word == "document"
+            depth -= 1
+        elif word == "define":
+            depth += 1
         lines.append(line.rstrip("\n"))
     raise UsageError(f"{what} has no end", hint="its last line is `end`")
 
@@ -106,24 +105,20 @@ def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
     """The lines up to `end` are the command. In them $arg0, $arg1, ... are the words it is called with, and $argc is
-    their number. A command of the debugger can be defined anew. `hook-NAME` runs before each command NAME, and
-    `hookpost-NAME` after it.
+    their number. A command of the debugger can be defined anew.
     """
     name = arguments.needed()
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _"
         )
+    if name in PYTHON_DOES or name.startswith(HOOKS):
+        raise python_does(name)
     known = debugger.registry.names().get(name)
     if name in FIXED or debugger.registry.is_prefix(name):
         raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
     if known is not None and not debugger.confirmed(_doubt(debugger, name)):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")
-    kind, dash, hooked = name.partition("-")
-    if dash and kind in HOOKS and hooked not in debugger.registry.commands:
-        doubt = f"Your new `{name}` command does not hook any existing command. Proceed?"
-        if not debugger.confirmed(doubt):
-            raise UsageError(f"{name} is not defined", kind="not_confirmed")
     lines = tuple(_body(debugger, f"the definition of {name}"))
     is_new = known is None or known.name not in debugger.macros
     summary = f"defined: {counted(len(lines), 'line')}" if is_new or known is None else known.summary
@@ -149,18 +144,6 @@ def run_macro(debugger: Debugger, arguments: Arguments) -> None:
         debugger.called_with = before
 
 
-def run_hook(debugger: Debugger, kind: str, command: Command) -> None:
-    """Run what is defined to come before a command, or after it. In it the command itself has no hooks."""
-    hook = debugger.registry.commands.get(f"{kind}-{command.name}")
-    if hook is None or command.name in debugger.hooked:
-        return
-    debugger.hooked.add(command.name)
-    try:
-        run_macro(debugger, read_arguments(hook, ""))
-    finally:
-        debugger.hooked.discard(command.name)
-
-
 def _filled(debugger: Debugger, line: str) -> str:
     """A line of a definition with the words that it was called with."""
     if debugger.called_with is None or "$arg" not in line:
@@ -178,17 +161,6 @@ def _filled(debugger: Debugger, line: str) -> str:
     return _ARGUMENT.sub(value, line)
 
 
-def document(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` are what `help` says of the command: the first one as its summary."""
-    name = arguments.needed()
-    if name not in debugger.macros:
-        raise UsageError(f"{name[:60]!r} is not defined", hint="`define` defines a command")
-    first, *rest = _body(debugger, f"the text about {name}", nests=False) or [""]
-    debugger.documents[name] = " ".join(rest)
-    summary = first.strip().rstrip(".") or "defined"
-    debugger.registry.add(replace(debugger.registry.commands[name], summary=summary))
-
-
 def show_user(debugger: Debugger, arguments: Arguments) -> None:
     """Without a name: all of them."""
     names = [arguments.text] if arguments.text else list(debugger.macros)
@@ -198,9 +170,9 @@ def show_user(debugger: Debugger, arguments: Arguments) -> None:
         debugger.output.line(f"define {name}")
         depth = 1
         for line in map(str.strip, debugger.macros[name]):
-            depth -= word_of(line) in ("end", "else")
+            depth -= word_of(line) == "end"
             debugger.output.line(f"{'  ' * depth}{line}")
-            depth += word_of(line) in (*OPENS, "else")
+            depth += word_of(line) == "define"
         debugger.output.line("end")
 
 
@@ -236,67 +208,6 @@ def run_alias(debugger: Debugger, arguments: Arguments) -> None:
     if form and rest.startswith("/"):  # the one that is typed counts
         rest = rest.partition(" ")[2]
     debugger.execute(f"{command.name}{f'/{form}' if form else ''} {rest} {arguments.text}".rstrip())
-
-
-# --- Conditions -----------------------------------------------------------------------------------------------------
-
-
-class _Leave(UsageError):
-    """`loop_break` and `loop_continue`, on their way to the loop. Where there is none they are an error."""
-
-    goes_on = False
-
-
-def if_(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` are run if EXPR is not zero; those behind an `else` if it is."""
-    condition = arguments.needed()
-    lines = _body(debugger, "`if`")
-    middle = _else_in(lines)
-    run_lines(debugger, lines[:middle] if _is_true(debugger, condition) else lines[middle + 1 :])
-
-
-def _else_in(lines: list[str]) -> int:
-    """Where the `else` of a condition stands; behind all lines if there is none."""
-    depth = 0
-    for number, line in enumerate(lines):
-        word = word_of(line)
-        if word == "else" and not depth:
-            return number
-        depth += (word in OPENS) - (word == "end")
-    return len(lines)
-
-
-def while_(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` are run as long as EXPR is not zero. `loop_break` leaves them, `loop_continue` begins the
-    next round.
-    """
-    condition = arguments.needed()
-    lines = _body(debugger, "`while`")
-    while _is_true(debugger, condition):
-        try:
-            run_lines(debugger, lines)
-        except _Leave as leaving:
-            if not leaving.goes_on:
-                break
-
-
-def _is_true(debugger: Debugger, text: str) -> bool:
-    is_false: object = debugger.frame.expression(f"!({text})").value(debugger.lane)
-    return is_false == 0
-
-
-def loop_break(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines behind the `end` of the `while` are next."""
-    arguments.none()
-    raise _Leave("there is no loop to leave", kind="stray")
-
-
-def loop_continue(debugger: Debugger, arguments: Arguments) -> None:
-    """The condition of the `while` is next."""
-    arguments.none()
-    leaving = _Leave("there is no loop to continue", kind="stray")
-    leaving.goes_on = True
-    raise leaving
 
 
 def stray(debugger: Debugger, arguments: Arguments) -> None:

@@ -118,7 +118,6 @@ class TestOperands:
             ("disassemble whole", ["disassemble whole_wave"]),
             ("maint print die whole", ["maint print die whole_wave"]),
             ("info line X la", ["info line X lane-pc.c:"]),
-            ("if ev", ["if even"]),
         ],
     )
     def test_operands(self, run: Run, line: str, expected: list[str]) -> None:

@@ -157,8 +157,8 @@ class TestTheRest:
         assert run(line) == text
 
     def test_history_shows_what_was_typed(self, run: Run) -> None:
-        run.debugger.typed += [f"echo {number}" for number in range(12)] + ["if 1\necho\nend"]
-        assert run("history 2") == "   12  echo 11\n   13  if 1\n       echo\n       end\n"
+        run.debugger.typed += [f"echo {number}" for number in range(12)] + ["define x\necho\nend"]
+        assert run("history 2") == "   12  echo 11\n   13  define x\n       echo\n       end\n"
         assert len(run("history").splitlines()) == 12
         assert run("history 0") == ""
         assert "number of lines" in run.fails("history -1").message

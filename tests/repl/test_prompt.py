@@ -80,10 +80,10 @@ class TestSeveralLines:
         assert sitting.debugger.typed == ["echo a\\\nb\\n"]
 
     def test_a_definition_is_typed_as_one(self, sitting: Sitting) -> None:
-        text = sitting("define say", ENTER, "if $argc", ENTER, "echo $arg0\\n", ENTER, "end", ENTER, "end", ENTER,
+        text = sitting("define say", ENTER, "echo $argc\\n", ENTER, "echo $arg0\\n", ENTER, "end", ENTER,
                        "say x", ENTER)  # fmt: skip
-        assert "error: no file is open" in text
-        assert sitting.debugger.macros == {"say": ("if $argc", "echo $arg0\\n", "end")}
+        assert "1\nx\n" in text
+        assert sitting.debugger.macros == {"say": ("echo $argc\\n", "echo $arg0\\n")}
         assert len(sitting.debugger.typed) == 2
 
     def test_interrupting_drops_all_of_it(self, sitting: Sitting) -> None:

@@ -107,8 +107,7 @@ class TestBatch:
         assert done.returncode
 
     def test_interrupting_it_ends_it(self, tmp_path: Path) -> None:
-        rounds = ["set $a = $a + 1", "if $a == 100", "shell echo $PPID", "end"]
-        (tmp_path / "a").write_text("\n".join(["set $a = 0", "while 1", *rounds, "end", ""]))
+        (tmp_path / "a.py").write_text("import os\nos.write(1, b'%d\\n' % os.getpid())\nwhile True: pass\n")
         words = [
             sys.executable,
             "-u",
@@ -118,7 +117,7 @@ class TestBatch:
             *STOPPED,
             "-batch",
             "-x",
-            str(tmp_path / "a"),
+            str(tmp_path / "a.py"),
         ]
         with subprocess.Popen(
             words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
