@@ -80,6 +80,8 @@ def plan(
     private = _private_size(facts, private_size)
     if dynamic_local < 0:
         raise UsageError(f"{dynamic_local} bytes of local memory cannot be added")
+    if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
+        _check_readable(file)
     laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local)
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
@@ -143,6 +145,13 @@ def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
         message = f"{facts.kernel.name} has waves of {facts.wave_size} lanes, which {name} has not"
         raise UsageError(message)
     return found.target, processor
+
+
+def _check_readable(file: CodeObject) -> None:
+    """Raise what keeps the metadata of kernels from being read, if it is a missing package."""
+    for problem in file.kernels.problems:
+        if problem.kind in ("no_msgpack", "no_yaml"):
+            raise problem
 
 
 def _check_kernel(kernel: Kernel, shape: Geometry) -> None:

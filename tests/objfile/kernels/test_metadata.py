@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat, read_metadata, target_name
 from dwarfgpu.objfile.kernels.yamltext import MAX_SIZE, parse_yaml
+from dwarfgpu.program.dispatches.planning import plan
 from dwarfgpu.program.files.codeobject import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
@@ -512,3 +513,5 @@ def test_without_pyyaml_a_file_of_version_2_opens(monkeypatch):
     assert file.kernels.kernels
     (problem,) = [error for error in file.kernels.problems if error.kind == "no_yaml"]
     assert problem.message == "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
+    with pytest.raises(Unsupported, match="pip install"):
+        plan(file, file.kernels.kernels[0].name, (64,), (64,), [1, 2])
