@@ -63,7 +63,7 @@ def check_address_size(cursor: Cursor, size: int) -> None:
 
 
 def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | DwarfGpuError]:
-    """All headers of a section in order; an error stands in place of one that cannot be read."""
+    """Yield all headers of a section in order, with an error in place of one that cannot be read."""
     return each_contribution(
         data,
         byte_order,
@@ -75,7 +75,7 @@ def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[
 def each_contribution(
     data: bytes, byte_order: ByteOrder, read: Callable[[int], T], end_of: Callable[[T], int]
 ) -> Iterator[T | DwarfGpuError]:
-    """What ``read`` makes of each contribution to a section. A broken one gives its error, and hides no other.
+    """Yield the result of ``read`` for each contribution to a section, or its error.
 
     The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is given up.
     """
@@ -98,7 +98,7 @@ def each_contribution(
 
 
 def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str) -> TableHeader:
-    """The contribution whose header begins at ``start``."""
+    """Read the contribution whose header begins at ``start``."""
     cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile, section=section)
     length, offset_size = initial_length(cursor)
     end = min(cursor.position + length, len(data))
@@ -118,7 +118,10 @@ def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str
 def contribution_with_base(
     data: bytes, base: int, offset_size: int, byte_order: ByteOrder, section: str
 ) -> TableHeader:
-    """The contribution that a unit names by its base. ``offset_size`` is the unit's, which is tried first."""
+    """Return the contribution that a unit names by its base.
+
+    ``offset_size`` is the unit's, which is tried first.
+    """
     fixed = (
         4 if section.startswith(".debug_addr") else 8
     )  # version, address size, segment selector size, count
@@ -139,7 +142,7 @@ def contribution_with_base(
 
 
 def following(data: bytes | memoryview, offset: int, byte_order: ByteOrder) -> int | None:
-    """Where what stands behind a broken header begins, if the length there makes sense."""
+    """Return where the contribution after a broken header begins, if the length there makes sense."""
     cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile)
     try:
         length, _ = initial_length(cursor)

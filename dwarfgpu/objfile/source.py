@@ -26,7 +26,9 @@ class Sections(Protocol):
         """What the file is called in messages."""
 
     def data(self, name: str) -> bytes | memoryview | None:
-        """A section's content, decompressed and relocated; None when it is absent, `MalformedFile` when it is broken.
+        """Return a section's content, decompressed and relocated; None if it is absent.
+
+        Raise `MalformedFile` if it is broken.
 
         Sections of one name, as relocatable files have for each group, stand in one piece, and references between them
         count from its beginning.
@@ -51,14 +53,14 @@ class Source:
         self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
-        """The content of a section as it comes, without a copy; empty when there is none."""
+        """Return the content of a section as it comes, without a copy; empty if there is none."""
         found = self._content.get(name)
         if found is None:
             found = self._content[name] = self.sections.data(name) or b""
         return found
 
     def data(self, name: str) -> bytes:
-        """The content of a section as bytes; empty when there is none."""
+        """Return the content of a section as bytes; empty if there is none."""
         found = self.view(name)
         if isinstance(found, bytes):
             return found
@@ -68,7 +70,7 @@ class Source:
         return data
 
     def string(self, section: str, offset: int) -> bytes:
-        """The string at an offset, without its end."""
+        """Return the string at an offset, without its end."""
         content = self.view(section)
         size = _PIECE
         while 0 <= offset < len(content):
@@ -83,7 +85,7 @@ class Source:
         raise MalformedFile("bad_string", what, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 
     def text(self, section: str, offset: int) -> str:
-        """The same, decoded and remembered."""
+        """Return the string at an offset, decoded and remembered."""
         texts = self._texts.setdefault(section, {})
         found = texts.get(offset)
         if found is None:
@@ -102,7 +104,7 @@ class Source:
 
 
 def decode(data: bytes) -> str:
-    """The text of a string. What is no UTF-8 is shown as escapes, so that a text can always be printed."""
+    """Decode a string. Bytes that are not UTF-8 become escapes, so that a text can always be printed."""
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -127,7 +129,7 @@ class ImageSections:
         return self.image.name
 
     def data(self, name: str) -> bytes | memoryview | None:
-        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
+        """Return the content of all sections with a name, joined in their order; a single one without a copy."""
         from dwarfgpu.objfile.elf.sections import joined
 
         if name in self._broken:

@@ -107,7 +107,7 @@ class Container:
     # --- Opening ------------------------------------------------------------------------------------------------
 
     def content(self, entry: Entry) -> memoryview:
-        """The bytes of an entry, decompressed."""
+        """Return the bytes of an entry, decompressed."""
         found = self._found[entry.index]
         if found.problem is not None:
             raise found.problem.again()
@@ -133,7 +133,7 @@ class Container:
         return Image(content, name=name, path=self.path)
 
     def select(self, select: str | int | None) -> Entry:
-        """The entry with an index, or for a target; without either, the only code object there is.
+        """Return the entry with an index, or for a target; without either, the only code object there is.
 
         A target is matched by the rules of target IDs; where several entries fit, one that is called exactly so wins.
         """
@@ -169,7 +169,7 @@ class Container:
         raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(found or self.entries))
 
     def _is_ambiguous(self, entry: Entry) -> bool:
-        """Whether the target of an entry does not name it."""
+        """Return whether the target of an entry fits other entries, too."""
         same = sum(other.target_id == entry.target_id for other in self.entries)
         return same > 1 or not entry.target_id
 
@@ -262,7 +262,7 @@ class Container:
 
 
 def _format_of(head: bytes) -> str:
-    """What an image is by its first bytes."""
+    """Return what kind of file an image is, by its first bytes."""
     return next((name for magic, name in FORMATS if head.startswith(magic[:8])), "unknown")
 
 

@@ -65,7 +65,7 @@ class Part:
         self._content: memoryview | None = None
 
     def head(self, limit: int) -> memoryview:
-        """The first bytes of the content."""
+        """Return the first bytes of the content."""
         if self.compressed is None or self._content is not None:
             return (self._content or self.raw)[:limit]
         from dwarfgpu.objfile.elf.compression import check_size, decompress_some
@@ -76,7 +76,7 @@ class Part:
         return memoryview(decompress_some(header.stream, header.method, limit, file=self.file, spec=SPEC))
 
     def content(self) -> memoryview:
-        """All bytes, decompressed and checked."""
+        """Return all bytes, decompressed and checked."""
         if self.compressed is None:
             return self.raw
         if self._content is None:
@@ -110,7 +110,7 @@ class Scanner:
     # --- Bundles ------------------------------------------------------------------------------------------------
 
     def bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """The images of bundles that stand one behind the other, with padding between them."""
+        """Yield the images of bundles that follow one another, with padding between them."""
         position = number = broken = 0
         while broken < MAX_BROKEN and number < MAX_ENTRIES:
             position = next_bundle(data, position)
@@ -131,7 +131,7 @@ class Scanner:
             position = min(end, len(data))
 
     def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[Part, int]:
-        """The bundle at a position, and where it ends as far as its header tells."""
+        """Return the bundle at a position, and where it ends as far as its header tells."""
         raw = data[position:]
         if raw[:4] != COMPRESSED_MAGIC:
             return Part(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
@@ -144,7 +144,7 @@ class Scanner:
         return part, position + size
 
     def _entries(self, part: Part) -> Iterator[Found]:
-        """The entries of one bundle."""
+        """Yield the entries of one bundle."""
         limit = 1 << 14
         head = part.head(limit)
         position = len(BUNDLE_MAGIC) + 8
@@ -175,7 +175,7 @@ class Scanner:
             )
 
     def _checked(self, found: Found, available: int) -> Found:
-        """An entry that lies inside its part, or one without bytes that remembers why."""
+        """Return an entry that lies inside its part, or one without bytes that keeps the reason."""
         if found.offset + found.size <= available:
             return found
         end = found.offset + found.size
@@ -188,7 +188,7 @@ class Scanner:
     # --- Offload binaries ---------------------------------------------------------------------------------------
 
     def offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """The images of offload binaries that stand one behind the other."""
+        """Yield the images of offload binaries that follow one another."""
         position = number = broken = 0
         while position + 32 <= len(data) and number < MAX_ENTRIES and broken < MAX_BROKEN:
             if data[position : position + 4] != OFFLOAD_MAGIC:
@@ -280,7 +280,7 @@ def decompressed(header: CompressedHeader, file: str, offset: int) -> memoryview
 
 
 def next_bundle(data: memoryview, start: int) -> int:
-    """Where the next bundle of either form begins; -1 if there is none."""
+    """Return where the next bundle of either form begins, or -1 if there is no other."""
     keep = len(BUNDLE_MAGIC) - 1
     position, step = start, FIRST_STEP
     while position < len(data):
@@ -293,7 +293,7 @@ def next_bundle(data: memoryview, start: int) -> int:
 
 
 def _offload_strings(data: memoryview, start: int, count: int, stride: int) -> dict[str, str]:
-    """The keys and values of an image, of which ``triple`` and ``arch`` matter."""
+    """Return the keys and values of an image, of which ``triple`` and ``arch`` matter."""
     result: dict[str, str] = {}
     for index in range(min(count, MAX_STRINGS)):
         key, value = struct.unpack_from("<QQ", data, start + index * stride)

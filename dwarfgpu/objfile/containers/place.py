@@ -88,7 +88,7 @@ def _parse_uri(text: str) -> Place:
 
 
 def _number(text: str, key: str) -> int | None:
-    """The number behind a key: a C literal, hexadecimal behind 0x, octal behind 0."""
+    """Read the number of a key: a C literal, hexadecimal after 0x, octal after 0."""
     digits = text.removeprefix(key)
     if digits == text or not digits.isascii() or not digits.isalnum():
         return None
@@ -111,14 +111,14 @@ def _percent_decoded(text: str) -> str:
 
 
 def file_uri(path: str, offset: int, size: int | None) -> str:
-    """The URI of a part of a file."""
+    """Return the URI of a part of a file."""
     safe = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_.~-"
     encoded = "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in os.fsencode(path))
     return f"file://{encoded}" + ("" if size is None else f"#offset={offset}&size={size}")
 
 
 def read_place(place: Place) -> memoryview:
-    """The bytes of a place. Large files are mapped, so that only what is used of them is read."""
+    """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
         data = _read_file(place.path)
     except OSError as error:
@@ -179,7 +179,7 @@ def _is_processor(text: str) -> bool:
 
 
 def target_matches(entry: TargetId, wanted: TargetId) -> bool:
-    """Whether a code object may run where ``wanted`` says.
+    """Return whether a code object may run on the target ``wanted``.
 
     The processors must be the same, and a feature that both fix must have the same setting: a code object that leaves
     a feature open runs with either.
@@ -196,6 +196,6 @@ def target_matches(entry: TargetId, wanted: TargetId) -> bool:
 
 
 def _triple(text: str) -> tuple[str, ...]:
-    """A triple in normal form: four parts, the unknown ones empty."""
+    """Return a triple in normal form: four parts, the unknown ones empty."""
     parts = [part if part != "unknown" else "" for part in text.split("-")]
     return tuple((*parts, "", "", "", "")[:4])

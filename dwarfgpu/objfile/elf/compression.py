@@ -65,7 +65,7 @@ def section_stream(raw: memoryview, layout: Layout, *, gnu: bool, file: str, sec
 
 
 def most_of(size: int) -> int:
-    """How much may be made of so many bytes."""
+    """Return how many bytes at most may be made of ``stream_size`` compressed ones."""
     return min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * size))
 
 
@@ -103,7 +103,7 @@ def decompress(
 def decompress_some(
     stream: memoryview, method: str, limit: int, *, file: str, section: str | None = None, spec: str = SPEC
 ) -> bytes:
-    """The first ``limit`` bytes of a stream, or all that are there."""
+    """Return the first ``limit`` bytes of a stream, or all that are there."""
     if method == "zstd":
         return _zstd(stream, limit, lambda why: _broken(method, why, file, section, spec))
     import zlib

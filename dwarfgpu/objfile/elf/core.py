@@ -72,7 +72,7 @@ class CoreFile:
 
 
 def read_core(image: Image) -> CoreFile:
-    """The parts of a core file of an x86-64 process. What is broken hides nothing else."""
+    """Read the parts of a core file of an x86-64 process. An error in one part leaves the others readable."""
     if image.type != ET_CORE:
         message = f"{image.name} is no core file but of the type {image.type_name}"
         raise MalformedFile("not_a_core", message)
@@ -139,7 +139,7 @@ def _vector_registers(note: Note, image: Image) -> dict[str, bytes]:
 
 
 def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
-    """NT_FILE: a count, the size of a page, and for each file start, end and page; then the names."""
+    """Read NT_FILE: a count, the size of a page, and for each file start, end and page; then the names."""
     data = note.data
     if len(data) < 16:
         raise _short(note, image, "NT_FILE", 16)

@@ -32,7 +32,7 @@ class DebugLink:
     build_id: str | None
 
     def paths(self, program: str) -> Iterator[str]:
-        """Where it may be, for the program with a path."""
+        """Yield the paths where the debug file may be, for the program with a path."""
         if self.build_id is not None and len(self.build_id) > 2:
             yield f"{ROOT}/.build-id/{self.build_id[:2]}/{self.build_id[2:]}.debug"
         if self.name is not None:
@@ -41,7 +41,7 @@ class DebugLink:
                 yield f"{place}/{self.name}"
 
     def is_for(self, image: Image) -> bool:
-        """Whether a file is the one that is meant: by its build ID, or else by its content."""
+        """Return whether a file is the debug file that is meant, by its build ID or else by its content."""
         found = image.build_id
         if self.build_id is not None and found is not None:
             return found == self.build_id
@@ -49,7 +49,7 @@ class DebugLink:
 
 
 def debug_link(image: Image) -> DebugLink | None:
-    """What a file says about its debug file; None when it says nothing."""
+    """Return what a file says about its debug file, or None if it says nothing."""
     section = image.section(SECTION)
     name, crc = None, None
     if section is not None:

@@ -157,7 +157,7 @@ _layouts: dict[tuple[int, ByteOrder], Layout] = {}
 
 
 def layout_of(address_size: int, byte_order: ByteOrder) -> Layout:
-    """The layout of files with 4 or 8 byte addresses in a byte order."""
+    """Return the layout of files with 4 or 8 byte addresses in a byte order."""
     key = (address_size, byte_order)
     if key not in _layouts:
         order = "<" if byte_order == "little" else ">"
@@ -200,7 +200,7 @@ def read_header(data: memoryview, file: str) -> Header:
 def read_section_headers(
     data: memoryview, header: Header, file: str
 ) -> tuple[list[SectionHeader], int, list[MalformedFile]]:
-    """The section headers that are whole, the index of the section with their names, and what is wrong."""
+    """Read the section headers that are whole, the index of the section with their names, and what is wrong."""
     start, stride = header.section_offset, header.section_stride
     count, names = header.section_count, header.names_index
     problems: list[MalformedFile] = []
@@ -230,7 +230,7 @@ def read_section_headers(
 def read_segments(
     data: memoryview, header: Header, first_section: SectionHeader | None, file: str
 ) -> tuple[tuple[Segment, ...], list[MalformedFile]]:
-    """The program headers that are whole, and what is wrong."""
+    """Read the program headers that are whole, and what is wrong."""
     start, stride, count = header.segment_offset, header.segment_stride, header.segment_count
     if count == PN_XNUM and first_section is not None:
         count = first_section.info  # "Program Header": the count did not fit
@@ -262,7 +262,7 @@ def _section_header(data: memoryview, offset: int, layout: Layout) -> SectionHea
 
 
 def text_at(table: bytes, offset: int) -> str:
-    """The zero-terminated name at an offset of a string table; one that is not there is empty.
+    """Return the zero-terminated name at an offset of a string table; empty if the offset is past its end.
 
     A byte that is not UTF-8 is shown as a backslash escape, so that every name can be printed.
     """

@@ -181,12 +181,12 @@ class Image:
     # --- Sections -----------------------------------------------------------------------------------------------
 
     def section(self, name: str) -> Section | None:
-        """The first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
+        """Return the first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
         found = self.sections_named(name)
         return found[0] if found else None
 
     def sections_named(self, name: str) -> tuple[Section, ...]:
-        """All sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
+        """Return all sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
         if self._by_name is None:
             self._by_name = {}
             for section in self.sections[1:]:
@@ -205,7 +205,10 @@ class Image:
         return self._code
 
     def relocation_sections(self, index: int) -> list[Section]:
-        """The sections with the relocations of a section, if the file is not linked; a linker has applied them."""
+        """Return the sections with the relocations of a section in a file that is not linked.
+
+        In a linked file the linker has applied them.
+        """
         if self._relocating is None:
             self._relocating = {}
             if not self.is_linked:
@@ -215,7 +218,7 @@ class Image:
         return self._relocating.get(index, [])
 
     def relocations(self, section: Section) -> Relocations:
-        """The rows of a relocation section, with what they need from its symbol table."""
+        """Return the rows of a relocation section, with what they need from its symbol table."""
         from dwarfgpu.objfile.elf.relocation import Relocations
 
         link = section.header.link
@@ -228,23 +231,23 @@ class Image:
     # --- Symbols ------------------------------------------------------------------------------------------------
 
     def symbols(self) -> Iterator[Symbol]:
-        """All symbols, of ``.symtab`` or, where there is none, of ``.dynsym``."""
+        """Yield all symbols, of ``.symtab`` or, without it, of ``.dynsym``."""
         return iter(self._symbol_table())
 
     def symbol_named(self, name: str) -> Symbol | None:
-        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
         return self._symbol_table().named(name)
 
     def symbols_named(self, name: str) -> list[Symbol]:
-        """All symbols with a name, in their order; sections and files are none."""
+        """Return all symbols with a name, in their order, without sections and files."""
         return self._symbol_table().all_named(name)
 
     def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
-        """The symbols whose names end so, or that have a type."""
+        """Yield the symbols whose names have a suffix, or that have a type."""
         return self._symbol_table().marked(suffix, symbol_type)
 
     def symbol_at(self, address: int, section: Section | None = None) -> Symbol | None:
-        """The symbol whose bytes hold an address. Name the section if the file is not linked."""
+        """Return the symbol whose bytes hold an address. Name the section if the file is not linked."""
         return self._symbol_table().at(address, None if section is None else section.index)
 
     def _symbol_table(self) -> SymbolTable:
@@ -269,7 +272,7 @@ class Image:
         return SymbolTable(b"", b"", b"", self.sections, self.layout)
 
     def _table(self, section: Section) -> SymbolTable:
-        """The symbols of a section. Without readable names it is still a table."""
+        """Return the symbols of a section. Without readable names it is still a table."""
         from dwarfgpu.objfile.elf.symbols import SymbolTable
 
         link = section.header.link
@@ -281,7 +284,7 @@ class Image:
         return SymbolTable(section.decompressed(), strings, extended, self.sections, self.layout)
 
     def _names(self, row: SectionHeader | None) -> bytes:
-        """The content of a string table; what is missing of it is a problem."""
+        """Return the content of a string table; what is missing of it is a problem."""
         if row is None:
             return b""
         if row.offset + row.size > len(self.data):
@@ -292,7 +295,7 @@ class Image:
     # --- Notes --------------------------------------------------------------------------------------------------
 
     def notes(self) -> tuple[Note, ...]:
-        """All notes, of the note sections or, where there are none, of the note segments."""
+        """Return all notes, of the note sections or, without these, of the note segments."""
         if self._notes is None:
             from dwarfgpu.objfile.elf.notes import read_notes
 
@@ -313,7 +316,7 @@ class Image:
     # --- Addresses ----------------------------------------------------------------------------------------------
 
     def read(self, address: int, size: int) -> bytes:
-        """The bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
+        """Read the bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
         if not self.is_linked:
             message = f"{self.name}: a file that is not linked has no addresses"
             raise UsageError(message, kind="not_linked", hint="read the content of a section")
@@ -334,7 +337,7 @@ class Image:
         raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
 
     def symbol_bytes(self, symbol: Symbol, size: int) -> bytes:
-        """The first bytes of what a symbol names, in a linked file and in one that is not."""
+        """Read the first bytes of what a symbol names, in a linked file and in one that is not."""
         section = symbol.section
         if section is None:
             raise malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")

@@ -40,7 +40,7 @@ class LoadedSegment:
 
 
 def span(image: Image) -> tuple[int, int, int]:
-    """The first address of the loaded segments, the bytes from there to their end, and their alignment."""
+    """Return the first address of the loaded segments, the bytes from there to their end, and their alignment."""
     segments = _loadable(image)
     first = min(segment.address for segment in segments)
     end = max(segment.address + segment.memory_size for segment in segments)
@@ -52,7 +52,7 @@ def span(image: Image) -> tuple[int, int, int]:
 
 
 def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
-    """The segments, moved by a number of bytes; what the file leaves out of one is zero."""
+    """Return the segments, moved by a number of bytes; what the file leaves out of one is zero."""
     found = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
     _Loader(image, bias, found).relocate()
     return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in found)
@@ -115,7 +115,7 @@ class _Loader:
                 self._apply(offset, info & mask, info >> shift, addend, dynamic.get(DT_SYMTAB, 0))
 
     def _dynamic(self) -> dict[int, int]:
-        """The entries of the dynamic section by tag; the first of each counts."""
+        """Return the entries of the dynamic section by tag; the first one of a tag counts."""
         found: dict[int, int] = {}
         order = "<" if self._image.layout.byte_order == "little" else ">"
         entry = struct.Struct(order + ("QQ" if self._image.layout.address_size == 8 else "II"))
@@ -147,7 +147,7 @@ class _Loader:
         place[:] = (value % (1 << bits)).to_bytes(rule.width, self._image.layout.byte_order)
 
     def _symbol(self, index: int, table: int, rule: Rule) -> int:
-        """The address of a dynamic symbol."""
+        """Return the address of a dynamic symbol."""
         if index == 0:
             return self._bias
         row = self._image.layout.symbol
@@ -161,7 +161,7 @@ class _Loader:
         return int(value) + self._bias
 
     def _bytes(self, address: int, size: int, what: str) -> memoryview:
-        """The bytes at an address of the file, to be read or changed."""
+        """Return the bytes at an address of the file, to be read or changed."""
         for segment, data in self._segments:
             start = address - segment.address
             if start >= 0 and start + size <= len(data):

@@ -143,7 +143,7 @@ class Section:
         return self.header.size if stream is None else stream.size
 
     def partial(self) -> tuple[memoryview, DwarfGpuError | None]:
-        """The content as far as it can be read, and why there is no more. It is no copy where that can be helped.
+        """Return the content as far as it can be read, without a copy if possible, and why there is no more.
 
         What a truncated file holds of a section is shown if it is neither compressed nor relocated.
         """
@@ -173,7 +173,10 @@ class Section:
         return self._stream
 
     def decompressed(self) -> bytes:
-        """The content without its relocations: what symbol tables and relocations themselves are read from."""
+        """Return the content without its relocations applied.
+
+        Symbol tables and relocations themselves are read from this.
+        """
         raw = self.raw
         stream = self._compressed()
         if stream is None:
@@ -210,7 +213,7 @@ class Section:
 
 
 def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> bytes | memoryview:
-    """The contents of the sections with a name, one behind the other.
+    """Return the contents of the sections with a name, joined in their order.
 
     Section headers may lead to the same bytes again and again, so the whole has a limit as a stream has.
     """

@@ -62,15 +62,15 @@ class Abbreviation:
         return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.forms)} attributes)"
 
     def index_of(self, attribute: int) -> int:
-        """Which of the attributes has a number: the first one that has; -1 for none."""
+        """Return the index of the first attribute with a number, or -1."""
         return self.attributes.index(attribute) if attribute in self.attributes else -1
 
     def form_of(self, attribute: int) -> int:
-        """The form of the attribute with a number; 0 for none."""
+        """Return the form of the attribute with a number, or 0."""
         return self.forms[self.attributes.index(attribute)] if attribute in self.attributes else 0
 
     def names(self, dialect: AttributeDialect, version: int) -> dict[str, int]:
-        """The names of the attributes in a dialect, each with its index, in order; of two the first counts."""
+        """Return the names of the attributes in a dialect, each with its index, in order; of two the first counts."""
         known = self._names
         if known is None or known[0] is not dialect or known[1] != version:
             found: dict[str, int] = {}
@@ -80,7 +80,7 @@ class Abbreviation:
         return known[2]
 
     def value(self, index: int, values: tuple[Any, ...]) -> Any:
-        """The value of the attribute with an index, for an entry with some values."""
+        """Return the value of the attribute with an index, for an entry with the values ``values``."""
         slot = self.layout.slots[index]
         if slot >= 0:
             return values[slot]
@@ -139,7 +139,7 @@ class AbbreviationTable:
         self._kept: dict[Any, Any] = {}
 
     def get(self, code: int) -> Abbreviation:
-        """The abbreviation with a code."""
+        """Return the abbreviation with a code."""
         found = self._by_code.get(code)
         while found is None and self._cursor is not None:
             self._read_one(self._cursor)
@@ -155,13 +155,13 @@ class AbbreviationTable:
         )
 
     def all(self) -> list[Abbreviation]:
-        """All that could be read, in order."""
+        """Return all abbreviations that could be read, in order."""
         while self._cursor is not None:
             self._read_one(self._cursor)
         return list(self._by_code.values())
 
     def at(self, data: bytes, position: int) -> tuple[Abbreviation, int]:
-        """The abbreviation of an entry that is no null entry, and the position to give to its readers."""
+        """Return the abbreviation of an entry that is not a null entry, and the position to give to its readers."""
         code = data[position]
         if code < 0x80:
             return self.get(code), position
@@ -196,7 +196,7 @@ class AbbreviationTable:
         return self._rows
 
     def keep(self, key: Any, make: Callable[[AbbreviationTable], T]) -> T:
-        """Something that belongs to the table, made when it is first asked for."""
+        """Return an object that belongs to the table, made when it is first asked for."""
         if key not in self._kept:
             self._kept[key] = make(self)
         found: T = self._kept[key]
@@ -275,7 +275,7 @@ _PAIR = re.compile(rb"(%(leb)s)(?:\x21([\x80-\xff]*[\x00-\x7f])|(%(leb)s))" % {b
 
 
 def _shape(lead: int, body: bytes, family: Family) -> Shape:
-    """What the attributes of a declaration are."""
+    """Decode the attributes of a declaration."""
     if len(body) > 2 * MAX_ATTRIBUTES:
         raise _too_many()
     if body.isascii() and IMPLICIT_CONST not in body:  # then all are single bytes
@@ -301,7 +301,10 @@ def _number(leb: bytes) -> int:
 
 
 def wide_code(data: bytes, position: int) -> tuple[int, int]:
-    """An abbreviation code of any length, and where it ends. At the end of the data it raises IndexError."""
+    """Decode an abbreviation code of any length, and return where it ends, too.
+
+    At the end of the data it raises IndexError.
+    """
     code = shift = 0
     while shift < 64:
         byte = data[position]

@@ -46,7 +46,7 @@ class Decoder:
         self._uses: dict[Abbreviation, int] = {}
 
     def entries(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, decoded values of all attributes)."""
+        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes)."""
         unit = self.unit
         position = start = unit.first
         data, table, readers = unit.data, unit.table, self._readers
@@ -81,7 +81,10 @@ class Decoder:
             raise truncated(unit.offset + start, unit.section) from None
 
     def reader(self, abbreviation: Abbreviation) -> Read:
-        """A function that reads and decodes the entries of an abbreviation: one of their own, if there are many."""
+        """Return a function that reads and decodes the entries of an abbreviation.
+
+        An abbreviation with many entries gets a function of its own.
+        """
         uses = self._uses[abbreviation] = self._uses.get(abbreviation, 0) + 1
         layout = abbreviation.layout
         if uses <= FEW and layout.decoder is None:
@@ -94,7 +97,7 @@ class Decoder:
         return found
 
     def _constants(self, abbreviation: Abbreviation) -> Iterator[tuple[int, Any]]:
-        """The values that stand in the abbreviation, each with the index of its attribute."""
+        """Yield the values that the abbreviation itself holds, by the index of their attribute."""
         return (
             (index, abbreviation.value(index, ()))
             for index, slot in enumerate(abbreviation.layout.slots)
@@ -102,7 +105,7 @@ class Decoder:
         )
 
     def _read(self, abbreviation: Abbreviation, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
-        """Do what a generated function would do."""
+        """Read and decode an entry as a generated function would."""
         after, values = abbreviation.layout.read(data, position)
         each = ((form, abbreviation.value(index, values)) for index, form in enumerate(abbreviation.forms))
         return after, tuple(self._value(form, value) for form, value in each)

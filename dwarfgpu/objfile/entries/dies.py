@@ -83,7 +83,7 @@ class Die:
         return Attribute(self, index, form, value)
 
     def get(self, name: str) -> Attribute | None:
-        """The attribute with a name such as ``DW_AT_type``; names are those of the unit's dialect."""
+        """Return the attribute with a name such as ``DW_AT_type``; names are those of the unit's dialect."""
         unit = self.unit
         index = self.abbreviation.names(unit.dialect, unit.version).get(name)
         return None if index is None else self._attribute(index)
@@ -92,24 +92,24 @@ class Die:
         return name in self.abbreviation.names(self.unit.dialect, self.unit.version)
 
     def number(self, attribute: int) -> Attribute | None:
-        """The attribute with a number of the standard. Quicker than `get`, and needs no dialect."""
+        """Return the attribute with a number of the standard. This is quicker than `get` and needs no dialect."""
         index = self.abbreviation.index_of(attribute)
         return None if index < 0 else self._attribute(index)
 
     def flag(self, attribute: int) -> bool:
-        """Whether a flag with a number of the standard is set."""
+        """Return whether a flag with a number of the standard is set."""
         found = self.number(attribute)
         return found is not None and bool(found.value)
 
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
-        """The entry it completes: its declaration (DW_AT_specification), or the abstract instance it is one of."""
+        """Return the entry it completes: its declaration (DW_AT_specification), or its abstract instance."""
         found = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
         return None if found is None else found.reference()
 
     def origins(self) -> Iterator[Die]:
-        """The entry itself, the one it completes, and so on."""
+        """Yield the entry itself, the one it completes, and so on."""
         die: Die | None = self
         for _ in range(MAX_ORIGINS):
             if die is None:
@@ -124,13 +124,13 @@ class Die:
         raise self.unit.error(error, self.offset)
 
     def find(self, name: str) -> Attribute | None:
-        """The attribute with a name, also of the entries this one completes."""
+        """Return the attribute with a name, also of the entries this one completes."""
         if name in NOT_INHERITED:
             return self.get(name)
         return next(filter(None, (die.get(name) for die in self.origins())), None)
 
     def find_number(self, attribute: int) -> Attribute | None:
-        """The same by number."""
+        """Return the attribute with a number, also of the entries this one completes."""
         return next(filter(None, (die.number(attribute) for die in self.origins())), None)
 
     @property
@@ -150,7 +150,7 @@ class Die:
         return self.flag(at.DECLARATION)
 
     def type(self) -> Die | None:
-        """The entry of its type; None for void. A type unit's signature is followed."""
+        """Return the entry of its type, or None for void. A type unit's signature is followed."""
         found = self.find_number(at.TYPE)
         return None if found is None else found.reference()
 
@@ -174,13 +174,13 @@ class Die:
     # --- Where it is ----------------------------------------------------------------------------------------------
 
     def ranges(self) -> list[tuple[int, int]]:
-        """The addresses of its code (DWARF 5, 2.17); empty when it has none."""
+        """Return the addresses of its code (DWARF 5, 2.17); empty when it has none."""
         from dwarfgpu.objfile.entries.pc_ranges import ranges_of
 
         return ranges_of(self)
 
     def children(self) -> Iterator[Die]:
-        """The entries it owns. Where a producer tells where the next sibling is, that is followed."""
+        """Yield the entries it owns. A reference to the next sibling, if the producer gives one, is followed."""
         if not self.abbreviation.has_children:
             return
         unit = self.unit
@@ -194,7 +194,7 @@ class Die:
         unit.ends[self.offset] = min(position + 1, len(data))
 
     def after(self, end: int) -> int:
-        """Where the entry behind it and all it owns begins; ``end`` is where its own data ends."""
+        """Return where the entry after it and all it owns begins; ``end`` is where its own data ends."""
         if not self.abbreviation.has_children:
             return end
         known = self.unit.ends.get(self.offset)  # whoever has gone through its children has found out
@@ -220,19 +220,19 @@ class Die:
             raise unit.error(error, self.offset) from None
 
     def parent(self) -> Die | None:
-        """The entry that owns it; None for the unit entry."""
+        """Return the entry that owns it, or None for the unit entry."""
         offset = self.unit.tree.parent(self.offset)
         return None if offset is None else self.unit.die_known_at(offset)
 
     def ancestors(self) -> Iterator[Die]:
-        """The entry that owns it, the one that owns that, and so on to the unit entry."""
+        """Yield the entry that owns it, the one that owns that, and so on to the unit entry."""
         die = self.parent()
         while die is not None:
             yield die
             die = die.parent()
 
     def walk(self) -> Iterator[tuple[Die, int]]:
-        """The entry and all below it, in order, each with its depth from here."""
+        """Yield the entry and all below it, in order, each with its depth from here."""
         unit = self.unit
         for offset, depth, abbreviation, values in unit.entries(self.offset):
             yield Die(unit, offset, abbreviation, values), depth

@@ -133,7 +133,7 @@ MAX_INDIRECTION = 8
 
 
 def form(code: int) -> Form:
-    """The form with a code; without knowing the form, what stands behind its value cannot be found."""
+    """Return the form with a code; raise an error if it is unknown, as the size of its value is then unknown, too."""
     found = FORMS.get(code)
     if found is None:
         raise Unsupported(
@@ -145,13 +145,13 @@ def form(code: int) -> Form:
 
 
 def form_name(code: int) -> str:
-    """The name of a form, also of an unknown one."""
+    """Return the name of a form, also of an unknown one."""
     found = FORMS.get(code)
     return found.name if found is not None else f"DW_FORM_unknown_{code:#x}"
 
 
 def fixed_size(encoding: Encoding, format: Format) -> int | None:
-    """How many bytes a value has, where the form alone says it."""
+    """Return how many bytes a value has, if the form alone determines it."""
     if encoding == "offset":
         return 8 if format.offset_size == 8 else 4
     if encoding == "address":
@@ -204,7 +204,7 @@ _TRUE_BLOCKS = frozenset((0x1C, 0x3D))
 
 
 def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
-    """The class of an attribute's value (DWARF 5, 7.5.5).
+    """Return the class of an attribute's value (DWARF 5, 7.5.5).
 
     Two kinds of values had no form of their own before version 4: expressions were blocks, and offsets into other
     sections were data4 or data8. Then the attribute decides, as it does for DW_FORM_sec_offset.

@@ -46,10 +46,10 @@ class ScopeDie(Protocol):
     def call_column(self) -> int | None: ...
 
     def ranges(self) -> Sequence[tuple[int, int]]:
-        """The address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
+        """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
 
     def children(self) -> Iterable[ScopeDie]:
-        """The entries it owns."""
+        """Return the entries it owns."""
 
 
 @record
@@ -73,7 +73,7 @@ class InlinedFrame:
 
 
 def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
-    """The scopes that cover an address, outermost first, found below a unit or any other entry.
+    """Return the scopes that cover an address, outermost first, found below a unit or any other entry.
 
     Where siblings overlap, the first one is taken. A scope without ranges is passed through: it may own some that have.
     Only when that finds nothing, functions inside functions and types are looked for, whose code lies elsewhere.
@@ -101,12 +101,12 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
 
 
 def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:
-    """Whether some range holds an address."""
+    """Return whether one of the ranges holds an address."""
     return any(start <= address < end for start, end in ranges)
 
 
 def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[InlinedFrame]:
-    """The chain of calls at an address, innermost first and the function that is really there last.
+    """Return the chain of calls at an address: the innermost inlined one first, the physical function last.
 
     ``scopes`` cover the address, outermost first (`scopes_at`); ``position`` is what the line table says about it. A
     nested function begins a new chain: it is called, not inlined. Without any function the chain is empty.

@@ -20,7 +20,7 @@ MIN_RANGES = 1 << 16
 
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
-    """The ranges of an entry that are not empty; no range for an entry without code."""
+    """Return the ranges of an entry that are not empty; an entry without code has no range."""
     ranges = die.number(at.RANGES)
     if ranges is not None:
         return listed(die.unit, *ranges.list_place())
@@ -31,7 +31,7 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
-    """The range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
+    """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
     end = low + high if class_of(form, at.HIGH_PC, unit.version) == "constant" else unit.address(form, high)
     if is_dead(low, unit.address_size) or low >= end:
         return []
@@ -39,7 +39,7 @@ def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]
 
 
 def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
-    """The ranges of a range list. The last one is remembered, because entries may share it."""
+    """Return the ranges of a range list. The last one is remembered, because entries may share it."""
     known = unit.tables.ranges
     if known is None or known[:2] != (section, offset):
         from dwarfgpu.objfile.lists.encoding import ListContext
@@ -62,7 +62,7 @@ class Budget:
     __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
 
     def __init__(self, size: int) -> None:
-        """``size`` is that of the entries, in bytes."""
+        """Set the limit: ``size`` is that of the entries, in bytes."""
         self._most = max(MIN_RANGES, size)
         self._room = MIN_RANGES
         self._ranges = self._read = 0
@@ -87,7 +87,7 @@ class Budget:
 
 
 def is_dead(address: int, address_size: int) -> bool:
-    """Whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
+    """Return whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
     return address >= (1 << 8 * address_size) - 2
 
 
@@ -111,15 +111,15 @@ class Ranges:
         return len(self._lows)
 
     def spans(self) -> list[tuple[int, int]]:
-        """All ranges, by address."""
+        """Return all ranges, by address."""
         return list(zip(self._lows, self._highs, strict=True))
 
     def numbers(self) -> set[int]:
-        """The numbers of all ranges."""
+        """Return the numbers of all ranges."""
         return set(self._numbers)
 
     def at(self, address: int) -> list[int]:
-        """The numbers of the ranges with an address; a range that begins later comes later."""
+        """Return the numbers of the ranges with an address; a range that begins later comes later."""
         i = bisect_right(self._lows, address) - 1
         found = []
         while i >= 0 and self._reach[i] > address:
@@ -129,6 +129,6 @@ class Ranges:
         return found[::-1]
 
     def between(self, low: int, high: int) -> list[int]:
-        """The numbers of the ranges that have some address from ``low`` up to ``high``, by their beginning."""
+        """Return the numbers of the ranges that have an address from ``low`` up to ``high``, by their beginning."""
         first, last = bisect_right(self._lows, low), bisect_left(self._lows, high)
         return self.at(low) + self._numbers[first:last] if low < high else []

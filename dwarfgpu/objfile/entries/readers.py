@@ -40,7 +40,7 @@ _skips: dict[tuple[Any, ...], Skip] = {}
 
 
 def truncated(offset: int, section: str) -> MalformedFile:
-    """The error for an entry that ends after its unit."""
+    """Return the error for an entry that ends after its unit."""
     error = MalformedFile("truncated", "an entry reaches past the end of its unit", spec="DWARF 5, 7.5.1")
     return error.at(section=section, offset=offset)  # type: ignore[no-any-return]
 
@@ -133,7 +133,7 @@ class Layout:
         return found(data, position)
 
     def _shape(self) -> tuple[Any, ...]:
-        """What a function that skips depends on: values of fixed size make no difference but by their sum."""
+        """Return what a function that skips depends on: values of fixed size count only by their sum."""
         shape: list[int | str] = [self.lead]
         for code in self.forms:
             encoding = form(code).encoding
@@ -148,14 +148,17 @@ class Layout:
         return (*shape, self.format) if "indirect" in shape else (*shape, self.format.byte_order)
 
     def picker(self, wanted: tuple[int, ...]) -> Pick:
-        """A function that decodes some values, given by the index of their form in increasing order."""
+        """Return a function that decodes the values whose forms have these indices, in increasing order."""
         found = self._picks.get(wanted)
         if found is None:
             found = self._picks[wanted] = Writer(self.lead, self.forms, self.format, wanted).pick()
         return found
 
     def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
-        """The same for entries of fixed size, without the next position. None if a value is no plain number."""
+        """Return such a function for entries of fixed size, without the next position.
+
+        It is None if a value is not a plain number.
+        """
         known = [self.family.sizes.get(code, -1) for code in self.forms]
         if not all(known[i] in CODES or not known[i] for i in wanted):
             return None
@@ -163,11 +166,11 @@ class Layout:
         return struct.Struct(f"{order_code(self.format)}{self.lead}x{text}").unpack_from
 
     def write_decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
-        """A function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
+        """Return a function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
         return Writer(self.lead, self.forms, self.format).decoder(ways)
 
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
-        """Where the value of each form begins and ends, with the length of a block as part of the value."""
+        """Return where the value of each form begins and ends, with the length of a block as part of the value."""
         cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
         found = []
         for code in self.forms:
@@ -190,7 +193,7 @@ class Family:
         self.layouts: dict[tuple[int, tuple[int, ...]], Layout] = {}
 
     def layout(self, lead: int, forms: tuple[int, ...]) -> Layout:
-        """The layout of entries with a code of ``lead`` bytes and some forms."""
+        """Return the layout of entries with a code of ``lead`` bytes and these forms."""
         found = self.layouts.get((lead, forms))
         if found is None:
             if len(self.layouts) > MAX_LAYOUTS:
@@ -199,7 +202,7 @@ class Family:
         return found
 
     def fixed_size(self, lead: int, forms: tuple[int, ...]) -> int:
-        """The size of such entries; -1 where that depends on the entry."""
+        """Return the size of such entries, or -1 if it depends on the entry."""
         sizes = self.sizes
         for code in forms:
             if code not in sizes:
@@ -209,7 +212,7 @@ class Family:
 
 
 def family(format: Format) -> Family:
-    """The layouts of a format. Units of all files share them."""
+    """Return the layouts of a format. Units of all files share them."""
     found = _families.get(format)
     if found is None:
         found = _families[format] = Family(format)

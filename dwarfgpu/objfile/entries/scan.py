@@ -70,12 +70,12 @@ class Plan:
         return self.pick(data, position)
 
     def values(self, data: bytes, position: int) -> tuple[Any, ...]:
-        """The picked values of an entry."""
+        """Return the picked values of an entry."""
         return self.pick(data, position) if self.unpack is None else self.unpack(data, position)
 
 
 def _sibling(abbreviation: Abbreviation) -> int:
-    """Which attribute leads over all that the entry owns, where nothing below it can be wanted; -1 for none."""
+    """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
     if abbreviation.has_children and (
         abbreviation.tag in _CLOSED or (abbreviation.tag == _SUBPROGRAM and is_declaration(abbreviation))
     ):
@@ -86,12 +86,12 @@ def _sibling(abbreviation: Abbreviation) -> int:
 
 
 def is_declaration(abbreviation: Abbreviation) -> bool:
-    """Whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
+    """Return whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
     return abbreviation.form_of(at.DECLARATION) == forms.FLAG_PRESENT
 
 
 def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Plan | None]]:
-    """For each code the size of its entries if they are only to be stepped over, else 0; and the plan."""
+    """Return by code the plan, and the size of entries that are only skipped, 0 for others."""
     sizes = [0] * len(table.dense)
     plans: list[Plan | None] = [None] * len(table.dense)
     sizes[0] = 1
@@ -106,7 +106,7 @@ def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Pl
 
 
 def scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
-    """All entries that are wanted, as (offset, plan, picked values); where one is broken, those before it."""
+    """Yield all wanted entries as (offset, plan, picked values); before an error those that precede it."""
     try:
         yield from _scan(unit, select)
     except DwarfGpuError as error:

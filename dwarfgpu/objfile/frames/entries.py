@@ -93,7 +93,7 @@ Entry: TypeAlias = "Cie | Fde | Terminator"
 
 
 def read_string(cursor: Cursor) -> str:
-    """An augmentation string."""
+    """Read an augmentation string."""
     end = cursor.data.find(b"\0", cursor.position, cursor.end)
     if end < 0:
         raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
@@ -103,7 +103,10 @@ def read_string(cursor: Cursor) -> str:
 
 
 def gnu_letters(augmentation: str) -> str | None:
-    """The letters of GNU in an augmentation string; None where there are others, and no ``z`` by which to skip them."""
+    """Return the letters of GNU in an augmentation string.
+
+    Return None if there are others and no ``z`` by which to skip them.
+    """
     found = _GNU.match(augmentation)
     if found is None or not _VENDORS.fullmatch(augmentation, found.end()):
         return None
@@ -114,7 +117,7 @@ def gnu_letters(augmentation: str) -> str | None:
 
 
 def read_augmentation_data(cursor: Cursor) -> bytes:
-    """The data that stand behind their size, where the augmentation begins with ``z``."""
+    """Read the data that follow their size, if the augmentation begins with ``z``."""
     start = cursor.position
     size = cursor.uleb()
     if size > cursor.remaining:
@@ -125,7 +128,7 @@ def read_augmentation_data(cursor: Cursor) -> bytes:
 
 
 def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
-    """A CIE with what its augmentation says. The letters stand in the order of their data (LSB 5.0, 10.6.1.1.1)."""
+    """Return a CIE with what its augmentation says. The letters have the order of their data (LSB 5.0, 10.6.1.1.1)."""
     data = None
     inner = cursor
     if letters.startswith("z"):
@@ -178,7 +181,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
 
 
 def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
-    """The addresses of an FDE: none where a linker has put a tombstone for code that it dropped."""
+    """Read the addresses of an FDE: none if a linker has put a tombstone for code that it dropped."""
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
     if encoding == OMIT:
@@ -198,7 +201,7 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
 
 
 def read_lsda(cie: Cie, frame_format: FrameFormat, cursor: Cursor) -> Pointer | None:
-    """The pointer to language-specific data that an FDE has."""
+    """Read the pointer to language-specific data of an FDE."""
     if cie.lsda_encoding == OMIT or (cie.augmentation_data is not None and not cursor.remaining):
         return None
     try:

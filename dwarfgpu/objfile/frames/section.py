@@ -81,11 +81,11 @@ class FrameSection:
         return f"FrameSection({self.name!r}, {len(self.data)} bytes)"
 
     def entries(self) -> Iterator[Entry | DwarfGpuError]:
-        """All entries in order. A broken one gives its error, and hides no other."""
+        """Yield all entries in order, with an error in place of a broken one."""
         return each_contribution(self.data, self.byte_order, self.entry_at, lambda entry: entry.end)
 
     def entry_at(self, offset: int) -> Entry:
-        """The entry that begins at an offset."""
+        """Read the entry that begins at an offset."""
         try:
             head = self._head(offset)
             if head is None:
@@ -95,7 +95,7 @@ class FrameSection:
             raise error.at(section=self.name, offset=offset) from None
 
     def cie_at(self, offset: int) -> Cie:
-        """The CIE at an offset, which is read once; an error when what begins there is none."""
+        """Return the CIE at an offset, which is read once; raise an error if no CIE begins there."""
         found = self._cies.get(offset)
         if found is None:
             try:
@@ -112,7 +112,7 @@ class FrameSection:
         return found
 
     def _begins_cie(self, offset: int) -> bool:
-        """Whether one of the entries, which stand in a row, begins at an offset and is a CIE.
+        """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.
 
         What lies in the middle of another entry is none: there could be as many of them as there are bytes, each
         reaching to the end of the section.
@@ -132,7 +132,7 @@ class FrameSection:
         return offset in self._beginnings
 
     def _looked_at(self, position: int) -> tuple[bool, int]:
-        """Whether an entry that has no plain length is a CIE, and where the next one begins."""
+        """Return whether an entry without a plain length is a CIE, and where the next one begins."""
         try:
             head = self._head(position)
         except DwarfGpuError:
@@ -147,7 +147,7 @@ class FrameSection:
         )
 
     def _head(self, offset: int) -> _Head | None:
-        """The head of an entry; None for a length of zero."""
+        """Read the head of an entry; return None for a length of zero."""
         cursor = self._cursor(offset)
         length, offset_size = initial_length(cursor)
         if length == 0:
@@ -165,7 +165,7 @@ class FrameSection:
         return _Head(offset, end, offset_size, cursor.position, cie)
 
     def _behind_zeros(self, offset: int) -> int:
-        """Where a row of zero lengths ends: a hole that a linker has left is one entry."""
+        """Return where a row of zero lengths ends: a hole that a linker has left is one entry."""
         end = offset + 4
         while self.data[end : end + 4] == b"\0\0\0\0":
             end += 4

@@ -32,7 +32,7 @@ class AddressSet:
     """How addresses and sizes are packed."""
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """Start and end of each range that is not empty."""
+        """Yield start and end of each range that is not empty."""
         return ((low, low + size) for low, size in struct.iter_unpack(self.format, self.pairs) if size)
 
     def covers(self, address: int) -> bool:
@@ -41,7 +41,7 @@ class AddressSet:
 
 
 def read_sets(data: bytes, byte_order: ByteOrder) -> Iterator[AddressSet | DwarfGpuError]:
-    """All sets of the section; for one that cannot be read its error, and then the next one."""
+    """Yield all sets of the section, with an error in place of one that cannot be read."""
     position: int | None = 0
     while position is not None and position < len(data):
         after = following(data, position, byte_order)

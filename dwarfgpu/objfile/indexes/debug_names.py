@@ -86,7 +86,7 @@ class NameTable:
         self._pool = cursor.position
 
     def __len__(self) -> int:
-        """How many names there are."""
+        """Return how many names there are."""
         return len(self._strings)
 
     def _column(self, cursor: Cursor, count: int, size: int) -> Sequence[int]:
@@ -123,7 +123,7 @@ class NameTable:
     # --- Names ------------------------------------------------------------------------------------------------------
 
     def find(self, name: bytes) -> list[NameEntry]:
-        """The entries of a name."""
+        """Return the entries of a name."""
         found: list[NameEntry] = []
         for i in self._places(name):
             if self.name(i) == name:
@@ -134,15 +134,15 @@ class NameTable:
         return found
 
     def name(self, index: int) -> bytes:
-        """The name with an index, from 0."""
+        """Return the name with an index, from 0."""
         return self._source.string(".debug_str", self._strings[index])
 
     def names(self) -> Iterator[bytes]:
-        """All names."""
+        """Yield all names."""
         return (self.name(i) for i in range(len(self._strings)))
 
     def entries(self, index: int) -> list[NameEntry]:
-        """The entries of the name with an index."""
+        """Return the entries of the name with an index."""
         position = self._pool + self._entries[index]
         if position >= self.end:
             raise self._error("bad_offset", f"the entries of name {index} begin past the end", position)
@@ -155,14 +155,14 @@ class NameTable:
         return found
 
     def entry_at(self, offset: int) -> NameEntry:
-        """The entry that stands at an offset of the section, such as the parent of another."""
+        """Return the entry at an offset of the section, such as the parent of another."""
         found = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
         if found is None:
             raise self._error("bad_reference", f"no entry stands at {offset:#x}", offset)
         return found
 
     def _places(self, name: bytes) -> Iterator[int]:
-        """The indices of the names that may be the one."""
+        """Yield the indices of the names that may be the wanted one."""
         count = len(self._buckets)
         if not count or not name.isascii():  # the hash of other letters depends on how they are folded
             from dwarfgpu.objfile.indexes.name_search import find_all
@@ -205,7 +205,7 @@ class NameTable:
         return NameEntry(start, tag, values.get(DIE_OFFSET, 0), unit, signature, parent, external)
 
     def _unit_of(self, values: dict[int, Any], start: int) -> tuple[int | None, int | None]:
-        """The unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
+        """Return the unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
         unit = None
         index = values.get(COMPILE_UNIT)
         if index is None and len(self.compile_units) == 1:
@@ -229,7 +229,7 @@ class NameTable:
 
 
 def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
-    """All name indices of a file; for one that cannot be read its error, and then the next one."""
+    """Yield all name indices of a file, with an error in place of one that cannot be read."""
     return each_contribution(
         source.data(SECTION),
         source.byte_order,
@@ -239,7 +239,7 @@ def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
 
 
 def hash_of(name: bytes) -> int:
-    """The hash of a name (DWARF 5, 7.33): that of Bernstein, after folding the case."""
+    """Return the hash of a name (DWARF 5, 7.33): that of Bernstein, after folding the case."""
     found = 5381
     for byte in name.lower():
         found = (found * 33 + byte) & 0xFFFFFFFF

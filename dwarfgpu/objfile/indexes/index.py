@@ -77,7 +77,7 @@ class Index:
                 self.dwarf.note(error)
 
     def names_of(self, unit: Unit) -> NameIndex:
-        """The index of the names in a unit."""
+        """Return the index of the names in a unit."""
         found = self._names.get(unit)
         if found is None:
             from dwarfgpu.objfile.indexes.name_index import NameIndex
@@ -86,7 +86,7 @@ class Index:
         return found
 
     def addresses_of(self, unit: Unit) -> Ranges:
-        """The ranges of the functions in a unit, each with the offset of the function."""
+        """Return the ranges of the functions in a unit, each with the offset of the function."""
         found = self._addresses.get(unit)
         if found is None:
             from dwarfgpu.objfile.indexes.address_index import functions_of
@@ -110,7 +110,7 @@ class Index:
     # --- By name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[Entry]:
-        """All that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
+        """Return all that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
 
         The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
         own in that unit.
@@ -143,7 +143,7 @@ class Index:
         ]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """The entries with a name."""
+        """Yield the entries with a name."""
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         listed = list(self._in_tables(name))
@@ -160,7 +160,7 @@ class Index:
             yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
 
     def units_with(self, name: bytes) -> Iterator[Unit]:
-        """The units that may have an entry of any kind with a name; what has it not is not among them."""
+        """Yield the units that may have an entry of any kind with a name; all others have none."""
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         needles: dict[int, Needle] = {}
@@ -173,7 +173,7 @@ class Index:
                 yield from group.units
 
     def _search_groups(self) -> list[NameSearch]:
-        """The units by the section they are in."""
+        """Return the units by the section they are in, ready to be searched."""
         if self._groups is None:
             from dwarfgpu.objfile.indexes.name_search import NameSearch
 
@@ -220,7 +220,7 @@ class Index:
             self.dwarf.note(error)
 
     def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """Those that are entries of an index with a name."""
+        """Yield those of the entries that are entries of an index with a name."""
         from dwarfgpu.objfile.indexes.name_index import is_named
 
         for die in dies:
@@ -232,7 +232,7 @@ class Index:
                 self.dwarf.note(error)
 
     def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
-        """All names that begin so, without their scopes, in order. This makes the index of every unit."""
+        """Return all names with a prefix, without their scopes, in order. This makes the index of every unit."""
         self.build()
         found: set[str] = set()
         for unit, index in self._names.items():
@@ -247,7 +247,7 @@ class Index:
         return sorted(found)
 
     def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
-        """All names without their scopes, each with what it may be. This makes the names of one unit after the other.
+        """Yield all names without their scopes, each with the kinds it may be, one unit after the other.
 
         It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
@@ -336,7 +336,7 @@ class Index:
     # --- By address -------------------------------------------------------------------------------------------------
 
     def functions_at(self, address: int) -> list[Die]:
-        """The functions with code at an address; one that is nested in another after it."""
+        """Return the functions with code at an address; one that is nested in another after it."""
         for unit in self._units_by_likelihood(address):
             try:
                 offsets = self.addresses_of(unit).at(address)
@@ -347,11 +347,11 @@ class Index:
         return []
 
     def unit_at(self, address: int) -> Unit | None:
-        """The unit with code at an address."""
+        """Return the unit with code at an address."""
         return next(self._units_by_likelihood(address), None)
 
     def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
-        """The units that may have code at an address: first those that are said to have, by whomever."""
+        """Yield the units that may have code at an address, first those that a table or a unit entry names."""
         tried: set[Unit] = set()
         for offset in self._sets_at(address):
             try:
@@ -367,7 +367,7 @@ class Index:
                 yield unit
 
     def _sets_at(self, address: int) -> list[int]:
-        """The offsets of the units that have an address by ``.debug_aranges``."""
+        """Return the offsets of the units that have an address by ``.debug_aranges``."""
         if self._sets is None:
             from dwarfgpu.objfile.indexes.aranges import SECTION, read_sets
 
@@ -390,7 +390,7 @@ class Index:
         return self._ranges.at(address)
 
     def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
-        """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
         found = self._spans.get(unit)
         if found is None:
             if self._budget is None:
@@ -420,7 +420,7 @@ class Index:
             return []
 
     def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
-        """The variables whose object contains an address, by their size, or begins there if that is unknown.
+        """Return the variables whose object contains an address, or begins there if its size is unknown.
 
         A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
         that operation, for producers that name an address space there. All units are looked at.
@@ -434,7 +434,7 @@ class Index:
         return found
 
     def variable_addresses(self) -> set[int]:
-        """Where variables begin. All units are looked at."""
+        """Return where variables begin. All units are read."""
         found: set[int] = set()
         for unit in self.units:
             try:
@@ -460,7 +460,7 @@ def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bo
 
 
 def _place(reference: Attribute) -> tuple[Unit, int]:
-    """The unit and offset that a reference leads to."""
+    """Return the unit and offset that a reference leads to."""
     if reference.form in REF_UNIT:
         return reference.die.unit, reference.value
     die = reference.reference()

@@ -93,7 +93,7 @@ class NameIndex:
                 names.setdefault(key, []).append(offset)
 
     def _names_of_origin(self, form: int, value: Any) -> tuple[Key, ...]:
-        """The names of the entry that a reference leads to, and of those that it completes."""
+        """Return the names of the entry that a reference leads to, and of those that it completes."""
         try:
             if form not in forms.REF_UNIT:
                 if form == forms.INDIRECT:
@@ -108,7 +108,7 @@ class NameIndex:
             return ()
 
     def _names_at(self, offset: int) -> list[Key]:
-        """The names of an entry of the unit, and of those that it completes. Whether it is one is not checked here."""
+        """Return the names of the entry at an offset, and of those that it completes. The offset is not checked."""
         unit = self._unit
         data, table = unit.data, unit.table
         found: list[Key] = []
@@ -159,7 +159,7 @@ class _Reader:
 
 
 def key_of(unit: Unit, form: int, value: Any) -> Key:
-    """The key of a name."""
+    """Return the key of a name."""
     if form == forms.INDIRECT:
         form, value = value.form, value.value
     if form == forms.STRP:
@@ -170,13 +170,13 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 
 def names_of(die: Die) -> set[bytes]:
-    """All names of an entry and of those that it completes."""
+    """Return all names of an entry and of those that it completes."""
     found = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
     return {name.string() for name in found if name is not None}
 
 
 def is_named(die: Die, name: bytes) -> bool:
-    """Whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
+    """Return whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
     missing = {at.NAME, at.LINKAGE_NAME}
     for _ in range(MAX_ORIGINS):
         for kind, numbers in ((at.NAME, (at.NAME,)), (at.LINKAGE_NAME, LINKAGE_NAMES)):

@@ -81,14 +81,14 @@ class Needle:
         self._found: dict[str, list[int]] = {}
 
     def offsets(self, section: str) -> list[int]:
-        """The offsets of the name in a string section, also those where it is the end of a longer string."""
+        """Return the offsets of the name in a string section, also those where it is the end of a longer string."""
         found = self._found.get(section)
         if found is None:
             found = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
         return found
 
     def keys(self, unit: Unit) -> Iterator[Key]:
-        """The name as the `NameIndex` of a unit has it."""
+        """Yield the name in the forms that the `NameIndex` of a unit has it in."""
         yield self.name
         yield from self.offsets(".debug_str" + unit.suffix)
 
@@ -108,7 +108,7 @@ class NameSearch:
         self._suspects: list[int] | None = None
 
     def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
-        """Those of some units that may have a name, each with the places to look at; None for all of its entries."""
+        """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
         offsets = needle.offsets(".debug_str" + self._suffix)
         hits = self._direct_hits(needle, offsets)
         for unit in units:
@@ -127,7 +127,7 @@ class NameSearch:
         return places
 
     def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
-        """Where the name stands in entries, itself or by its offset. None when there are too many offsets."""
+        """Return where the entries hold the name itself or its offset, or None if it has too many offsets."""
         copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
         if len(copies) > MAX_COPIES:
             return None
@@ -142,11 +142,11 @@ class NameSearch:
         return hits
 
     def _low(self, offset: int) -> bytes:
-        """The four bytes of an offset that are the same in DWARF32 and DWARF64."""
+        """Return the four bytes of an offset that are the same in DWARF32 and DWARF64."""
         return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
 
     def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
-        """The indices of the name in the unit's table of string offsets."""
+        """Return the indices of the name in the unit's table of string offsets."""
         if unit.version < 5 and not unit.suffix:
             return []
         try:
@@ -163,7 +163,7 @@ class NameSearch:
         return [(p - start) // size for p in positions if not (p - start) % size]
 
     def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
-        """Where indices of the name may stand in the entries of a unit."""
+        """Return where the entries of a unit may hold indices of the name."""
         used = {
             form
             for each in unit.table.all()
@@ -181,7 +181,7 @@ class NameSearch:
         return [p for pattern in patterns for p in _few(unit, pattern)]
 
     def _is_odd(self, unit: Unit) -> bool:
-        """Whether entries of a unit may have names by other ways: through other units or files."""
+        """Return whether entries of a unit may have names by other ways: through other units or files."""
         start, section = unit.part(".debug_abbrev")
         start += unit.header.abbreviations
         if start not in self._odd:
@@ -202,7 +202,7 @@ class NameSearch:
 
 
 def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
-    """The entries of a unit that have a name: those with a value of it at some places, and those that complete them."""
+    """Return the entries of a unit that have the name at one of these places, and those that complete them."""
     named: dict[int, Die] = {}
     waiting: list[Die] = []
     for place in places:
@@ -224,7 +224,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
 
 
 def _entry_around(unit: Unit, place: int) -> Die | None:
-    """The entry whose data a place lies in."""
+    """Return the entry whose data a place lies in."""
     offset = unit.tree.entry_around(place)
     if offset is None:
         return None
@@ -241,7 +241,7 @@ def _completes(die: Die, offset: int) -> bool:
 
 
 def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
-    """Where references to an entry of the unit may stand in it."""
+    """Return where a unit may hold references to one of its entries."""
     patterns = set()
     for form in used:
         size = _REFERENCE_SIZES.get(form)
@@ -253,7 +253,7 @@ def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
 
 
 def _few(unit: Unit, pattern: bytes) -> list[int]:
-    """The places of a pattern in a unit, if it is long enough for them to be few."""
+    """Return the places of a pattern in a unit, if it is long enough for them to be few."""
     if len(pattern) < 2:
         raise LookAtAll
     found = list(find_all(unit.data, pattern, unit.first))
@@ -265,7 +265,7 @@ def _few(unit: Unit, pattern: bytes) -> list[int]:
 def find_all(
     data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
 ) -> Iterator[int]:
-    """All places of a pattern, also those that overlap."""
+    """Yield all places of a pattern, also those that overlap."""
     head = pattern[:_HEAD]
     found = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
     size = len(pattern)

@@ -64,7 +64,7 @@ class VariableIndex:
         return self._starts
 
     def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
-        """The variables whose object contains an address."""
+        """Return the variables whose object contains an address."""
         found: list[Die] = []
         sizes: dict[Die | None, int | None] = {}  # many variables have the same type
         i = bisect_right(self._starts, address)
@@ -83,7 +83,7 @@ class VariableIndex:
         return found[::-1]
 
     def _size(self, die: Die, sizes: dict[Die | None, int | None]) -> int | None:
-        """The size of an object; unknown where its type is broken, which hides no other variable."""
+        """Return the size of an object; None if its type is broken, so that others are still found."""
         try:
             kind = die.type()
             if kind not in sizes:
@@ -95,7 +95,7 @@ class VariableIndex:
 
 
 def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
-    """The address that an expression begins with, and the rest of it; None when it begins otherwise."""
+    """Return the address that an expression begins with, and the rest of it; None if it begins otherwise."""
     if not expression or expression[0] not in (_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX):
         return None
     cursor = Cursor(expression, 1, byte_order=unit.format.byte_order, error=MalformedFile)
@@ -105,7 +105,7 @@ def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
 
 
 def size_of_type(die: Die | None) -> int | None:
-    """The size in bytes of a type (DWARF 5, 5 and 2.21); None when it is not a constant."""
+    """Return the size in bytes of a type (DWARF 5, 5 and 2.21), or None if it is not a constant."""
     factor = 1
     for _ in range(MAX_TYPES):
         if die is None:
@@ -125,7 +125,7 @@ def size_of_type(die: Die | None) -> int | None:
 
 
 def _elements(array: Die) -> int | None:
-    """How many elements an array has in all its dimensions."""
+    """Return how many elements an array has in all its dimensions."""
     total = 1
     for dimension in array.children():
         if dimension.tag not in (_SUBRANGE, _ENUMERATION):
@@ -142,7 +142,7 @@ def _elements(array: Die) -> int | None:
 
 
 def _default_lower_bound(die: Die) -> int:
-    """The lower bound of an array that does not say one (DWARF 5, table 7.17)."""
+    """Return the lower bound of an array that does not name one (DWARF 5, table 7.17)."""
     return 1 if die.unit.root_number(_LANGUAGE) in _FROM_ONE else 0
 
 

@@ -211,7 +211,7 @@ MAY_BE_SET = frozenset(("ENABLE_TRAP_HANDLER",))
 
 
 def generation_of(processor: str) -> int | None:
-    """The generation of a processor, such as gfx90a or gfx11-generic; None if its name does not tell."""
+    """Return the generation of a processor, such as gfx90a or gfx11-generic; None if its name does not tell."""
     digits = processor.partition(":")[0].removeprefix("gfx")
     if digits == processor:
         return None
@@ -237,7 +237,7 @@ _chosen: dict[tuple[int, int | None], tuple[tuple[BitField, ...], tuple[BitField
 def _rows_of(
     table: tuple[BitField, ...], words: dict[str, int], generation: int | None
 ) -> tuple[tuple[BitField, ...], tuple[BitField, ...]]:
-    """The rows for a generation, in the order of the words and bits, and those of them that must be 0.
+    """Return the rows for a generation, in the order of the words and bits, and those of them that must be 0.
 
     For None they are those that every generation has.
     """
@@ -265,7 +265,7 @@ MAX_DECODED = 1 << 12
 
 
 def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
-    """The fields of all words for a generation; None: only those that every generation has."""
+    """Decode the fields of all words for a generation; for None only those that every generation has."""
     key = (id(table), generation, tuple(words.values()))
     found = _decoded.get(key)
     if found is None:
@@ -288,7 +288,7 @@ def violations(
     generation: int | None,
     allowed: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """What is not 0 and must be."""
+    """Return a description of each field that must be 0 and is not."""
     result = []
     for row in _rows_of(table, words, generation)[1]:
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)

@@ -84,7 +84,7 @@ class _BitFields:
         def wavefront_size(self) -> int | None: ...
 
     def field(self, name: str) -> int | None:
-        """The value of a bit field; None if this generation has no such field."""
+        """Return the value of a bit field, or None if this generation has no such field."""
         return _value(self.fields, name)
 
     @property
@@ -217,7 +217,7 @@ class Kernels:
 
 
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
-    """All kernels of a code object.
+    """Return all kernels of a code object.
 
     ``processor`` says how to read bit fields that differ between generations; without it the notes are asked, which
     know it in every code object version but 3.
@@ -302,7 +302,7 @@ def parse_kernel_code(data: bytes) -> KernelCode:
 
 
 def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
-    """The symbols of descriptors and kernel codes by the kernels' names."""
+    """Return the symbols of descriptors and kernel codes by the kernels' names."""
     found: dict[str, Symbol] = {}
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
@@ -316,7 +316,7 @@ def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
 
 
 def _kernel_name(symbol: str) -> str:
-    """The kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
+    """Return the name of the kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
     return symbol.removesuffix(".kd").removesuffix("@kd")
 
 
@@ -357,7 +357,7 @@ def _wavefront_size(fields: tuple[Field, ...], generation: int | None) -> int | 
 
 
 def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: int | None) -> int | None:
-    """Blocks of registers times what a block has; "GRANULATED_WORKITEM_VGPR_COUNT"."""
+    """Return blocks of registers times the size of a block; "GRANULATED_WORKITEM_VGPR_COUNT"."""
     blocks = _value(fields, "GRANULATED_WORKITEM_VGPR_COUNT")
     if generation is None or blocks is None:
         return None
@@ -371,7 +371,7 @@ def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: in
 
 
 def _sgprs(fields: tuple[Field, ...], generation: int | None) -> int | None:
-    """Blocks of registers times what a block has; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
+    """Return blocks of registers times the size of a block; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
     blocks = _value(fields, "GRANULATED_WAVEFRONT_SGPR_COUNT")
     if generation is None or blocks is None:
         return None

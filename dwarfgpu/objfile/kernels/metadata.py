@@ -168,7 +168,10 @@ _V2_WORDS = (".value_kind", ".value_type", ".address_space", ".access", ".actual
 
 
 def read_metadata(image: Image) -> Metadata | None:
-    """The metadata of a code object; None if it has none. Several notes, as linking makes them, are read as one."""
+    """Read the metadata of a code object; None if it has none.
+
+    Several notes, as linking makes them, are read as one.
+    """
     notes = [
         note
         for note in image.notes()
@@ -183,7 +186,7 @@ def read_metadata(image: Image) -> Metadata | None:
 
 
 def target_name(image: Image) -> str | None:
-    """The target that the notes of a code object name; None if they do not. ``e_flags`` says it too."""
+    """Return the target that the notes of a code object name, or None. ``e_flags`` says it, too."""
     for note in image.notes():
         if (note.owner, note.type) == ("AMDGPU", NT_AMDGPU_METADATA):
             target = _value_of(note.data, "amdhsa.target")
@@ -196,7 +199,7 @@ def target_name(image: Image) -> str | None:
 
 
 def _value_of(data: bytes, key: str) -> Any:
-    """The value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
+    """Return the value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
     try:
         import msgpack
     except ImportError:
@@ -292,7 +295,7 @@ class _Reader:
         self._problems.append(self._malformed(message, kind))
 
     def _value(self, value: Any, kind: type, key: str) -> Any:
-        """A value of a kind; None, and a problem, if it is something else."""
+        """Return a value of a kind; for any other value note a problem and return None."""
         if value is None:
             return None
         if kind is tuple:
@@ -309,7 +312,7 @@ class _Reader:
         return None
 
     def _maps(self, value: Any, key: str) -> list[dict[Any, Any]]:
-        """A sequence of maps."""
+        """Return a sequence of maps."""
         if value is None:
             return []
         if not isinstance(value, list):
@@ -323,7 +326,7 @@ class _Reader:
     def _fields(
         self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]
     ) -> dict[str, Any]:
-        """The values of a map by field; ``nothing`` has what stands for those it does not have."""
+        """Return the values of a map by field; ``nothing`` has those for fields that are missing."""
         values = nothing.copy()
         values["other"] = other = {}
         unusual = set()
@@ -356,7 +359,7 @@ class _Reader:
         return KernelMetadata(**values)
 
     def _argument(self, item: dict[Any, Any], end: int) -> KernelArgument:
-        """One argument; ``end`` is where the one before it ends."""
+        """Read one argument; ``end`` is where the one before it ends."""
         key: tuple[Any, ...] | None = (*item.items(), *map(type, item.values()))
         try:
             found = self._arguments.get(key)  # kernels have most arguments in common
@@ -407,7 +410,7 @@ def _is_number(text: str) -> bool:
 
 
 def _modern_kernel(item: dict[Any, Any]) -> dict[Any, Any]:
-    """A kernel of V2 with the keys and words of V3."""
+    """Convert a kernel of V2 to the keys and words of V3."""
     result: dict[Any, Any] = {".sgpr_count": 0, ".vgpr_count": 0}  # V2 leaves zeros out
     groups = ((item, _V2_KERNEL), (item.get("Attrs"), _V2_ATTRIBUTES), (item.get("CodeProps"), _V2_CODE))
     for group, keys in groups:
@@ -433,6 +436,6 @@ def _modern_argument(item: Any) -> Any:
 
 
 def _snake_case(word: str) -> str:
-    """``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
+    """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
     out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
     return out.removeprefix("_")

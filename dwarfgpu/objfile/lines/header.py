@@ -85,7 +85,7 @@ class LineHeader:
         return 0 if self.version >= 5 else 1
 
     def directory(self, index: int, compilation_directory: str = "") -> str:
-        """The path of a directory; those before the compilation directory are relative to it."""
+        """Return the path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
             if index == 0 and self.directories:
                 return self.directories[
@@ -100,7 +100,7 @@ class LineHeader:
 
 
 def join(directory: str, name: str) -> str:
-    """A path below a directory, unless it is absolute by itself."""
+    """Return a path below a directory, unless it is absolute by itself."""
     if not directory or name.startswith(("/", "\\")) or name[1:3] in {":\\", ":/"}:
         return name
     return f"{directory.rstrip('/')}/{name}" if name else directory
@@ -203,7 +203,7 @@ class _Tables:
             self._check_count(len(self.files))
 
     def _entries(self) -> Iterator[FileEntry]:
-        """A table that describes its own form (DWARF 5, 6.2.4 (12) to (19))."""
+        """Read a table that describes its own form (DWARF 5, 6.2.4 (12) to (19))."""
         cursor = self.cursor
         form_of = [(cursor.uleb(), cursor.uleb()) for _ in range(cursor.unsigned(1))]
         start = cursor.position
@@ -234,7 +234,7 @@ class _Tables:
         )
 
     def _value(self, form: int) -> int | bytes | str:
-        """A value of any form that the section allows, so that unknown content types can be passed over."""
+        """Read a value of any form that the section allows, so that unknown content types can be skipped."""
         cursor = self.cursor
         if form == 0x08:  # DW_FORM_string
             return self._string()
@@ -300,7 +300,7 @@ class _Tables:
 
 
 def file_entry(cursor: Cursor, name: str) -> FileEntry:
-    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
+    """Read the rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
     return FileEntry(name, cursor.uleb(), cursor.uleb(), cursor.uleb())
 
 
@@ -309,7 +309,7 @@ def _text(value: int | bytes | str | None) -> str:
 
 
 def _number(value: int | bytes | str | None) -> int:
-    """A number; a block holds one where a compiler needs more than 8 bytes for a time (DWARF 5, 6.2.4.1 (3))."""
+    """Return a number; a compiler writes a block for a time of more than 8 bytes (DWARF 5, 6.2.4.1 (3))."""
     if isinstance(value, bytes):
         return int.from_bytes(value[:8], "little")
     return value if isinstance(value, int) else 0

@@ -88,7 +88,7 @@ class RawEntry:
 
 
 def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
-    """A cursor at the first entry of a list. ``end`` bounds it where the end of its table is known."""
+    """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
     if offset < 0:
         error = MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5")
         raise error.at(section=section)
@@ -142,7 +142,7 @@ class Bounds:
         self.address_at = context.address_at
 
     def of(self, kind: int, operands: tuple[int, ...]) -> tuple[int, int] | None:
-        """The range of an entry, with start == end for a dead one; None when the entry sets the base address."""
+        """Return the range of an entry, with start == end for a dead one; None if the entry sets the base address."""
         if kind == OFFSET_PAIR:
             begin, end = operands
             base = self.base
@@ -201,7 +201,7 @@ def operands_of(cursor: Cursor, kind: int, address_size: int) -> tuple[int, ...]
 
 
 def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """The pairs of ``.debug_loc`` and ``.debug_ranges`` as (offset, kind, operands), without the last one (0, 0).
+    """Yield the pairs of ``.debug_loc`` and ``.debug_ranges`` as (offset, kind, operands), without the end (0, 0).
 
     A pair counts from the base address, unless the first is all ones: then the second is the new base address
     (DWARF 4, 2.6.2 and 2.17.3).
@@ -231,7 +231,7 @@ class ListTable:
         return self.header.count
 
     def __getitem__(self, index: int) -> int:
-        """Where the list with an index begins: what DW_FORM_loclistx and DW_FORM_rnglistx mean (DWARF 5, 7.5.5)."""
+        """Return where the list with an index begins: for DW_FORM_loclistx and DW_FORM_rnglistx (DWARF 5, 7.5.5)."""
         header = self.header
         if not 0 <= index < header.count:
             raise self._error("index_out_of_range", f"there is no list {index}, the table has {header.count}")
@@ -256,19 +256,22 @@ class ListTable:
 def list_table(
     data: bytes, base: int, *, section: str, offset_size: int = 4, byte_order: ByteOrder = "little"
 ) -> ListTable:
-    """The table that DW_AT_loclists_base or DW_AT_rnglists_base names."""
+    """Return the table that DW_AT_loclists_base or DW_AT_rnglists_base names."""
     header = contribution_with_base(data, base, offset_size, byte_order, section)
     return ListTable(data, header, byte_order, section)
 
 
 def list_table_at(data: bytes, start: int, *, section: str, byte_order: ByteOrder = "little") -> ListTable:
-    """The table whose header begins at ``start``: a split unit has no base, its table is the first of its section."""
+    """Return the table whose header begins at ``start``.
+
+    A split unit has no base, its table is the first of its section.
+    """
     return ListTable(data, contribution_at(data, start, byte_order, section), byte_order, section)
 
 
 def list_tables(
     data: bytes, *, section: str, byte_order: ByteOrder = "little"
 ) -> Iterator[ListTable | DwarfGpuError]:
-    """All tables of a section in order; an error stands in place of one that cannot be read."""
+    """Yield all tables of a section in order, with an error in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
         yield header if isinstance(header, DwarfGpuError) else ListTable(data, header, byte_order, section)

@@ -56,7 +56,7 @@ class UnitHeader:
 def read_headers(
     data: bytes | memoryview, section: str, byte_order: ByteOrder
 ) -> Iterator[UnitHeader | DwarfGpuError]:
-    """All unit headers of a section; for one that cannot be read its error, and then the next one."""
+    """Yield all unit headers of a section, with an error in place of one that cannot be read."""
     position = 0
     while position < len(data):
         try:
@@ -75,7 +75,7 @@ def read_headers(
 
 
 def read_header(data: bytes | memoryview, offset: int, section: str, byte_order: ByteOrder) -> UnitHeader:
-    """The header at an offset."""
+    """Read the header at an offset."""
     cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile, section=section)
     length, offset_size = initial_length(cursor)
     end = cursor.position + length

@@ -84,7 +84,7 @@ class PackageIndex:
         self.sections = tuple(names[n] if n < len(names) else "" for n in numbers)
 
     def find(self, unit_id: int) -> Contributions | None:
-        """The parts of the unit with an id or signature; None when the package has no such unit."""
+        """Return the parts of the unit with an id or signature, or None if the package has no such unit."""
         mask = self.slots - 1
         slot, step = unit_id & mask, (unit_id >> 32) & mask | 1
         for _ in range(self.slots):
@@ -97,7 +97,7 @@ class PackageIndex:
         return None
 
     def rows(self) -> dict[int, Contributions]:
-        """The parts of all units, by where their part of ``.debug_info`` (or ``.debug_types``) begins."""
+        """Return the parts of all units, by where their part of ``.debug_info`` (or ``.debug_types``) begins."""
         found = {}
         for row in range(1, self.units + 1):
             parts = self._row(row)
@@ -132,7 +132,7 @@ class PackageIndex:
 
 
 def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
-    """The unit that a skeleton stands for: in the same file, in the package, or in the file that it names."""
+    """Return the split unit of a skeleton: from the same file, the package, or the file that it names."""
     unit_id = skeleton.dwo_id
     for candidate in (dwarf, dwarf.package):
         found = None if candidate is None else candidate.split_unit_with(unit_id)

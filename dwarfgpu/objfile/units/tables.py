@@ -52,7 +52,7 @@ class UnitTables:
     # --- Strings --------------------------------------------------------------------------------------------------
 
     def string_place(self, form: int, value: Any) -> tuple[Source, str, int]:
-        """Where the string of a value is that is not in the entry itself."""
+        """Return where the string of a value is that is not in the entry itself."""
         section = STRING_SECTIONS.get(form)
         if section is not None:
             return self.unit.source, section + self.unit.suffix, value
@@ -65,7 +65,7 @@ class UnitTables:
         )
 
     def string_offset(self, index: int) -> int:
-        """An entry of the unit's string offsets table (DWARF 5, 7.26)."""
+        """Return an entry of the unit's string offsets table (DWARF 5, 7.26)."""
         try:
             return self.string_offsets[index]
         except IndexError:
@@ -83,7 +83,7 @@ class UnitTables:
         return self._strings
 
     def string_offsets_place(self) -> tuple[bytes, int, int] | None:
-        """The section that its string offsets stand in, and where; None when it has none."""
+        """Return the section with its string offsets, and where they are in it; None if it has none."""
         unit = self.unit
         data = unit.source.data(".debug_str_offsets" + unit.suffix)
         if not data or (not unit.suffix and unit.root_value(at.STR_OFFSETS_BASE) is None):
@@ -119,7 +119,7 @@ class UnitTables:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def address(self, index: int) -> int:
-        """An entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
+        """Return an entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
         table = self.addresses
         try:
             return table[index]
@@ -174,11 +174,11 @@ class UnitTables:
     # --- Lists ----------------------------------------------------------------------------------------------------
 
     def list_data(self, section: str) -> bytes:
-        """The content of a section of lists."""
+        """Return the content of a section of lists."""
         return self.list_source(section).data(section)
 
     def list_source(self, section: str) -> Source:
-        """The file with a section of lists. That of range lists before version 5 is the program's."""
+        """Return the file with a section of lists. That of range lists before version 5 is the program's."""
         unit = self.unit
         if unit.suffix and not section.endswith(".dwo"):
             if unit.skeleton is None:
@@ -187,7 +187,7 @@ class UnitTables:
         return unit.source
 
     def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
-        """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
+        """Return section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
         old, new = LIST_SECTIONS[kind]
         if self.unit.version >= 5:
             part, section = self.unit.part(new)
@@ -202,7 +202,7 @@ class UnitTables:
         return section, part + int(value)
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
-        """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
+        """Return the offset that an index into the offsets before the lists gives (DWARF 5, 7.28 and 7.29)."""
         from dwarfgpu.objfile.lists.encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
@@ -227,7 +227,7 @@ _TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"
 
 
 def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
-    """The unsigned numbers of ``data[start:end]``; without a copy where the machine has the same byte order."""
+    """Return the unsigned numbers of ``data[start:end]``; without a copy if the machine has the same byte order."""
     view = memoryview(data)[start : end - (end - start) % size]
     kind = _TYPES[size]
     if little == _NATIVE_LITTLE or size == 1:

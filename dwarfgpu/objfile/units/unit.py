@@ -97,7 +97,7 @@ class Unit:
         return self._tree
 
     def part(self, name: str) -> tuple[int, str]:
-        """Where this unit's part of a section begins, and the full name of the section."""
+        """Return where this unit's part of a section begins, and the full name of the section."""
         contribution = None if self.contributions is None else self.contributions.get(name)
         return (0 if contribution is None else contribution[0]), name + self.suffix
 
@@ -134,7 +134,7 @@ class Unit:
         return abbreviation, values, end
 
     def entries(self, offset: int = 0) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, values), from the unit entry or from another one on.
+        """Yield all entries as (offset, depth, abbreviation, values), from the unit entry or from another one on.
 
         This is the fastest way through a unit. It ends with the entry it began with; a unit may end without the null
         entries that should close it.
@@ -176,7 +176,10 @@ class Unit:
             raise truncated(self.offset + start, self.section) from None
 
     def positions(self, die: Die) -> list[tuple[int, int]]:
-        """Where the value of each attribute of an entry begins and ends; those of the last entry are remembered."""
+        """Return where the value of each attribute of an entry begins and ends.
+
+        Those of the last entry are remembered.
+        """
         known = self._positions
         if known is None or known[0] != die.offset:
             _, start = self.table.at(self.data, die.offset)
@@ -184,14 +187,14 @@ class Unit:
         return known[1]
 
     def dies(self) -> Iterator[Die]:
-        """All entries, in order."""
+        """Yield all entries, in order."""
         from dwarfgpu.objfile.entries.dies import Die
 
         for offset, _, abbreviation, values in self.entries():
             yield Die(self, offset, abbreviation, values)
 
     def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
+        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
         from dwarfgpu.objfile.entries.decoding import Decoder
 
         return Decoder(self).entries()
@@ -205,7 +208,7 @@ class Unit:
         return Die(self, self.first, abbreviation, values)
 
     def die_at(self, offset: int) -> Die:
-        """The entry at an offset from the header; an error when none begins there."""
+        """Return the entry at an offset from the header; raise an error if none begins there."""
         if not self.tree.contains(offset):
             error = MalformedFile(
                 "bad_reference", f"no entry begins at {self.offset + offset:#x}", spec="DWARF 5, 7.5.5"
@@ -214,7 +217,7 @@ class Unit:
         return self.die_known_at(offset)
 
     def die_known_at(self, offset: int) -> Die:
-        """The same for an offset that is known to be right: it is not checked."""
+        """Return the entry at an offset that is known to be right: it is not checked."""
         from dwarfgpu.objfile.entries.dies import Die
 
         abbreviation, values, _ = self.entry(offset)
@@ -246,7 +249,7 @@ class Unit:
         return abbreviation, values
 
     def root_value(self, *numbers: int) -> tuple[int, Any] | None:
-        """Form and value of the first of some attributes that the unit entry has."""
+        """Return form and value of the first of these attributes that the unit entry has."""
         abbreviation, values = self._root_entry()
         for number in numbers:
             index = abbreviation.index_of(number)
@@ -256,7 +259,7 @@ class Unit:
         return None
 
     def root_number(self, *numbers: int) -> int | None:
-        """The first of some attributes that the unit entry has, where it must be a number."""
+        """Return the first of these attributes that the unit entry has, which must be a number."""
         found = self.root_value(*numbers)
         if found is None or type(found[1]) is int:
             return None if found is None else found[1]
@@ -264,7 +267,7 @@ class Unit:
         raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
 
     def root_text(self, *numbers: int) -> str | None:
-        """The text of a string attribute of the unit entry."""
+        """Return the text of a string attribute of the unit entry."""
         found = self.root_value(*numbers)
         return None if found is None else self.text(*found)
 
@@ -351,14 +354,14 @@ class Unit:
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def text(self, form: int, value: Any) -> str:
-        """The text of a value of class string."""
+        """Return the text of a value of class string."""
         if form == forms.STRING:
             return decode(value)
         source, section, offset = self.tables.string_place(form, value)
         return source.text(section, offset)
 
     def string(self, form: int, value: Any) -> bytes:
-        """The bytes of a value of class string, without the end."""
+        """Return the bytes of a value of class string, without the end."""
         if form == forms.STRING:
             found: bytes = value
             return found
@@ -366,7 +369,7 @@ class Unit:
         return source.string(section, offset)
 
     def address(self, form: int, value: Any) -> int:
-        """The address of a value of class address."""
+        """Return the address of a value of class address."""
         if form == forms.ADDR:
             return int(value)
         if form in forms.ADDRESS_INDEX:
@@ -379,7 +382,7 @@ class Unit:
         )
 
     def refer(self, form: int, value: int) -> Die:
-        """The entry that a value of class reference leads to; an error when none begins there."""
+        """Return the entry that a value of class reference leads to; raise an error if none begins there."""
         if form in forms.REF_UNIT:
             return self.die_at(value)
         if form == forms.REF_ADDR:
