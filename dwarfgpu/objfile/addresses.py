@@ -29,7 +29,7 @@ class AddressTable:
     address_size: int
     byte_order: ByteOrder
     segment_size: int = 0
-    """Bytes of a segment selector before each address; the selector is not looked at."""
+    """Bytes of a segment selector before each address; the selector is not used."""
     section: str = ".debug_addr"
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Contributions: most sections are a row of them, one for a unit, each with its length first (DWARF 5 section 7.4).
+"""Contributions: most sections consist of them, one for each unit, with its length first (DWARF 5 section 7.4).
 
 The tables of ``.debug_addr`` and of lists have a header in common. A unit names its table by a *base*, the offset just
 past that header.
@@ -23,7 +23,7 @@ VERSIONS = frozenset((5, 6))
 
 
 MAX_BROKEN = 1000
-"""How many broken contributions to a section are looked at: where there are so many, they are none."""
+"""How many broken contributions to a section are reported: with so many it has no contributions at all."""
 
 T = TypeVar("T")
 

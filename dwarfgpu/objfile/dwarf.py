@@ -1,6 +1,6 @@
 """The debugging information of one file: its units, its types by signature, and what else it takes to read them.
 
-What is broken in one unit does not hide the others: it is an error when that unit is asked, and stands in `problems`
+What is broken in one unit does not hide the others: it is an error when that unit is asked, and is in `problems`
 when it was found on the way to something else.
 """
 
@@ -259,7 +259,7 @@ class Dwarf:
         return self._index
 
     def drop_caches(self) -> None:
-        """Give back all memory but the headers of units; what is asked for again is read again."""
+        """Free all memory but the headers of units; what is needed later is read again."""
         for units in self._units.values():
             for unit in units:
                 unit.drop()

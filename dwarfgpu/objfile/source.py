@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Sections(Protocol):
-    """What is asked of a file."""
+    """What the readers of DWARF need from a file."""
 
     @property
     def byte_order(self) -> ByteOrder: ...
@@ -30,7 +30,7 @@ class Sections(Protocol):
 
         Raise `MalformedFile` if it is broken.
 
-        Sections of one name, as relocatable files have for each group, stand in one piece, and references between them
+        Sections of one name, as relocatable files have for each group, are in one piece, and references between them
         count from its beginning.
         """
 
@@ -38,11 +38,11 @@ class Sections(Protocol):
 MAX_TEXTS = 1 << 26
 """How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
 _PIECE = 256
-"""How much of a string is looked at first."""
+"""How much of a string is read first."""
 
 
 class Source:
-    """The sections of one file as bytes, each asked for once, and the strings that were looked at."""
+    """The sections of one file as bytes, each asked for once, and the strings that were read."""
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
@@ -98,7 +98,7 @@ class Source:
         return found
 
     def drop(self) -> None:
-        """Give back the memory; what is asked for again is read again."""
+        """Free the memory; what is needed later is read again."""
         self._content.clear()
         self._texts.clear()
 
@@ -152,7 +152,7 @@ class ImageSections:
 
 def _content(section: Section, errors: list[DwarfGpuError]) -> bytes | memoryview:
     content, error = section.partial()
-    section.release()  # whoever asks keeps it
+    section.release()  # the caller keeps it
     if error is not None:
         errors.append(error)
     return content

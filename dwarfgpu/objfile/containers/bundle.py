@@ -77,9 +77,9 @@ class Entry:
 
 
 class Container:
-    """All images of one file. ``problems`` holds what is broken in it; the rest is listed nevertheless.
+    """All images of one file. ``problems`` holds its errors; what can be read is listed.
 
-    ``target_of`` tells the target ID of a bare code object, which nobody has named; by default its notes do.
+    ``target_of`` tells the target ID of a bare code object, which no table names; by default its notes do.
     """
 
     def __init__(
@@ -145,7 +145,9 @@ class Container:
             index = int(text) if len(text) < 10 else len(self.entries)
             return self._only(list(self.entries[index : index + 1]), f"there is no entry {text}")
         if not text:
-            raise UsageError(f"{self.name}: nothing is named behind the @", hint=_candidates(self.entries))
+            raise UsageError(
+                f"{self.name}: the @ must be followed by an index or a target", hint=_candidates(self.entries)
+            )
         if text in KINDS:
             found = [entry for entry in self.entries if entry.kind == text]
             if found and not found[0].id:
@@ -257,7 +259,7 @@ class Container:
             "bitcode": "compile the bitcode first: it holds no DWARF yet",
         }
         found = "" if what == "unknown" else f"; it is {what}"
-        message = f"neither an ELF file nor an offload bundle{found}"
+        message = f"this is neither an ELF file nor an offload bundle{found}"
         return malformed(self.name, "not_elf", message, offset=0, spec="gABI", hint=hints.get(what))
 
 

@@ -1,8 +1,8 @@
 """The formats in which images are packed (Clang, "Offload Bundler"; LLVM, ``OffloadBinary.h``).
 
 - ``__CLANG_OFFLOAD_BUNDLE__`` ("Bundled Binary File Layout") and its compressed form ``CCOB`` ("Compressed Offload
-  Bundle"), often several one behind the other;
-- offload binaries, magic 10 ff 10 ad, one behind the other.
+  Bundle"), often several in a row;
+- offload binaries, magic 10 ff 10 ad, also several in a row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OFFLOAD_KINDS = {0: "", 1: "openmp", 2: "cuda", 4: "hip", 8: "sycl"}
 MAX_ENTRIES = 1 << 16
 """A limit on the entries of one bundle, and on the bundles and entries of one file."""
 MAX_STRINGS = 16
-"""How many keys of an image in an offload binary are looked at; producers write two."""
+"""How many keys of an image in an offload binary are read; producers write two."""
 MAX_BROKEN = 100
 """After so many broken bundles a file is not searched any further."""
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
@@ -155,7 +155,7 @@ class Scanner:
             raise malformed(self.file, "truncated", "a bundle is not whole", offset=part.base, spec=SPEC)
         count = int.from_bytes(head[position - 8 : position], "little")
         if count > MAX_ENTRIES:
-            message = f"a bundle with {count} entries is not read"
+            message = f"the bundle claims {count} entries, more than can be read"
             raise malformed(self.file, "too_large", message, offset=part.base, spec=SPEC)
         for index in range(count):
             while len(head) == limit < part.content_size and position + 4096 > limit:
@@ -195,7 +195,7 @@ class Scanner:
                 padding = bytes(data[position : position + SEARCH_STEP])
                 skipped = (len(padding) - len(padding.lstrip(b"\0"))) & ~7
                 if not skipped:
-                    self._add("bad_magic", "here is no offload binary", base + position)
+                    self._add("bad_magic", "no offload binary begins here", base + position)
                     return
                 position += skipped
                 continue
@@ -222,7 +222,7 @@ class Scanner:
         if version == 1:
             count = 1  # the field is the size of the only entry
         if count > MAX_ENTRIES:
-            message = f"an offload binary with {count} entries is not read"
+            message = f"the offload binary claims {count} entries, more than can be read"
             raise malformed(self.file, "too_large", message, offset=part.base, spec=OFFLOAD_SPEC)
         for index in range(count):
             row = struct.unpack_from("<HHIQQQQ", data, start + 40 * index)
@@ -274,7 +274,7 @@ def decompressed(header: CompressedHeader, file: str, offset: int) -> memoryview
     except ValueError:  # a Python that offers no MD5
         return memoryview(data)
     if int.from_bytes(digest[:8], "little") != header.hash:
-        message = "the content of a compressed bundle has another hash than its header says"
+        message = "the content of a compressed bundle does not have the hash in its header"
         raise malformed(file, "hash_mismatch", message, offset=offset, spec=SPEC)
     return memoryview(data)
 

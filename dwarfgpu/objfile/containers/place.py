@@ -2,7 +2,7 @@
 
 ``FILE``, ``FILE@gfx90a``, ``FILE@2``, and the code object URIs of AMDGPU usage, "Loaded Code Object Path Uniform
 Resource Identifier". Also the target IDs by which a code object is chosen ("Target ID", and Clang's page "Offload
-Bundler"). ``os`` and ``open`` stand for ``pathlib`` here, whose import takes as long as starting the interpreter.
+Bundler"). ``os`` and ``open`` are used instead of ``pathlib``, whose import takes as long as starting the interpreter.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def read_place(place: Place) -> memoryview:
         data = _read_file(place.path)
     except OSError as error:
         message = f"{place.path}: {error.strerror or error}"
-        hint = f"there is no file {place.path!r}, nor one before the @" if "@" in place.path else None
+        hint = f"neither {place.path!r} nor the part before the @ is a file" if "@" in place.path else None
         raise MalformedFile("unreadable", message, hint=hint) from None
     except ValueError as error:  # a zero byte in the name
-        raise UsageError(f"{place.path!r} is no file name: {error}") from None
+        raise UsageError(f"{place.path!r} is not a file name: {error}") from None
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
         message = f"{place.path}: the URI needs {end} bytes, the file has {len(data)}"
@@ -143,7 +143,7 @@ def _read_file(path: str) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         data = file.read(MAX_PIPE + 1)  # a pipe has no size
     if len(data) > MAX_PIPE:
-        raise MalformedFile("too_large", f"{path}: more than {MAX_PIPE} bytes from something that is no file")
+        raise MalformedFile("too_large", f"{path}: not a file, and it gives more than {MAX_PIPE} bytes")
     return memoryview(data)
 
 

@@ -41,7 +41,7 @@ class CoreThread:
 
     pid: int
     signal: int
-    """The signal that it was stopped by; 0 for none."""
+    """The signal that stopped it, or 0."""
     registers: dict[str, bytes]
 
 
@@ -62,7 +62,7 @@ class CoreFile:
 
     name: str
     threads: tuple[CoreThread, ...]
-    """The one that the process ended in first."""
+    """The threads; first the one that the process ended in."""
     memory: tuple[tuple[int, memoryview], ...]
     """What the file has of the memory: addresses and bytes."""
     mappings: tuple[Mapping, ...]
@@ -74,11 +74,11 @@ class CoreFile:
 def read_core(image: Image) -> CoreFile:
     """Read the parts of a core file of an x86-64 process. An error in one part leaves the others readable."""
     if image.type != ET_CORE:
-        message = f"{image.name} is no core file but of the type {image.type_name}"
+        message = f"{image.name} is not a core file but of the type {image.type_name}"
         raise MalformedFile("not_a_core", message)
     if image.machine != EM_X86_64 or image.address_size != 8:
-        message = f"{image.name}: core files of {image.machine_name} are not read"
-        raise Unsupported("core", message, hint="those of x86-64 are")
+        message = f"{image.name}: core files of {image.machine_name} are not supported"
+        raise Unsupported("core", message, hint="use a core file of an x86-64 process")
     problems: list[DwarfGpuError] = []
     threads: list[CoreThread] = []
     mappings: tuple[Mapping, ...] = ()
@@ -163,5 +163,5 @@ def _auxiliary(note: Note) -> dict[int, int]:
 
 
 def _short(note: Note, image: Image, name: str, size: int) -> MalformedFile:
-    message = f"{name} needs {size} bytes, and has {len(note.data)}"
+    message = f"{name} needs {size} bytes, but has {len(note.data)}"
     return malformed(image.name, "truncated", message, section=note.place, offset=note.offset)

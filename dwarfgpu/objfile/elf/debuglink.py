@@ -1,6 +1,6 @@
 """Separate debug files: where a stripped file says that its debugging information is.
 
-``.gnu_debuglink`` has the name of the file and the CRC-32 of its content; a build ID names it as well. Both, and the
+``.gnu_debuglink`` has the name of the file and the CRC-32 of its content; a build ID names it, too. Both, and the
 places where the file is looked for, are GDB's ("Separate Debug Files" in its manual).
 """
 

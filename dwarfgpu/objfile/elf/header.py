@@ -180,7 +180,7 @@ def read_header(data: memoryview, file: str) -> Header:
     if data[4] not in (1, 2):
         raise malformed(file, "bad_class", f"ELF class {data[4]} is neither 32 nor 64 bits", offset=4)
     if data[5] not in (1, 2):
-        raise malformed(file, "bad_byte_order", f"ELF data encoding {data[5]} is no byte order", offset=5)
+        raise malformed(file, "bad_byte_order", f"ELF data encoding {data[5]} is not a byte order", offset=5)
     layout = layout_of(8 if data[4] == 2 else 4, "little" if data[5] == 1 else "big")
     if len(data) < 16 + layout.header.size:
         size = 16 + layout.header.size

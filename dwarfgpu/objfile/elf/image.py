@@ -50,7 +50,7 @@ MAX_READ = 1 << 28
 
 
 BYTES = "<bytes>"
-"""What bytes are called that nobody has named."""
+"""The name of an image that is opened from bytes without a name."""
 
 
 def open_image(
@@ -63,7 +63,7 @@ def open_image(
     """Open an ELF file, or one inside a container.
 
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
-    ``select`` is what stands behind the ``@``: the index of an entry of the container, or a target.
+    ``select`` is what follows the ``@``: the index of an entry of the container, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
     ``name`` is what messages call bytes.
     ``target_of`` tells the target ID of a code object whose notes do not.
@@ -351,7 +351,7 @@ class Image:
     # --- Memory -------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """Give back the memory of everything that can be read again."""
+        """Free the memory of everything that can be read again."""
         for section in self.sections:
             section.release()
         self._symbols = None

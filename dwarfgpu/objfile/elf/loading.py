@@ -64,7 +64,9 @@ def _loadable(image: Image) -> list[Segment]:
         raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
     segments = [each for each in image.segments if each.type == PT_LOAD and each.memory_size]
     if not segments:
-        raise malformed(image.name, "no_segments", "there is nothing to load", spec='gABI, "Program Header"')
+        raise malformed(
+            image.name, "no_segments", "the file has no segments to load", spec='gABI, "Program Header"'
+        )
     if sum(each.memory_size for each in segments) > MAX_LOADED:
         message = f"the segments take more than {MAX_LOADED} bytes of memory"
         raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')

@@ -157,7 +157,7 @@ class Section:
             return self._image.data[start : start + self.header.size], error
 
     def release(self) -> None:
-        """Give back the memory of ``data``; it is made again if it is asked for again."""
+        """Free the memory of ``data``; it is made again if it is needed later."""
         self._data = None
 
     def _compressed(self) -> Stream | None:

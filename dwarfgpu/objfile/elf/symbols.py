@@ -33,7 +33,7 @@ STT_AMDGPU_HSA_KERNEL = 10
 SEARCHES = 4
 """How many names, and how many addresses, are searched for before there is an index."""
 MAX_COPIES = 1000
-"""With more copies of a name than this in the string table, also as the end of others, each row is looked at."""
+"""With more copies of a name than this in the string table, also as the end of others, each row is read."""
 
 
 @record
@@ -327,7 +327,7 @@ def _rank(info: int, place: int) -> int:
 
 def _encoded(name: str) -> bytes | None:
     """Return the only bytes that decode to a name, empty for none, or None if there may be several."""
-    if not name or "\\" in name:  # a backslash may stand for a byte that is no text
+    if not name or "\\" in name:  # a backslash may be the escape of a byte that is not text
         return None
     try:
         return b"" if "\0" in name else name.encode()

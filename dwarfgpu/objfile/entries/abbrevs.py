@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MAX_ATTRIBUTES = 1000
-"""An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so
+"""An abbreviation with more is refused: an attribute occurs once in an entry (DWARF 5, 2.2), and there are not so
 many."""
 MAX_DENSE = 1 << 14
 """Codes from here on take three bytes and more; they are looked up in a dictionary, as are large codes of a table with
@@ -34,17 +34,17 @@ few abbreviations."""
 MAX_SHAPES = 1 << 15
 
 Shape: TypeAlias = "tuple[tuple[int, ...], dict[int, int] | None, Layout]"
-"""The attributes of an abbreviation, the values of those that stand in it, and the layout of its entries."""
+"""The attributes of an abbreviation, the values of those that are part of it, and the layout of its entries."""
 
 _shapes: dict[Format, dict[tuple[int, bytes], Shape]] = {}
-"""What is known by length of the code and bytes of the declaration: units of a file have many in common."""
+"""The known shapes by length of the code and bytes of the declaration: units of a file have many in common."""
 
 
 class Abbreviation:
     """The look of an entry: tag, whether it may own others, and its attributes.
 
-    The *values* of an entry are those that stand in its data, in order. `Layout.slots` says for each attribute which of
-    them it has, with -1 where the value stands in the abbreviation.
+    The *values* of an entry are those in its data, in order. `Layout.slots` says for each attribute which of them it
+    has, with -1 if the value is in the abbreviation.
     """
 
     __slots__ = ("_names", "attributes", "code", "forms", "has_children", "implicit", "layout", "tag")
@@ -171,7 +171,7 @@ class AbbreviationTable:
 
     @property
     def dense(self) -> list[Abbreviation | None]:
-        """The abbreviations by code, for codes of one and two bytes. The last element stands for all other codes."""
+        """The abbreviations by code, for codes of one and two bytes. The last element is for all other codes."""
         if self._dense is None:
             limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
             last = max((code for code in self._by_code if code < limit), default=0)

@@ -39,7 +39,7 @@ class Die:
         self.offset = offset
         self.abbreviation = abbreviation
         self.values = values
-        """What stands in the data, in order and not interpreted; `attributes` and `get` give it names."""
+        """The values in the data, in order and not interpreted; `attributes` and `get` give them names."""
 
     def __repr__(self) -> str:
         return f"Die({self.unit.section}+{self.section_offset:#x}, {self.tag_name})"
@@ -197,7 +197,7 @@ class Die:
         """Return where the entry after it and all it owns begins; ``end`` is where its own data ends."""
         if not self.abbreviation.has_children:
             return end
-        known = self.unit.ends.get(self.offset)  # whoever has gone through its children has found out
+        known = self.unit.ends.get(self.offset)  # a walk through its children has found it
         if known is not None:
             return known
         index = self.abbreviation.index_of(at.SIBLING)
@@ -207,7 +207,7 @@ class Die:
                 return sibling
             raise self.unit.error(
                 MalformedFile(
-                    "bad_sibling", f"the sibling at {sibling:#x} is not behind the entry", spec="DWARF 5, 2.3"
+                    "bad_sibling", f"the sibling at {sibling:#x} is not after the entry", spec="DWARF 5, 2.3"
                 ),
                 self.offset,
             )

@@ -49,7 +49,7 @@ class Form:
 
 @record
 class Indirect:
-    """The value of DW_FORM_indirect: the form that stands in the data, and the value in that form."""
+    """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 
     form: int
     value: Any
@@ -125,7 +125,7 @@ REF_SUPPLEMENTARY = frozenset((0x1C, 0x24, 0x1F20))
 """References to the supplementary object file."""
 BLOCKS = frozenset((0x03, 0x04, 0x09, 0x0A))
 NO_DATA = frozenset((FLAG_PRESENT, IMPLICIT_CONST))
-"""Forms whose value stands in the abbreviation."""
+"""Forms whose value is in the abbreviation."""
 
 FIXED: dict[str, int] = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u8": 8, "u16": 16, "nothing": 0, "implicit": 0}
 MAX_INDIRECTION = 8
@@ -138,7 +138,7 @@ def form(code: int) -> Form:
     if found is None:
         raise Unsupported(
             "unknown_form",
-            f"the form {code:#x} is not known, so its size is not either",
+            f"the form {code:#x} is unknown, and so is the size of its value",
             spec="DWARF 5, 7.5.6",
         )
     return found

@@ -2,7 +2,7 @@
 
 An inlined call is an entry below the function it was inlined into, with the ranges of its code and the position of the
 call. So the scopes that cover an address, from the outside in, tell who called whom, and each call says where its
-caller stands; only the innermost position comes from the line table.
+caller is; only the innermost position comes from the line table.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Position:
 
 @record
 class InlinedFrame:
-    """One level of the chain: a function, and where in it execution stands."""
+    """One level of the chain: a function, and where execution is in it."""
 
     function: str | None
     position: Position

@@ -79,9 +79,9 @@ class Layout:
         self._picks: dict[tuple[int, ...], Pick] = {}
         self._slots: tuple[int, ...] | None = None
         self.decoder: Callable[..., Read] | None = None
-        """What `write_decoder` has returned, kept by whoever asked for it."""
+        """What `write_decoder` has returned, kept by its caller."""
         self.size = family.fixed_size(lead, forms)
-        """How many bytes an entry has; -1 where that depends on the entry."""
+        """How many bytes an entry has; -1 if that depends on the entry."""
         self.unpack: Unpack | None = None
         """(data, position of the code) -> values, where all are plain numbers. Known when an entry has been read."""
         self.read: Read = self._first_reads
@@ -91,7 +91,7 @@ class Layout:
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """For each form the index of its value among those that stand in the data; -1 for one that does not."""
+        """The index of each form's value among those in the data; -1 for a form without one."""
         if self._slots is None:
             slots, count = [], 0
             for code in self.forms:

@@ -1,7 +1,7 @@
 """Scanning a unit: a few values of a few entries, and a step over each of the others.
 
 Which entries and which values is a *selection*. Per table of abbreviations it becomes a list of plans, so that for an
-entry that is not wanted one look at a list of sizes is all there is to do.
+entry that is not wanted the scan only reads a list of sizes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Plan:
         self.abbreviation = abbreviation
         self.wanted = wanted
         self.note: Any = None
-        """What whoever scans wants to remember about these entries."""
+        """What the caller of the scan remembers about these entries."""
         layout = abbreviation.layout
         found = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
         self.jump = _sibling(abbreviation)
@@ -58,12 +58,12 @@ class Plan:
         self.places = {
             number: present.index(i) for number, i in zip(wanted or (), found, strict=True) if i in present
         }
-        """For each wanted attribute that is in the data the index of its value among those picked."""
+        """The index among the picked values of each wanted attribute that is in the data."""
         self.size = layout.size
         self.unpack: Unpack | None = layout.picking_unpack(self._indices) if layout.size >= 0 else None
-        """For entries of fixed size."""
+        """The reader of entries of fixed size."""
         self.pick: Pick = self._first_pick
-        """For all others: the values, then the next position."""
+        """The reader of all others, which returns the values, then the next position."""
 
     def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
         self.pick = self.abbreviation.layout.picker(self._indices)
@@ -149,7 +149,7 @@ def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ..
             if plan.jump >= 0:
                 sibling = picked[plan.jump]
                 if not following < sibling <= end:
-                    message = f"the sibling at {sibling:#x} is not behind the entry"
+                    message = f"the sibling at {sibling:#x} is not after the entry"
                     raise MalformedFile("bad_sibling", message, spec="DWARF 5, 2.3")
                 following = sibling
             position = following

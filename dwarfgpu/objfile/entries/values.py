@@ -19,7 +19,7 @@ _SIGN_BITS = {0x0B: 8, 0x05: 16, 0x06: 32, 0x07: 64, 0x1E: 128}  # DW_FORM_data1
 
 @record
 class Block:
-    """The bytes of a block or an expression, and where they stand: that identifies them."""
+    """The bytes of a block or an expression, and where they are: that identifies them."""
 
     data: bytes
     section: str
@@ -36,7 +36,7 @@ class Attribute:
         self.index = index
         """Which of the attributes of its entry."""
         self.form = form
-        """DW_FORM_*, by number; for DW_FORM_indirect the one that stands in the data."""
+        """DW_FORM_*, by number; for DW_FORM_indirect the one in the data."""
         self.value = value
         """As it is encoded: a number, bytes, or True; for an index into a table the index."""
 

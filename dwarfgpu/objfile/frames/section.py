@@ -1,8 +1,8 @@
 """Call frame information as a file holds it: the entries of ``.debug_frame`` and ``.eh_frame``.
 
 ``.debug_frame`` is DWARF 5 section 6.4.1 and A.6.4.1; ``.eh_frame`` is the same with small differences, which the Linux
-Standard Base (10.6) and the ABI of each machine describe. What the instructions mean is no concern of this module: it
-finds them, and all that their encoding depends on.
+Standard Base (10.6) and the ABI of each machine describe. This module finds the instructions, and all that their
+encoding depends on, and does not interpret them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 EH_FRAME = ".eh_frame"
 DEBUG_FRAME = ".debug_frame"
 VERSIONS = frozenset((1, 3, 4))
-"""Those of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
+"""The versions of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
 
 
 @record
@@ -49,9 +49,9 @@ class _Head:
     end: int
     offset_size: int
     body: int
-    """Where what follows the id begins."""
+    """The position after the id."""
     cie: int | None
-    """Where the CIE is; None for one."""
+    """Where the CIE of an FDE is; None for a CIE."""
 
 
 class FrameSection:
@@ -70,7 +70,7 @@ class FrameSection:
         self.name = name
         self.byte_order: ByteOrder = byte_order
         self.address_size = address_size
-        """The bytes of an address where the CIE does not say: before version 4."""
+        """The bytes of an address for a CIE that does not say it: before version 4."""
         self.bases = bases
         self.is_eh = name == EH_FRAME
         self._cies: dict[int, Cie | DwarfGpuError] = {}
@@ -114,7 +114,7 @@ class FrameSection:
     def _begins_cie(self, offset: int) -> bool:
         """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.
 
-        What lies in the middle of another entry is none: there could be as many of them as there are bytes, each
+        Bytes in the middle of another entry are not accepted: there could be as many such CIEs as there are bytes, each
         reaching to the end of the section.
         """
         data, order, position = self.data, self.byte_order, self._walked
@@ -177,7 +177,7 @@ class FrameSection:
         cursor = self._cursor(head.body, head.end)
         version = cursor.unsigned(1)
         if version not in VERSIONS:
-            message = f"version {version} of a CIE is not known, only 1, 3 and 4"
+            message = f"the CIE has the unknown version {version}; the known ones are 1, 3 and 4"
             raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
         augmentation = read_string(cursor)
         found = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
@@ -213,7 +213,7 @@ class FrameSection:
             raise IllFormed("bad_cie", message, spec=SPEC) from None
         cursor = self._cursor(head.body, head.end)
         frame_format = cie.format
-        if frame_format is None:  # what can be read all the same, with the addresses of the file
+        if frame_format is None:  # the range can be read, with the addresses of the file
             frame_format = FrameFormat(Format(self.address_size, head.offset_size, self.byte_order))
         segment = cursor.unsigned(frame_format.segment_size) if frame_format.segment_size else None
         low, high = read_range(cursor, frame_format)

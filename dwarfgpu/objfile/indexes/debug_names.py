@@ -36,16 +36,16 @@ class NameEntry:
     """One entry of a name: an entry of a unit."""
 
     offset: int
-    """Where it stands in the section."""
+    """Its offset in the section."""
     tag: int
     die_offset: int
     """The offset of the DIE, counted from the header of its unit."""
     unit: int | None
     """The offset of the unit's header in ``.debug_info``; for a foreign type unit of the skeleton, if it says so."""
     signature: int | None = None
-    """Of a type unit that is in another file."""
+    """The signature of the type unit, if that is in another file."""
     parent: int | None = None
-    """Where the entry of the DIE's parent stands, if it has one."""
+    """The offset of the index entry of the DIE's parent, if it has one."""
     is_external: bool | None = None
     """Whether it is visible outside its unit, where the producer says so (GNU)."""
 
@@ -158,7 +158,7 @@ class NameTable:
         """Return the entry at an offset of the section, such as the parent of another."""
         found = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
         if found is None:
-            raise self._error("bad_reference", f"no entry stands at {offset:#x}", offset)
+            raise self._error("bad_reference", f"no entry begins at {offset:#x}", offset)
         return found
 
     def _places(self, name: bytes) -> Iterator[int]:
@@ -196,7 +196,7 @@ class NameTable:
         for attribute, form in attributes:
             value = read_value(cursor, form, self.format)
             if type(value) is not int and form != FLAG_PRESENT:
-                raise self._error("bad_form", f"{form_name(form)} is no number", start)
+                raise self._error("bad_form", f"{form_name(form)} is not a number", start)
             if attribute == PARENT:
                 parent = None if form == FLAG_PRESENT else self._pool + value
             values.setdefault(attribute, value)

@@ -2,8 +2,8 @@
 
 What a producer has written for it is used: ``.debug_names`` and ``.debug_aranges``, for the units they cover. For all
 others nothing is prepared: a name is searched for in the bytes of the sections, an address in the ranges of the units,
-and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Whoever is
-going to ask much calls `build` first.
+and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Before
+many questions, call `build`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONGEST = 1000
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
 KEPT_NAMES = 1024
-"""Of so many names what was found is kept: a debugger asks for the same ones again and again."""
+"""How many names have their results kept: a debugger asks for the same ones again and again."""
 
 
 class Index:
@@ -95,7 +95,7 @@ class Index:
         return found
 
     def drop_caches(self) -> None:
-        """Give back the memory; what is asked for again is made again."""
+        """Free the memory; what is needed later is made again."""
         self._units = self._groups = self._tables = None
         self._covered.clear()
         self._names.clear()
@@ -423,7 +423,7 @@ class Index:
         """Return the variables whose object contains an address, or begins there if its size is unknown.
 
         A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
-        that operation, for producers that name an address space there. All units are looked at.
+        that operation, for producers that name an address space there. All units are read.
         """
         found = []
         for unit in self.units:

@@ -1,7 +1,7 @@
 """The names of one unit: for each name the entries that may have it.
 
 Names are kept as producers encode them, by their offset in the string section, because to decode a hundred thousand
-strings takes longer than to look at all entries. Whoever looks a name up finds its offsets first (`name_search`).
+strings takes longer than to read all entries. A look-up of a name finds its offsets first (`name_search`).
 """
 
 from __future__ import annotations

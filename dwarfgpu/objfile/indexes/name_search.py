@@ -1,7 +1,7 @@
 """Finding a name in units that no index has been made of: the bytes say where it can be at all.
 
-A name stands in an entry itself, or in a string section, and then its offset or the index of that offset stands in the
-entry. So the units that can have a name are found by searching for bytes, and in each of them the places to look at.
+A name is in an entry itself, or in a string section, and then its offset or the index of that offset is in the entry.
+So the units that can have a name are found by searching for bytes, and in each of them the places to read.
 What is there is then read and compared, so that a coincidence of bytes is no answer; and where bytes alone cannot
 exclude that there is more, `LookAtAll` says so.
 """
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MAX_COPIES = 16
-"""With more copies of a name than this, also as the end of other names, it is quicker to look at all entries."""
+"""With more copies of a name than this, also as the end of other names, it is quicker to read all entries."""
 MAX_HITS = 200
-"""With more places in a unit than this it is quicker to look at all its entries."""
+"""With more places in a unit than this it is quicker to read all its entries."""
 
 _HEAD = 256
 """So much of a name is searched for, and the rest compared: to make an expression of a long name takes long."""
@@ -71,7 +71,7 @@ class LookAtAll(Exception):
 
 
 class Needle:
-    """A name, and where it stands in the string sections of one file."""
+    """A name, and where it is in the string sections of one file."""
 
     __slots__ = ("_found", "name", "source")
 

@@ -41,7 +41,7 @@ class VariableIndex:
         self._unit = unit
         found: list[
             tuple[int, int, bytes]
-        ] = []  # (address, offset of the entry, the expression behind the address)
+        ] = []  # (address, offset of the entry, the expression after the address)
         for offset, plan, picked in scan(unit, _select):
             form, location = plan.abbreviation.form_of(at.LOCATION), picked[plan.places[at.LOCATION]]
             if form == INDIRECT:

@@ -2,7 +2,7 @@
 
 AMDGPU usage, "Kernel Descriptor": 64 bytes at the symbol ``<name>.kd`` since code object V3. Before, 256 bytes of
 ``amd_kernel_code_t`` (AMDGPU Compute ABI 0.40, "AMD Kernel Code Object") at the kernel's own symbol, with the code
-behind them; the CLRX assembler writes the same.
+after them; the CLRX assembler writes the same.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class KernelArgument:
     name: str | None
     type_name: str | None
     offset: int | None
-    """In the kernarg segment. V2 does not give it; then it follows from the sizes and alignments before it."""
+    """The offset in the kernarg segment. V2 does not give it; then it follows from the preceding arguments."""
     size: int | None
     align: int | None
     """Only V2 gives it."""
@@ -109,7 +109,7 @@ class Metadata:
     encoding: str
     """``msgpack`` or ``yaml``."""
     version: tuple[int, ...] | None
-    """Of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
+    """The version of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
     target: str | None
     """The target triple and target ID, since V4."""
     kernels: tuple[KernelMetadata, ...]
@@ -269,12 +269,12 @@ class _Reader:
         try:
             import msgpack
         except ImportError:
-            message = f"{self._file}: the metadata is MessagePack, which cannot be read here"
+            message = f"{self._file}: the metadata is MessagePack, which needs a package to be read"
             raise Unsupported("no_msgpack", message, hint="install the package msgpack", spec=SPEC) from None
         try:
             return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="backslashreplace")
         except msgpack.ExtraData as error:
-            self._problem("there is something behind the document")
+            self._problem("there are more bytes after the document")
             return error.unpacked
         except (*_UNPACK_ERRORS, msgpack.UnpackException) as error:
             raise self._malformed(f"not a MessagePack document: {error}") from None

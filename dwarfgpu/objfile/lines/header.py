@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 StringAt: TypeAlias = Callable[[str, int], bytes]
-"""The bytes of a string that stands in another section, for a form such as ``line_strp`` and its offset or index."""
+"""The bytes of a string in another section, for a form such as ``line_strp`` and its offset or index."""
 
 MAX_ENTRIES = 1 << 20
 """More files or directories in one table are refused."""
@@ -47,7 +47,7 @@ class FileEntry:
     timestamp: int = 0
     size: int = 0
     md5: bytes | None = None
-    """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is none."""
+    """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is not valid."""
     source: str | None = None
     """The embedded text (DW_LNCT_LLVM_source); None when there is none. An empty file has a single newline."""
 
@@ -65,7 +65,7 @@ class LineHeader:
     address_size: int
     byte_order: ByteOrder
     program: int
-    """Where the first instruction stands."""
+    """Where the first instruction begins."""
     min_instruction_length: int
     max_operations: int
     default_is_stmt: bool
@@ -77,7 +77,7 @@ class LineHeader:
     directories: tuple[str, ...]
     files: tuple[FileEntry, ...]
     error: DwarfGpuError | None = None
-    """What is wrong with the tables or the length. The program can be run nevertheless."""
+    """What is wrong with the tables or the length. The program can still be run."""
 
     @property
     def first_file(self) -> int:
@@ -118,12 +118,15 @@ def read_line_header(
     """Read the header at an offset. ``address_size`` is the unit's, for versions whose header does not say it."""
     cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile, section=section)
     if offset < 0:
-        raise cursor.fail("bad_offset", "a line number program cannot begin there", "DWARF 5, 6.2.4")
+        raise cursor.fail("bad_offset", f"a line number program cannot begin at {offset}", "DWARF 5, 6.2.4")
     length, offset_size = initial_length(cursor)
     error: DwarfGpuError | None = None
     if length > cursor.remaining:
         error = cursor.fail(
-            "truncated", f"the table is to have {length} more bytes", "DWARF 5, 6.2.4", offset
+            "truncated",
+            f"the table claims {length} more bytes, {cursor.remaining} are left",
+            "DWARF 5, 6.2.4",
+            offset,
         )
     end = cursor.end = min(cursor.position + length, len(data))
     version = cursor.unsigned(2)
@@ -138,7 +141,11 @@ def read_line_header(
         cursor.unsigned(1)  # the size of segment selectors
     header_length = cursor.unsigned(offset_size)
     if header_length > cursor.remaining:
-        raise cursor.fail("truncated", f"the header is to have {header_length} more bytes", "DWARF 5, 6.2.4")
+        raise cursor.fail(
+            "truncated",
+            f"the header claims {header_length} more bytes, {cursor.remaining} are left",
+            "DWARF 5, 6.2.4",
+        )
     program = cursor.position + header_length
     cursor.end = program
     min_instruction_length = cursor.unsigned(1)
@@ -165,7 +172,7 @@ def read_line_header(
         byte_order=byte_order,
         program=program,
         min_instruction_length=min_instruction_length,
-        max_operations=max_operations or 1,  # 0 stands in old files of producers without wide instructions
+        max_operations=max_operations or 1,  # old files of producers without wide instructions have 0
         default_is_stmt=default_is_stmt,
         line_base=line_base,
         line_range=line_range,
@@ -211,12 +218,17 @@ class _Tables:
         if count > cursor.remaining:  # a value has at least one byte, whatever its form
             raise cursor.fail(
                 "truncated",
-                f"{count} entries cannot stand in {cursor.remaining} bytes",
+                f"{count} entries do not fit in the {cursor.remaining} bytes left",
                 "DWARF 5, 6.2.4",
                 start,
             )
         if count and not form_of:
-            raise cursor.fail("bad_format", f"{count} entries without any content", "DWARF 5, 6.2.4", start)
+            raise cursor.fail(
+                "bad_format",
+                f"the table has {count} entries, but no format for them",
+                "DWARF 5, 6.2.4",
+                start,
+            )
         self._check_count(count)
         return (self._entry(form_of) for _ in range(count))
 
@@ -262,7 +274,7 @@ class _Tables:
             return cursor.unsigned(self.offset_size)
         if form in {0x1A, 0x1F02}:  # DW_FORM_strx, DW_FORM_GNU_str_index
             return self._elsewhere("strx", cursor.uleb())
-        raise cursor.fail("bad_form", f"the form {form:#x} cannot stand in a line table", "DWARF 5, 7.22")
+        raise cursor.fail("bad_form", f"the form {form:#x} is not allowed in a line table", "DWARF 5, 7.22")
 
     # --- Strings --------------------------------------------------------------------------------------------------
 

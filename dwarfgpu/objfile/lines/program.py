@@ -311,7 +311,11 @@ def _extended(rest: Iterator[int]) -> bytes:
     """Return the bytes of an extended instruction after its length; the opcode is the first."""
     length = _uleb(rest)
     if length > length_hint(rest):
-        raise _error("truncated", f"an extended instruction is to have {length} more bytes", "6.2.5.3")
+        raise _error(
+            "truncated",
+            f"an extended instruction claims {length} bytes, {length_hint(rest)} are left",
+            "6.2.5.3",
+        )
     if length == 0:
         raise _error("bad_extended_opcode", "an extended instruction has no opcode", "6.2.5.3")
     return bytes(islice(rest, length))

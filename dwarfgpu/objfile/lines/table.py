@@ -65,7 +65,7 @@ class LineTable:
 
     @property
     def error(self) -> DwarfGpuError | None:
-        """What is wrong with the header's tables or the program; what is there is good all the same."""
+        """What is wrong with the header's tables or the program; the rows before it are good."""
         return self.header.error or self.rows.error
 
     def drop(self) -> None:

@@ -3,7 +3,7 @@
 Both kinds of list are DWARF 5 section 2.6.2 and 2.17.3, encoded as 7.7.3 and 7.25 say. Before version 5 they were
 pairs of addresses; those are read as the version 5 kinds they mean.
 
-A linker that drops a function leaves its debug information behind, with a *tombstone* where the address was. All ones
+A linker that drops a function keeps its debug information, with a *tombstone* where the address was. All ones
 is one in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a
 tombstone, or counts from one, is *dead*: its range is empty, so it never matches, but it is still listed. What linkers
 leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only who knows
@@ -151,7 +151,7 @@ class Bounds:
             if base is None:
                 raise MissingContext(
                     "unit_base",
-                    "the entry counts from the unit's base address, which it does not have",
+                    "the entry is relative to the base address of its unit, which has none",
                     spec="DWARF 5, 2.6.2",
                 )
             if base in self.dead:
@@ -174,7 +174,7 @@ class Bounds:
     def _indexed(self, index: int) -> int:
         if self.address_at is None:
             raise MissingContext(
-                "debug_addr", f"address {index} is asked for, but there is no .debug_addr table"
+                "debug_addr", f"the entry needs address {index}, but there is no .debug_addr table"
             )
         return self.address_at(index)
 
@@ -238,7 +238,7 @@ class ListTable:
         start = header.base + index * header.offset_size
         if start + header.offset_size > header.end:
             raise self._error(
-                "truncated", f"the table is to have {header.count} offsets, but ends before number {index}"
+                "truncated", f"the table claims {header.count} offsets, but ends before number {index}"
             )
         place = header.base + int.from_bytes(self.data[start : start + header.offset_size], self.byte_order)
         if place >= header.end:

@@ -41,11 +41,11 @@ class ListEntry:
     """Whether it is valid wherever no bounded entry is."""
     expression: bytes
     offset: int
-    """Where the entry stands in its section."""
+    """The offset of the entry in its section."""
     expression_offset: int
-    """Where its expression stands there."""
+    """The offset of its expression there."""
     views: tuple[int, int] | None = None
-    """The location views of GCC at start and end, which tell places of one address apart; not looked at here."""
+    """The location views of GCC at start and end, which tell places of one address apart; not used here."""
 
     def covers(self, pc: int) -> bool:
         """Return whether it is a bounded entry whose range holds ``pc``."""

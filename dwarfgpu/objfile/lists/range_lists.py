@@ -29,7 +29,7 @@ class RangeEntry:
     start: int
     end: int
     offset: int
-    """Where the entry stands in its section."""
+    """The offset of the entry in its section."""
 
 
 @record

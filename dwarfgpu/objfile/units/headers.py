@@ -26,7 +26,7 @@ SPEC = "DWARF 5, 7.5.1"
 
 @record
 class UnitHeader:
-    """What stands before the entries of a unit."""
+    """The data before the entries of a unit."""
 
     section: str
     offset: int
@@ -87,7 +87,7 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
         error = Unsupported(
-            "bad_version", f"units of version {version} are not known, only those of 2 to 6", spec=SPEC
+            "bad_version", f"the unit has the unknown version {version}; the known ones are 2 to 6", spec=SPEC
         )
         raise error.at(section=section, offset=offset)
     if version >= 5:

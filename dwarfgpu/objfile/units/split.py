@@ -76,10 +76,10 @@ class PackageIndex:
         self._sizes = self._offsets + 4 * columns * self.units
         if columns > MAX_COLUMNS or self._sizes + 4 * columns * self.units > len(data):
             raise self._error(
-                f"it is to have {self.units} units and {columns} columns, for which it is too short"
+                f"it claims {self.units} units and {columns} columns, but is too short for them"
             )
         if self.slots & (self.slots - 1):
-            raise self._error(f"its hash table has {self.slots} slots, which is no power of two")
+            raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
         numbers = [self._number(header + 4 * i) for i in range(columns)]
         self.sections = tuple(names[n] if n < len(names) else "" for n in numbers)
 
@@ -154,7 +154,9 @@ def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
         shown = "no id" if unit_id is None else f"the id {unit_id:#x}"
         raise skeleton.error(
             MissingContext(
-                "split_unit", f"{name} has no unit with {shown}: it is another file", spec="DWARF 5, 3.1.3.1"
+                "split_unit",
+                f"{name} has no unit with {shown}: it comes from a different compilation",
+                spec="DWARF 5, 3.1.3.1",
             )
         )
     return found

@@ -41,12 +41,12 @@ class UnitTables:
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
         self._no_addresses: DwarfGpuError | None = None
-        """Why it has no addresses, once somebody has asked."""
+        """Why it has no addresses, once they were to be read."""
         self.ranges: tuple[str, int, RangeList] | None = None
         """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
-        """Give back what has been read."""
+        """Free what has been read."""
         self._strings = self._addresses = self._no_addresses = self.ranges = None
 
     # --- Strings --------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ class UnitTables:
         if form in (forms.STRP_SUP, forms.GNU_STRP_ALT):
             return self.unit.dwarf.supplementary_file().source, ".debug_str", value
         raise self.unit.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no string", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
         )
 
     def string_offset(self, index: int) -> int:

@@ -1,4 +1,4 @@
-"""Where the entries of a unit are: which owns which, and whether an offset is one at all.
+"""Where the entries of a unit are: which owns which, and whether one begins at an offset.
 
 Nothing is kept of most entries. There is a mark in every half kilobyte, the beginning of an entry with the one that
 owns it, and what lies between two marks is found again when it is asked for. The unit is read once, no further than
@@ -181,7 +181,7 @@ class UnitTree:
         i = bisect_right(self._marks, offset) - 1
         position = self._marks[i]
         owner = self._owners[i]
-        inner: list[int] = []  # owners that began behind the mark
+        inner: list[int] = []  # owners that began after the mark
         while position < offset:
             if not data[position]:
                 if inner:

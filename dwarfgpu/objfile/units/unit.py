@@ -41,7 +41,7 @@ class Unit:
         self.dwarf = dwarf
         self.header = header
         self.contributions = contributions
-        """In a package: for each section where the part of this unit begins, and its size."""
+        """Where the part of this unit in each section begins, and its size, in a package."""
         self.section = header.section
         self.offset = header.offset
         self.format = header.format
@@ -51,7 +51,7 @@ class Unit:
         self.first = header.first
         self.suffix = ".dwo" if header.section.endswith(".dwo") else ""
         self.skeleton: Unit | None = None
-        """Of a split unit: the unit in the program's file that stands for it."""
+        """Its skeleton in the program's file, for a split unit."""
         self.tables = UnitTables(self)
         """The tables that indices in its entries lead into."""
         self._data: bytes | None = None
@@ -60,9 +60,9 @@ class Unit:
         self._tree: UnitTree | None = None
         self._positions: tuple[int, list[tuple[int, int]]] | None = None
         self.ends: dict[int, int] = {}
-        """Where what some entries own ends, by the offset of the owner."""
+        """The ends of what entries own, by the offset of the owner."""
         self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
-        """The scopes of what some entries own, by the offset of the owner (`scopes`)."""
+        """The scopes of what entries own, by the offset of the owner (`scopes`)."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
@@ -102,13 +102,13 @@ class Unit:
         return (0 if contribution is None else contribution[0]), name + self.suffix
 
     def release(self) -> None:
-        """Give back the data and what was made of it; what is asked for again is read again."""
+        """Free the data and what was made of it; what is needed later is read again."""
         self._data = self._tree = self._positions = None
         self.ends.clear()
         self.scopes.clear()
 
     def drop(self) -> None:
-        """Give back everything but the header."""
+        """Free everything but the header."""
         self.release()
         self._table = self._root = None
         self.tables.drop()
@@ -120,7 +120,7 @@ class Unit:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, offset: int) -> tuple[Abbreviation, tuple[Any, ...], int]:
-        """Decode what stands at an offset: abbreviation, values and end. That an entry begins there is not checked."""
+        """Decode the entry at an offset: abbreviation, values and end. That an entry begins there is not checked."""
         data = self.data
         try:
             abbreviation, start = self.table.at(data, offset)
@@ -263,7 +263,7 @@ class Unit:
         found = self.root_value(*numbers)
         if found is None or type(found[1]) is int:
             return None if found is None else found[1]
-        message = f"an attribute of the unit entry is no number ({forms.form_name(found[0])})"
+        message = f"an attribute of the unit entry is not a number ({forms.form_name(found[0])})"
         raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
 
     def root_text(self, *numbers: int) -> str | None:
@@ -287,7 +287,7 @@ class Unit:
 
     @property
     def split_name(self) -> str | None:
-        """DW_AT_dwo_name: the file with the entries that this skeleton stands for."""
+        """DW_AT_dwo_name: the file with the entries of this skeleton."""
         return self.root_text(at.DWO_NAME, at.GNU_DWO_NAME)
 
     @property
@@ -378,7 +378,7 @@ class Unit:
             index, offset = value
             return self.tables.address(index) + int(offset)
         raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no address", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not an address", spec="DWARF 5, 7.5.5")
         )
 
     def refer(self, form: int, value: int) -> Die:
@@ -392,5 +392,5 @@ class Unit:
         if form in forms.REF_SUPPLEMENTARY:
             return self.dwarf.supplementary_file().die_at(value)
         raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no reference", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not a reference", spec="DWARF 5, 7.5.5")
         )

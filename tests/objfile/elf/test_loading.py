@@ -138,7 +138,7 @@ def test_a_file_that_is_not_linked():
 
 
 def test_nothing_to_load():
-    with pytest.raises(DwarfGpuError, match="there is nothing to load"):
+    with pytest.raises(DwarfGpuError, match="the file has no segments to load"):
         load(open_image(ElfBuilder().build()), 0)
 
 
