@@ -77,12 +77,12 @@ def each_contribution(
 ) -> Iterator[T | DwarfGpuError]:
     """Yield the result of ``read`` for each contribution to a section, or its error.
 
-    The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is given up.
+    The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is skipped.
     """
     start = broken = 0
     while start < len(data) and broken < MAX_BROKEN:
         try:
-            found = read(start)
+            contribution = read(start)
         except DwarfGpuError as error:
             broken += 1
             yield error
@@ -93,8 +93,8 @@ def each_contribution(
                 return
             start = cursor.position + length
         else:
-            yield found
-            start = end_of(found)
+            yield contribution
+            start = end_of(contribution)
 
 
 def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str) -> TableHeader:

@@ -1,7 +1,7 @@
 """The debugging information of one file: its units, its types by signature, and what else it takes to read them.
 
 What is broken in one unit does not hide the others: it is an error when that unit is asked, and is in `problems`
-when it was found on the way to something else.
+when something else was asked.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ class Dwarf:
 
     def units_of(self, section: str) -> tuple[Unit, ...]:
         """Return the units of a section that could be read; errors of the others are in `problems`."""
-        found = self._units.get(section)
-        if found is None:
-            found = self._units[section] = tuple(self._read_units(section))
-            self._offsets[section] = [unit.offset for unit in found]
-        return found
+        units = self._units.get(section)
+        if units is None:
+            units = self._units[section] = tuple(self._read_units(section))
+            self._offsets[section] = [unit.offset for unit in units]
+        return units
 
     def _read_units(self, section: str) -> Iterator[Unit]:
         try:
@@ -111,13 +111,13 @@ class Dwarf:
 
     def _parts(self, section: str) -> dict[int, Contributions]:
         """Return by offset the parts of the units of a section in a package; a file that is not one has none."""
-        found: dict[int, Contributions] = {}
+        parts_by_offset: dict[int, Contributions] = {}
         mine = section.removesuffix(".dwo")
         for name in (".debug_cu_index", ".debug_tu_index"):
             data = self.source.data(name)
             rows = PackageIndex(data, self.source.byte_order, name).rows() if data else {}
-            found.update((offset, parts) for offset, parts in rows.items() if mine in parts)
-        return found
+            parts_by_offset.update((offset, parts) for offset, parts in rows.items() if mine in parts)
+        return parts_by_offset
 
     def unit_at(self, offset: int, section: str = ".debug_info") -> Unit:
         """Return the unit that an offset of a section lies in."""
@@ -144,30 +144,30 @@ class Dwarf:
             for unit in (*self.units_of(f".debug_info{suffix}"), *self.units_of(f".debug_types{suffix}")):
                 if unit.header.signature is not None:
                     known.setdefault(unit.header.signature, unit)
-        found = known.get(signature)
-        if found is None:
+        match = known.get(signature)
+        if match is None:
             raise MissingContext(
                 "type_unit",
                 f"no type unit of {self.name} has the signature {signature:#018x}",
                 spec="DWARF 5, 7.5.5",
             )
-        return found
+        return match
 
     def type_at(self, signature: int, unit: Unit) -> Die:
         """Return the type that DW_FORM_ref_sig8 in a unit means."""
-        found = self.type_unit(signature, split=bool(unit.suffix))
-        return found.die_at(found.header.type_offset)
+        type_unit = self.type_unit(signature, split=bool(unit.suffix))
+        return type_unit.die_at(type_unit.header.type_offset)
 
     # --- Other files ------------------------------------------------------------------------------------------------
 
     def split_unit(self, skeleton: Unit) -> Unit:
         """Return the unit with the entries of a skeleton; raise an error if it cannot be found."""
-        found = self._split.get(skeleton)
-        if found is None:
-            found = self._split[skeleton] = find_split_unit(self, skeleton)
-            found.skeleton = skeleton
-            found.tables.drop()  # that there was no skeleton is no reason any more
-        return found
+        split = self._split.get(skeleton)
+        if split is None:
+            split = self._split[skeleton] = find_split_unit(self, skeleton)
+            split.skeleton = skeleton
+            split.tables.drop()  # that there was no skeleton is no reason any more
+        return split
 
     def split_unit_with(self, unit_id: int | None) -> Unit | None:
         """Return the split compilation unit of this file that has an id."""
@@ -226,12 +226,12 @@ class Dwarf:
     def abbreviations(self, section: str, offset: int, format: Format) -> AbbreviationTable:
         """Return the abbreviations at an offset; units that share them share the table."""
         key = (section, offset, format)
-        found = self._tables.get(key)
-        if found is None:
+        table = self._tables.get(key)
+        if table is None:
             data = self.source.data(section)
             room = self._room.setdefault(section, [len(data)])
-            found = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
-        return found
+            table = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
+        return table
 
     def note(self, error: DwarfGpuError) -> None:
         """Remember an error that does not prevent an answer."""

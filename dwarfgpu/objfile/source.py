@@ -54,18 +54,18 @@ class Source:
 
     def view(self, name: str) -> bytes | memoryview:
         """Return the content of a section as it comes, without a copy; empty if there is none."""
-        found = self._content.get(name)
-        if found is None:
-            found = self._content[name] = self.sections.data(name) or b""
-        return found
+        content = self._content.get(name)
+        if content is None:
+            content = self._content[name] = self.sections.data(name) or b""
+        return content
 
     def data(self, name: str) -> bytes:
         """Return the content of a section as bytes; empty if there is none."""
-        found = self.view(name)
-        if isinstance(found, bytes):
-            return found
-        whole = found.obj
-        data = whole if isinstance(whole, bytes) and len(whole) == found.nbytes else bytes(found)
+        content = self.view(name)
+        if isinstance(content, bytes):
+            return content
+        whole = content.obj
+        data = whole if isinstance(whole, bytes) and len(whole) == content.nbytes else bytes(content)
         self._content[name] = data
         return data
 
@@ -81,21 +81,21 @@ class Source:
             if offset + size >= len(content):
                 break
             size *= 16
-        what = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
-        raise MalformedFile("bad_string", what, spec="DWARF 5, 7.26").at(section=section, offset=offset)
+        message = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
+        raise MalformedFile("bad_string", message, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 
     def text(self, section: str, offset: int) -> str:
         """Return the string at an offset, decoded and remembered."""
         texts = self._texts.setdefault(section, {})
-        found = texts.get(offset)
-        if found is None:
-            found = decode(self.string(section, offset))
-            self._room -= len(found)
+        text = texts.get(offset)
+        if text is None:
+            text = decode(self.string(section, offset))
+            self._room -= len(text)
             if self._room < 0:
                 self._texts.clear()
                 texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
-            texts[offset] = found
-        return found
+            texts[offset] = text
+        return text
 
     def drop(self) -> None:
         """Free the memory; what is needed later is read again."""
@@ -134,13 +134,13 @@ class ImageSections:
 
         if name in self._broken:
             raise self._broken[name].again()
-        found = self.image.sections_named(name)
-        if not found:
+        content = self.image.sections_named(name)
+        if not content:
             return None
         errors: list[DwarfGpuError] = []
         data: bytes | memoryview = b""
         try:
-            data = joined(self.image, name, (_content(section, errors) for section in found))
+            data = joined(self.image, name, (_content(section, errors) for section in content))
         except DwarfGpuError as error:
             errors.append(error)
         self.problems += errors

@@ -32,7 +32,7 @@ MAX_ENTRIES = 1 << 16
 MAX_STRINGS = 16
 """How many keys of an image in an offload binary are read; producers write two."""
 MAX_BROKEN = 100
-"""After so many broken bundles a file is not searched any further."""
+"""After this many broken bundles a file is not searched any further."""
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
 
 
@@ -121,10 +121,10 @@ class Scanner:
             note = where if number == 1 else f"{where}, bundle {number}"
             try:
                 part, end = self._bundle(data, position, base, note)
-                for found in self._entries(part):
+                for image in self._entries(part):
                     if part.compressed is None:
-                        end = max(end, position + found.offset + found.size)
-                    yield found
+                        end = max(end, position + image.offset + image.size)
+                    yield image
             except DwarfGpuError as error:
                 self.problems.append(error)
                 broken += 1
@@ -174,16 +174,16 @@ class Scanner:
                 Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size
             )
 
-    def _checked(self, found: Found, available: int) -> Found:
+    def _checked(self, image: Found, available: int) -> Found:
         """Return an entry that lies inside its part, or one without bytes that keeps the reason."""
-        if found.offset + found.size <= available:
-            return found
-        end = found.offset + found.size
-        message = f"entry {found.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
-        problem = malformed(self.file, "truncated", message, offset=found.part.base, spec=SPEC)
+        if image.offset + image.size <= available:
+            return image
+        end = image.offset + image.size
+        message = f"entry {image.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
+        problem = malformed(self.file, "truncated", message, offset=image.part.base, spec=SPEC)
         self.problems.append(problem)
-        note = f"{found.note}, truncated".removeprefix(", ")
-        return Found(found.part, found.id, found.target, found.offset, 0, note, problem)
+        note = f"{image.note}, truncated".removeprefix(", ")
+        return Found(image.part, image.id, image.target, image.offset, 0, note, problem)
 
     # --- Offload binaries ---------------------------------------------------------------------------------------
 
@@ -285,9 +285,9 @@ def next_bundle(data: memoryview, start: int) -> int:
     position, step = start, FIRST_STEP
     while position < len(data):
         chunk = bytes(data[position : position + step + keep])
-        found = [index for index in (chunk.find(BUNDLE_MAGIC), chunk.find(COMPRESSED_MAGIC)) if index >= 0]
-        if found:
-            return position + min(found)
+        indexes = [index for index in (chunk.find(BUNDLE_MAGIC), chunk.find(COMPRESSED_MAGIC)) if index >= 0]
+        if indexes:
+            return position + min(indexes)
         position, step = position + step, SEARCH_STEP
     return -1
 

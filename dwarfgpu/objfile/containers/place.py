@@ -15,7 +15,7 @@ from dwarfgpu.records import record
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
 MAX_PIPE = 1 << 28
-"""What is read at most of something that is no regular file."""
+"""How many bytes are read at most of something that is not a regular file, such as a pipe."""
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
@@ -29,7 +29,7 @@ class Place:
     select: str | None = None
     offset: int = 0
     size: int | None = None
-    """None: all that follows ``offset``."""
+    """The bytes of the part; None for all that follow ``offset``."""
 
     @property
     def name(self) -> str:

@@ -24,11 +24,11 @@ GNU_HEADER_SIZE = 12
 SPEC = 'gABI, "Compression"'
 
 FREE_SIZE = 16 << 20
-"""What may always be decompressed, whatever it was before."""
+"""The decompressed size that is always accepted."""
 MAX_RATIO = 250
-"""What is larger may be so many times the size of the stream. Debug information gets 3 to 10 times smaller."""
+"""How many times the size of the stream a larger content may be. Debug information gets 3 to 10 times smaller."""
 MAX_SIZE = 1 << 30
-"""What nothing may be larger than."""
+"""The largest decompressed size."""
 ZSTD_MAX_WINDOW = 1 << 27
 
 _ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"

@@ -64,7 +64,7 @@ class CoreFile:
     threads: tuple[CoreThread, ...]
     """The threads; first the one that the process ended in."""
     memory: tuple[tuple[int, memoryview], ...]
-    """What the file has of the memory: addresses and bytes."""
+    """The memory that the file has: addresses and bytes."""
     mappings: tuple[Mapping, ...]
     auxiliary: dict[int, int]
     """The auxiliary vector: values by type."""
@@ -105,7 +105,7 @@ def read_core(image: Image) -> CoreFile:
                 message = f"the memory at {segment.address:#x} is not whole in the file"
                 problems.append(malformed(image.name, "truncated", message, offset=segment.offset))
             memory.append((segment.address, data))
-    memory.sort(key=lambda each: each[0])
+    memory.sort(key=lambda part: part[0])
     return CoreFile(image.name, tuple(threads), tuple(memory), mappings, auxiliary, tuple(problems))
 
 
@@ -128,14 +128,14 @@ def _vector_registers(note: Note, image: Image) -> dict[str, bytes]:
     data = note.data
     if len(data) < FXSAVE_SIZE:
         raise _short(note, image, "NT_FPREGSET", FXSAVE_SIZE)
-    found = {"fcw": data[:2], "fsw": data[2:4], "mxcsr": data[24:28]}
+    registers = {"fcw": data[:2], "fsw": data[2:4], "mxcsr": data[24:28]}
     for i in range(8):
         start = FXSAVE_ST + 16 * i
-        found[f"st{i}"] = data[start : start + 10]
+        registers[f"st{i}"] = data[start : start + 10]
     for i in range(16):
         start = FXSAVE_XMM + 16 * i
-        found[f"xmm{i}"] = data[start : start + 16]
-    return found
+        registers[f"xmm{i}"] = data[start : start + 16]
+    return registers
 
 
 def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
@@ -149,12 +149,12 @@ def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
         message = f"NT_FILE has {count} files, which do not fit its {len(data)} bytes"
         raise malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
     names = data[names_at:].split(b"\0")
-    found = []
+    mappings = []
     for i in range(count):
         start, end, offset = struct.unpack_from("<QQQ", data, 16 + 24 * i)
         path = names[i].decode("utf-8", "surrogateescape") if i < len(names) else ""
-        found.append(Mapping(start, end, offset * page, path))
-    return tuple(found)
+        mappings.append(Mapping(start, end, offset * page, path))
+    return tuple(mappings)
 
 
 def _auxiliary(note: Note) -> dict[int, int]:

@@ -42,9 +42,9 @@ class DebugLink:
 
     def is_for(self, image: Image) -> bool:
         """Return whether a file is the debug file that is meant, by its build ID or else by its content."""
-        found = image.build_id
-        if self.build_id is not None and found is not None:
-            return found == self.build_id
+        build_id = image.build_id
+        if self.build_id is not None and build_id is not None:
+            return build_id == self.build_id
         return self.crc is not None and zlib.crc32(image.data) == self.crc
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
 MAX_READ = 1 << 28
-"""What one ``read`` may return at most."""
+"""How many bytes one ``read`` may return at most."""
 
 
 BYTES = "<bytes>"
@@ -182,8 +182,8 @@ class Image:
 
     def section(self, name: str) -> Section | None:
         """Return the first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
-        found = self.sections_named(name)
-        return found[0] if found else None
+        sections = self.sections_named(name)
+        return sections[0] if sections else None
 
     def sections_named(self, name: str) -> tuple[Section, ...]:
         """Return all sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
@@ -191,16 +191,18 @@ class Image:
             self._by_name = {}
             for section in self.sections[1:]:
                 self._by_name.setdefault(section.name, []).append(section)
-        found = self._by_name.get(name)
-        if not found and name.startswith(".debug_"):
-            found = self._by_name.get(f".z{name[1:]}")
-        return tuple(found or ())
+        sections = self._by_name.get(name)
+        if not sections and name.startswith(".debug_"):
+            sections = self._by_name.get(f".z{name[1:]}")
+        return tuple(sections or ())
 
     @property
     def code_sections(self) -> tuple[Section, ...]:
         """The sections with instructions."""
         if self._code is None:
-            code = [each for each in self.sections if each.header.flags & SHF_EXECINSTR and each.size]
+            code = [
+                section for section in self.sections if section.header.flags & SHF_EXECINSTR and section.size
+            ]
             self._code = tuple(code)
         return self._code
 

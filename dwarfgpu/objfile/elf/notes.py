@@ -188,25 +188,25 @@ def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> 
 
 def hsa_notes(image: Image) -> HsaNotes:
     """Return what the notes of code object versions 1 and 2 say; also NT_AMD_HSA_ISA_NAME, which later tools kept."""
-    found: dict[int, object] = {}
+    contents: dict[int, object] = {}
     problems: list[MalformedFile] = []
     for note in _amd(image.notes()):
         read = _READERS.get(note.type)
-        if read is None or note.type in found:
+        if read is None or note.type in contents:
             continue
         try:
-            found[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
+            contents[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
         except struct.error:
             message = f"{note.type_name} has only {len(note.data)} bytes"
             problems.append(
                 malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
             )
-    version = found.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
-    isa = found.get(NT_AMD_HSA_ISA_VERSION)
-    name = found.get(NT_AMD_HSA_ISA_NAME)
-    producer = found.get(NT_AMD_HSA_PRODUCER)
-    options = found.get(NT_AMD_HSA_PRODUCER_OPTIONS)
-    hsail = found.get(NT_AMD_HSA_HSAIL)
+    version = contents.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
+    isa = contents.get(NT_AMD_HSA_ISA_VERSION)
+    name = contents.get(NT_AMD_HSA_ISA_NAME)
+    producer = contents.get(NT_AMD_HSA_PRODUCER)
+    options = contents.get(NT_AMD_HSA_PRODUCER_OPTIONS)
+    hsail = contents.get(NT_AMD_HSA_HSAIL)
     return HsaNotes(
         version if isinstance(version, tuple) else None,
         isa if isinstance(isa, Isa) else None,

@@ -220,12 +220,12 @@ def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> byte
     from dwarfgpu.objfile.elf.compression import most_of
 
     limit = most_of(len(image.data))
-    found: list[bytes | memoryview] = []
+    contents: list[bytes | memoryview] = []
     size = 0
     for part in parts:
         size += len(part)
-        if size > limit and found:
+        if size > limit and contents:
             message = f"the sections {name} have more than {limit} bytes together"
             raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
-        found.append(part)
-    return found[0] if len(found) == 1 else b"".join(found)
+        contents.append(part)
+    return contents[0] if len(contents) == 1 else b"".join(contents)

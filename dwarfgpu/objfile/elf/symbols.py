@@ -1,7 +1,7 @@
 """Symbols of an ELF file (gABI, "Symbol Table"; AMDGPU usage, "Symbols").
 
 A table is read row by row when it is asked for. The first few questions for a name or an address are answered by a
-search of the bytes, for more of them an index is made: for a single one that takes several times as long.
+search of the bytes, which is several times faster than making an index; for more questions an index is made.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class SymbolTable:
         types = (symbol_type, STT_SECTION)  # a section may be named where the section is
         for index, (name, info, _, _, _) in enumerate(self._rows()):
             if info & 0xF in types or strings.startswith(wanted, end_of(b"\0", name) - len(wanted)):
-                found = self.symbol(index)
-                if found.type_number == symbol_type or found.name.endswith(suffix):
-                    yield found
+                symbol = self.symbol(index)
+                if symbol.type_number == symbol_type or symbol.name.endswith(suffix):
+                    yield symbol
 
     def at(self, address: int, section_index: int | None) -> Symbol | None:
         """Return the smallest symbol whose bytes hold an address, or a symbol without a size at just that address."""
@@ -159,8 +159,8 @@ class SymbolTable:
                 return self._search_at(address, section_index)
             self._addresses = self._index_addresses()
         places = self._addresses if section_index is None else (section_index,)
-        found = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
-        best = min((key for key in found if key is not None), default=None)
+        keys = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
+        best = min((key for key in keys if key is not None), default=None)
         return None if best is None else self.symbol(best[2])
 
     @staticmethod
@@ -253,14 +253,14 @@ class SymbolTable:
         wanted = _encoded(name)
         if not wanted:
             return None if wanted is None else set()
-        found: set[int] = set()
+        offsets: set[int] = set()
         position = self._strings.find(wanted + b"\0")
         while position >= 0:
-            found.add(position)
-            if len(found) > MAX_COPIES:
+            offsets.add(position)
+            if len(offsets) > MAX_COPIES:
                 return None
             position = self._strings.find(wanted + b"\0", position + 1)
-        return found
+        return offsets
 
     def _best_named(self, name: str) -> int | None:
         best, highest = None, -1
@@ -270,14 +270,14 @@ class SymbolTable:
         return best
 
     def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
-        found: dict[int, list[tuple[int, int, int]]] = {}  # by section
+        by_section: dict[int, list[tuple[int, int, int]]] = {}
         for index, (_, info, place, value, size) in enumerate(self._rows()):
             if value <= address and (address < value + size or address == value):
                 inside, section = self._place(index, place)
                 if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                    found.setdefault(inside, []).append((value, size, index))
+                    by_section.setdefault(inside, []).append((value, size, index))
         keys: list[tuple[bool, int, int]] = []
-        for place, symbols in found.items():
+        for place, symbols in by_section.items():
             if section_index in (None, place):
                 last = max((value for value, size, _ in symbols if size), default=0)  # the innermost one
                 keys += [
@@ -303,13 +303,13 @@ class SymbolTable:
 
     def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
         """Return by section the first addresses in order, and (address, size, index, how far any so far reaches)."""
-        found: dict[int, list[tuple[int, int, int]]] = {}
+        by_section: dict[int, list[tuple[int, int, int]]] = {}
         for index, (_, info, place, value, size) in enumerate(self._rows()):
             inside, section = self._place(index, place)
             if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                found.setdefault(inside, []).append((value, size, index))
+                by_section.setdefault(inside, []).append((value, size, index))
         result = {}
-        for place, symbols in found.items():
+        for place, symbols in by_section.items():
             symbols.sort()
             reach = 0
             rows = []

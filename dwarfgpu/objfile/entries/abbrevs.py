@@ -73,10 +73,10 @@ class Abbreviation:
         """Return the names of the attributes in a dialect, each with its index, in order; of two the first counts."""
         known = self._names
         if known is None or known[0] is not dialect or known[1] != version:
-            found: dict[str, int] = {}
+            indexes: dict[str, int] = {}
             for i, attribute in enumerate(self.attributes):
-                found.setdefault(dialect.name_of(attribute, class_of(self.forms[i], attribute, version)), i)
-            self._names = known = (dialect, version, found)
+                indexes.setdefault(dialect.name_of(attribute, class_of(self.forms[i], attribute, version)), i)
+            self._names = known = (dialect, version, indexes)
         return known[2]
 
     def value(self, index: int, values: tuple[Any, ...]) -> Any:
@@ -140,12 +140,12 @@ class AbbreviationTable:
 
     def get(self, code: int) -> Abbreviation:
         """Return the abbreviation with a code."""
-        found = self._by_code.get(code)
-        while found is None and self._cursor is not None:
+        abbreviation = self._by_code.get(code)
+        while abbreviation is None and self._cursor is not None:
             self._read_one(self._cursor)
-            found = self._by_code.get(code)
-        if found is not None:
-            return found
+            abbreviation = self._by_code.get(code)
+        if abbreviation is not None:
+            return abbreviation
         if self.problem is not None:
             raise self.problem.again()
         raise MalformedFile(
@@ -166,8 +166,8 @@ class AbbreviationTable:
         if code < 0x80:
             return self.get(code), position
         code, end = wide_code(data, position)
-        found = self.get(code)
-        return found, end - found.layout.lead
+        abbreviation = self.get(code)
+        return abbreviation, end - abbreviation.layout.lead
 
     @property
     def dense(self) -> list[Abbreviation | None]:
@@ -176,9 +176,9 @@ class AbbreviationTable:
             limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
             last = max((code for code in self._by_code if code < limit), default=0)
             self._dense = [None] * (max(last + 1, 128) + 1)
-            for code, found in self._by_code.items():
+            for code, abbreviation in self._by_code.items():
                 if code < limit:
-                    self._dense[code] = found
+                    self._dense[code] = abbreviation
         return self._dense
 
     @property
@@ -199,8 +199,8 @@ class AbbreviationTable:
         """Return an object that belongs to the table, made when it is first asked for."""
         if key not in self._kept:
             self._kept[key] = make(self)
-        found: T = self._kept[key]
-        return found
+        kept: T = self._kept[key]
+        return kept
 
     def _read_one(self, cursor: Cursor) -> None:
         data, position = cursor.data, cursor.position

@@ -2,8 +2,8 @@
 
 The attributes of the heterogeneous extensions were numbered anew in 2025. The document this project follows still has
 the numbers of before; compilers used those until then, and now use them for other attributes. So a number from 0x3e08
-on has two meanings, and the bytes do not tell which: an `AttributeDialect` is chosen by whoever knows where they come
-from, or by the rule of `dialect_for`, and results name it.
+on has two meanings, and the bytes do not tell which: an `AttributeDialect` is chosen by the user, who knows where they
+come from, or by the rule of `dialect_for`, and results name it.
 """
 
 from __future__ import annotations
@@ -180,12 +180,12 @@ FIRST_CURRENT = 22
 
 def dialect(name: str) -> AttributeDialect:
     """Return the dialect with a name."""
-    found = DIALECTS.get(name)
-    if found is None:
+    chosen = DIALECTS.get(name)
+    if chosen is None:
         raise UsageError(
             f"there is no attribute dialect {name}", hint=f"the dialects are {', '.join(DIALECTS)}"
         )
-    return found
+    return chosen
 
 
 def dialect_for(producer: str | None, augmentation: str | None) -> tuple[AttributeDialect, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MAX_ORIGINS = 16
-"""How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; compilers make none longer than 3."""
+"""How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; those of compilers have up to 3."""
 NOT_INHERITED = frozenset(("DW_AT_declaration", "DW_AT_inline", "DW_AT_sibling", "DW_AT_specification"))
 """Attributes that an entry does not take over from its abstract origin (DWARF 5, 3.3.8.1) or declaration (2.13.2)."""
 
@@ -98,15 +98,15 @@ class Die:
 
     def flag(self, attribute: int) -> bool:
         """Return whether a flag with a number of the standard is set."""
-        found = self.number(attribute)
-        return found is not None and bool(found.value)
+        attribute_value = self.number(attribute)
+        return attribute_value is not None and bool(attribute_value.value)
 
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
         """Return the entry it completes: its declaration (DW_AT_specification), or its abstract instance."""
-        found = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
-        return None if found is None else found.reference()
+        attribute = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
+        return None if attribute is None else attribute.reference()
 
     def origins(self) -> Iterator[Die]:
         """Yield the entry itself, the one it completes, and so on."""
@@ -136,14 +136,14 @@ class Die:
     @property
     def name(self) -> str | None:
         """DW_AT_name, its own or that of the entries it completes."""
-        found = self.find_number(at.NAME)
-        return None if found is None else found.text()
+        attribute = self.find_number(at.NAME)
+        return None if attribute is None else attribute.text()
 
     @property
     def linkage_name(self) -> str | None:
         """DW_AT_linkage_name, or what it was called before version 4."""
-        found = self.find_number(at.LINKAGE_NAME) or self.find_number(at.MIPS_LINKAGE_NAME)
-        return None if found is None else found.text()
+        attribute = self.find_number(at.LINKAGE_NAME) or self.find_number(at.MIPS_LINKAGE_NAME)
+        return None if attribute is None else attribute.text()
 
     @property
     def is_declaration(self) -> bool:
@@ -151,8 +151,8 @@ class Die:
 
     def type(self) -> Die | None:
         """Return the entry of its type, or None for void. A type unit's signature is followed."""
-        found = self.find_number(at.TYPE)
-        return None if found is None else found.reference()
+        attribute = self.find_number(at.TYPE)
+        return None if attribute is None else attribute.reference()
 
     @property
     def call_file(self) -> int | None:
@@ -168,8 +168,8 @@ class Die:
         return self._unsigned(at.CALL_COLUMN)
 
     def _unsigned(self, attribute: int) -> int | None:
-        found = self.number(attribute)
-        return None if found is None else found.unsigned()
+        number = self.number(attribute)
+        return None if number is None else number.unsigned()
 
     # --- Where it is ----------------------------------------------------------------------------------------------
 

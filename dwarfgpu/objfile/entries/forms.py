@@ -134,20 +134,20 @@ MAX_INDIRECTION = 8
 
 def form(code: int) -> Form:
     """Return the form with a code; raise an error if it is unknown, as the size of its value is then unknown, too."""
-    found = FORMS.get(code)
-    if found is None:
+    known = FORMS.get(code)
+    if known is None:
         raise Unsupported(
             "unknown_form",
             f"the form {code:#x} is unknown, and so is the size of its value",
             spec="DWARF 5, 7.5.6",
         )
-    return found
+    return known
 
 
 def form_name(code: int) -> str:
     """Return the name of a form, also of an unknown one."""
-    found = FORMS.get(code)
-    return found.name if found is not None else f"DW_FORM_unknown_{code:#x}"
+    form = FORMS.get(code)
+    return form.name if form is not None else f"DW_FORM_unknown_{code:#x}"
 
 
 def fixed_size(encoding: Encoding, format: Format) -> int | None:
@@ -200,7 +200,7 @@ _NUMBERS = frozenset((0x38,))
 """DW_AT_data_member_location: DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
 nowhere and offsets of members in these forms, so they are read as numbers in every version."""
 _TRUE_BLOCKS = frozenset((0x1C, 0x3D))
-"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are no expressions (table 7.5)."""
+"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are not expressions (table 7.5)."""
 
 
 def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:

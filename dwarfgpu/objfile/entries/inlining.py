@@ -26,7 +26,7 @@ _HIDING = _GROUPS | {_SUBPROGRAM, _CLASS, _STRUCTURE, _UNION}
 
 
 class ScopeDie(Protocol):
-    """What this module asks of a debugging information entry."""
+    """What this module needs of a debugging information entry."""
 
     @property
     def tag(self) -> int:
@@ -82,14 +82,14 @@ def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
 
 
 def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> list[ScopeDie]:
-    found: list[ScopeDie] = []
+    scopes: list[ScopeDie] = []
     waiting: list[Iterator[ScopeDie]] = [iter(root.children())]
     while waiting:
         for die in waiting[-1]:
             tag = die.tag
             ranges = die.ranges() if tag in SCOPES else ()
             if covers(ranges, address):
-                found.append(die)
+                scopes.append(die)
                 waiting = [iter(die.children())]  # nothing beside it is asked for any more
                 break
             if tag in passed_through and not (ranges and tag in _GROUPS):
@@ -97,7 +97,7 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
                 break
         else:
             waiting.pop()
-    return found
+    return scopes
 
 
 def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MIN_RANGES = 1 << 16
-"""So many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
+"""How many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
 
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
@@ -47,8 +47,8 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
 
         context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
         data = unit.tables.list_data(section)
-        found = read_range_list(data, offset, section=section, context=context)
-        unit.tables.ranges = known = section, offset, found
+        range_list = read_range_list(data, offset, section=section, context=context)
+        unit.tables.ranges = known = section, offset, range_list
     return known[2].spans()
 
 
@@ -75,8 +75,8 @@ class Budget:
         known = unit.tables.ranges
         if known is not None and known is not self._last:
             self._last = known
-            section, offset, found = known
-            self._read += found.end - offset
+            section, offset, range_list = known
+            self._read += range_list.end - offset
             self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
         if self._ranges > self._most or self._read > self._room:
             self.is_spent = True
@@ -92,15 +92,15 @@ def is_dead(address: int, address_size: int) -> bool:
 
 
 class Ranges:
-    """Ranges of addresses, each with a number, ready to be asked what is at an address. They may overlap."""
+    """Ranges of addresses, each with a number, sorted for look-up by address. They may overlap."""
 
     __slots__ = ("_highs", "_lows", "_numbers", "_reach")
 
     def __init__(self, ranges: Iterable[tuple[int, int, int]]) -> None:
-        found = sorted(ranges)
-        self._lows = [low for low, _, _ in found]
-        self._highs = [high for _, high, _ in found]
-        self._numbers = [number for _, _, number in found]
+        by_address = sorted(ranges)
+        self._lows = [low for low, _, _ in by_address]
+        self._highs = [high for _, high, _ in by_address]
+        self._numbers = [number for _, _, number in by_address]
         self._reach: list[int] = []  # for each the highest end of those before it and its own
         highest = 0
         for high in self._highs:
@@ -121,12 +121,12 @@ class Ranges:
     def at(self, address: int) -> list[int]:
         """Return the numbers of the ranges with an address; a range that begins later comes later."""
         i = bisect_right(self._lows, address) - 1
-        found = []
+        numbers = []
         while i >= 0 and self._reach[i] > address:
             if self._highs[i] > address:
-                found.append(self._numbers[i])
+                numbers.append(self._numbers[i])
             i -= 1
-        return found[::-1]
+        return numbers[::-1]
 
     def between(self, low: int, high: int) -> list[int]:
         """Return the numbers of the ranges that have an address from ``low`` up to ``high``, by their beginning."""

@@ -5,7 +5,7 @@ The text of such a function is built from forms alone. Runs of values with a fix
 length is part of the run before it, because it nearly always is the last one, too.
 
 The generated functions do not check that they stay inside ``data``: they raise IndexError, ValueError or struct.error
-at its end, or return a position past it. Whoever calls them does (`readers.FAILURES`).
+at its end, or return a position past it. Their callers check that (`readers.FAILURES`).
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Layout:
         self.read: Read = self._first_reads
         """(data, position of the code) -> (next position, values). It replaces itself, so look it up each time."""
         self.skip: Skip = self._first_skips
-        """(data, position of the code) -> next position. So does it."""
+        """(data, position of the code) -> next position. It replaces itself, too."""
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -122,15 +122,15 @@ class Layout:
             self.skip = lambda _, position: position + size
             return position + size
         key = self._shape()
-        found = _skips.get(key)
-        if found is None:
+        skip = _skips.get(key)
+        if skip is None:
             if self._skips <= FEW:
                 return self.read(data, position)[0]
             if len(_skips) >= MAX_LAYOUTS:
                 _skips.clear()
-            found = _skips[key] = Writer(self.lead, self.forms, self.format, ()).skip()
-        self.skip = found
-        return found(data, position)
+            skip = _skips[key] = Writer(self.lead, self.forms, self.format, ()).skip()
+        self.skip = skip
+        return skip(data, position)
 
     def _shape(self) -> tuple[Any, ...]:
         """Return what a function that skips depends on: values of fixed size count only by their sum."""
@@ -149,10 +149,10 @@ class Layout:
 
     def picker(self, wanted: tuple[int, ...]) -> Pick:
         """Return a function that decodes the values whose forms have these indices, in increasing order."""
-        found = self._picks.get(wanted)
-        if found is None:
-            found = self._picks[wanted] = Writer(self.lead, self.forms, self.format, wanted).pick()
-        return found
+        pick = self._picks.get(wanted)
+        if pick is None:
+            pick = self._picks[wanted] = Writer(self.lead, self.forms, self.format, wanted).pick()
+        return pick
 
     def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
         """Return such a function for entries of fixed size, without the next position.
@@ -172,12 +172,12 @@ class Layout:
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
         """Return where the value of each form begins and ends, with the length of a block as part of the value."""
         cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
-        found = []
+        positions = []
         for code in self.forms:
             start = cursor.position
             read_value(cursor, code, self.format)
-            found.append((start, cursor.position))
-        return found
+            positions.append((start, cursor.position))
+        return positions
 
 
 class Family:
@@ -194,12 +194,12 @@ class Family:
 
     def layout(self, lead: int, forms: tuple[int, ...]) -> Layout:
         """Return the layout of entries with a code of ``lead`` bytes and these forms."""
-        found = self.layouts.get((lead, forms))
-        if found is None:
+        known = self.layouts.get((lead, forms))
+        if known is None:
             if len(self.layouts) > MAX_LAYOUTS:
                 self.layouts.clear()
-            found = self.layouts[lead, forms] = Layout(lead, forms, self)
-        return found
+            known = self.layouts[lead, forms] = Layout(lead, forms, self)
+        return known
 
     def fixed_size(self, lead: int, forms: tuple[int, ...]) -> int:
         """Return the size of such entries, or -1 if it depends on the entry."""
@@ -213,7 +213,7 @@ class Family:
 
 def family(format: Format) -> Family:
     """Return the layouts of a format. Units of all files share them."""
-    found = _families.get(format)
-    if found is None:
-        found = _families[format] = Family(format)
-    return found
+    layouts = _families.get(format)
+    if layouts is None:
+        layouts = _families[format] = Family(format)
+    return layouts

@@ -49,14 +49,14 @@ class Plan:
         self.note: Any = None
         """What the caller of the scan remembers about these entries."""
         layout = abbreviation.layout
-        found = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
+        indexes = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
         self.jump = _sibling(abbreviation)
-        present = sorted({i for i in (*found, self.jump) if i >= 0 and layout.slots[i] >= 0})
+        present = sorted({i for i in (*indexes, self.jump) if i >= 0 and layout.slots[i] >= 0})
         self._indices = tuple(present)
         if self.jump >= 0:
             self.jump = present.index(self.jump)
         self.places = {
-            number: present.index(i) for number, i in zip(wanted or (), found, strict=True) if i in present
+            number: present.index(i) for number, i in zip(wanted or (), indexes, strict=True) if i in present
         }
         """The index among the picked values of each wanted attribute that is in the data."""
         self.size = layout.size

@@ -18,7 +18,7 @@ ENUMERATION = 0x04
 ANONYMOUS = "(anonymous namespace)"
 """How an unnamed namespace is named (DWARF 5, 6.1.1.1)."""
 MAX_SCOPES = 256
-"""Names in more scopes are refused: each entry would have a name as long as the file is deep."""
+"""Names in more scopes than this are refused: each entry would have a name as long as the file is deep."""
 _EXPORT_SYMBOLS, _ENUM_CLASS = 0x89, 0x6D
 _OPEN, _CLOSE = "<([{", ">)]}"
 
@@ -99,7 +99,7 @@ def in_scopes(parts: tuple[str, ...], scopes: list[tuple[str, bool]]) -> bool:
     """Return whether an entry in these scopes can be meant by a name with ``parts`` before the last one.
 
     The outermost scopes may be missing, unless the name begins with ``::``; inline and unnamed namespaces and
-    enumerations that are no classes may be missing everywhere.
+    enumerations that are not classes may be missing everywhere.
     """
     if not parts:
         return True

@@ -34,11 +34,11 @@ class Attribute:
     def __init__(self, die: Die, index: int, form: int, value: Any) -> None:
         self.die = die
         self.index = index
-        """Which of the attributes of its entry."""
+        """Its index among the attributes of its entry."""
         self.form = form
         """DW_FORM_*, by number; for DW_FORM_indirect the one in the data."""
         self.value = value
-        """As it is encoded: a number, bytes, or True; for an index into a table the index."""
+        """The value as it is encoded: a number, bytes, or True; for an index into a table the index."""
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}, {self.form_name}, {self.value!r})"
@@ -136,6 +136,8 @@ class Attribute:
         if self.value_class not in classes:
             raise self._wrong(f"no {' or '.join(classes)}")
 
-    def _wrong(self, what: str) -> MalformedFile:
-        error = MalformedFile("bad_class", f"{self.name} is {what} ({self.form_name})", spec="DWARF 5, 7.5.5")
+    def _wrong(self, problem: str) -> MalformedFile:
+        error = MalformedFile(
+            "bad_class", f"{self.name} is {problem} ({self.form_name})", spec="DWARF 5, 7.5.5"
+        )
         return self.die.unit.error(error, self.die.offset)  # type: ignore[return-value]

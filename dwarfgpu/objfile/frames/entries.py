@@ -79,7 +79,7 @@ class Fde:
 
 @record
 class Terminator:
-    """A length of zero: the end of ``.eh_frame`` for those who run through it, padding elsewhere."""
+    """A length of zero: the end of ``.eh_frame`` for a runtime that walks it, padding elsewhere."""
 
     section: str
     offset: int
@@ -107,12 +107,12 @@ def gnu_letters(augmentation: str) -> str | None:
 
     Return None if there are others and no ``z`` by which to skip them.
     """
-    found = _GNU.match(augmentation)
-    if found is None or not _VENDORS.fullmatch(augmentation, found.end()):
+    match = _GNU.match(augmentation)
+    if match is None or not _VENDORS.fullmatch(augmentation, match.end()):
         return None
-    letters = found[2]
+    letters = match[2]
     if letters.startswith("z") or not letters.strip("PLRSBG"):
-        return found[0]
+        return match[0]
     return None
 
 

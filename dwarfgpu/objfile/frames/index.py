@@ -118,7 +118,7 @@ def _fixed_size(encoding: int, form: Format) -> int | None:
 
 
 class FrameIndex:
-    """The entries of a section by address. What is found broken on the way is in ``problems``."""
+    """The entries of a section by address. ``problems`` has the errors met on the way."""
 
     def __init__(self, section: FrameSection, header: FrameHeader | None = None) -> None:
         self.section = section
@@ -131,9 +131,9 @@ class FrameIndex:
 
         A broken one raises its error.
         """
-        found = self._through_header(address)
-        if found is not None:
-            return found
+        entry = self._through_header(address)
+        if entry is not None:
+            return entry
         return next(self._fdes(reversed(self.ranges.at(address))), None)
 
     def fdes_at(self, address: int) -> list[Fde]:

@@ -89,27 +89,27 @@ class FrameSection:
         try:
             head = self._head(offset)
             if head is None:
-                return Terminator(self.name, offset, self._behind_zeros(offset))
+                return Terminator(self.name, offset, self._after_zeros(offset))
             return self.cie_at(offset) if head.cie is None else self._fde(head, head.cie)
         except DwarfGpuError as error:
             raise error.at(section=self.name, offset=offset) from None
 
     def cie_at(self, offset: int) -> Cie:
         """Return the CIE at an offset, which is read once; raise an error if no CIE begins there."""
-        found = self._cies.get(offset)
-        if found is None:
+        cie = self._cies.get(offset)
+        if cie is None:
             try:
                 head = self._head(offset) if self._begins_cie(offset) else None
                 if head is None:
                     message = f"no CIE begins at {offset:#x}"
                     raise IllFormed("bad_cie", message, spec=SPEC)
-                found = self._cie(head)
+                cie = self._cie(head)
             except DwarfGpuError as error:
-                found = error.at(section=self.name, offset=offset)
-            self._cies[offset] = found
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return found
+                cie = error.at(section=self.name, offset=offset)
+            self._cies[offset] = cie
+        if isinstance(cie, DwarfGpuError):
+            raise cie.with_traceback(None)
+        return cie
 
     def _begins_cie(self, offset: int) -> bool:
         """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.
@@ -124,14 +124,14 @@ class FrameSection:
             if 4 <= length < 0xFFFFFFF0:
                 is_cie, after = data[position + 4 : position + 8] == cie_id, position + 4 + length
             else:
-                is_cie, after = self._looked_at(position)
+                is_cie, after = self._unusual_entry(position)
             if is_cie:
                 self._beginnings.add(position)
             position = after
         self._walked = position
         return offset in self._beginnings
 
-    def _looked_at(self, position: int) -> tuple[bool, int]:
+    def _unusual_entry(self, position: int) -> tuple[bool, int]:
         """Return whether an entry without a plain length is a CIE, and where the next one begins."""
         try:
             head = self._head(position)
@@ -164,7 +164,7 @@ class FrameSection:
         cie = None if is_cie else field - id_ if self.is_eh else id_
         return _Head(offset, end, offset_size, cursor.position, cie)
 
-    def _behind_zeros(self, offset: int) -> int:
+    def _after_zeros(self, offset: int) -> int:
         """Return where a row of zero lengths ends: a hole that a linker has left is one entry."""
         end = offset + 4
         while self.data[end : end + 4] == b"\0\0\0\0":
@@ -180,18 +180,18 @@ class FrameSection:
             message = f"the CIE has the unknown version {version}; the known ones are 1, 3 and 4"
             raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
         augmentation = read_string(cursor)
-        found = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
+        cie = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
         letters = gnu_letters(augmentation)
         if letters is None:
-            return found
+            return cie
         has_eh, letters = letters.startswith("eh"), letters.removeprefix("eh")
         address_size, segment_size = self.address_size, 0
         if version >= 4:
             address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
         if address_size not in ADDRESS_SIZES or segment_size > 8:
-            what = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
-            size = address_size if what == "an address" else segment_size
-            raise IllFormed("bad_cie", f"{what} cannot have {size} bytes", spec=SPEC)
+            field = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
+            size = address_size if field == "an address" else segment_size
+            raise IllFormed("bad_cie", f"{field} cannot have {size} bytes", spec=SPEC)
         if has_eh:
             cursor.bytes(address_size)  # the EH Data of GCC 2, for its own use
         code_alignment, data_alignment = cursor.uleb(), cursor.sleb()
@@ -200,8 +200,8 @@ class FrameSection:
         frame_format = FrameFormat(
             form, code_alignment, data_alignment, ABSOLUTE, self.bases, segment_size=segment_size
         )
-        found = replace(found, format=frame_format, return_address=return_address)
-        return with_augmentation(found, letters, cursor)
+        cie = replace(cie, format=frame_format, return_address=return_address)
+        return with_augmentation(cie, letters, cursor)
 
     # --- FDEs -------------------------------------------------------------------------------------------------------
 
@@ -217,9 +217,9 @@ class FrameSection:
             frame_format = FrameFormat(Format(self.address_size, head.offset_size, self.byte_order))
         segment = cursor.unsigned(frame_format.segment_size) if frame_format.segment_size else None
         low, high = read_range(cursor, frame_format)
-        found = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
+        entry = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
         if cie.format is None:
-            return found
+            return entry
         data = lsda = None
         function = replace(frame_format, bases=replace(frame_format.bases, function=low))
         if cie.augmentation_data is not None:
@@ -228,7 +228,7 @@ class FrameSection:
         elif cie.lsda_encoding != OMIT:
             lsda = read_lsda(cie, function, cursor)
         return replace(
-            found,
+            entry,
             format=function,
             augmentation_data=data,
             lsda=lsda,

@@ -25,12 +25,12 @@ _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 def functions_of(unit: Unit) -> Ranges:
     """Return the ranges of the functions of a unit, each with the offset of the entry. Broken ones are left out."""
-    found: list[tuple[int, int, int]] = []
+    ranges: list[tuple[int, int, int]] = []
     try:
-        found.extend(_functions(unit))
+        ranges.extend(_functions(unit))
     except DwarfGpuError as error:
         unit.dwarf.note(unit.error(error))
-    return Ranges(found)
+    return Ranges(ranges)
 
 
 def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:

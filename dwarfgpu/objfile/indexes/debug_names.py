@@ -47,7 +47,7 @@ class NameEntry:
     parent: int | None = None
     """The offset of the index entry of the DIE's parent, if it has one."""
     is_external: bool | None = None
-    """Whether it is visible outside its unit, where the producer says so (GNU)."""
+    """Whether it is visible outside its unit, if the producer says so (GNU)."""
 
 
 class NameTable:
@@ -107,7 +107,7 @@ class NameTable:
         )
         if end > cursor.end:
             raise cursor.fail("truncated", f"{size} bytes of abbreviations do not fit", SPEC)
-        found: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        abbreviations: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         while inner.remaining and (code := inner.uleb()):
             tag = inner.uleb()
             attributes = []
@@ -116,22 +116,22 @@ class NameTable:
                 if not attribute and not form:
                     break
                 attributes.append((attribute, form))
-            found[code] = (tag, tuple(attributes))
+            abbreviations[code] = (tag, tuple(attributes))
         cursor.position = end
-        return found
+        return abbreviations
 
     # --- Names ------------------------------------------------------------------------------------------------------
 
     def find(self, name: bytes) -> list[NameEntry]:
         """Return the entries of a name."""
-        found: list[NameEntry] = []
+        entries: list[NameEntry] = []
         for i in self._places(name):
             if self.name(i) == name:
-                found += self.entries(i)
-                if len(found) > self.end - self._pool:
+                entries += self.entries(i)
+                if len(entries) > self.end - self._pool:
                     message = "names share their entries: there are more of them than the index has bytes"
                     raise self._error("limit_exceeded", message, self._pool)
-        return found
+        return entries
 
     def name(self, index: int) -> bytes:
         """Return the name with an index, from 0."""
@@ -147,19 +147,19 @@ class NameTable:
         if position >= self.end:
             raise self._error("bad_offset", f"the entries of name {index} begin past the end", position)
         cursor = self._cursor(position)
-        found: list[NameEntry] = []
+        entries: list[NameEntry] = []
         while (entry := self._read_entry(cursor)) is not None:
-            if len(found) == MAX_ENTRIES:
+            if len(entries) == MAX_ENTRIES:
                 raise self._error("limit_exceeded", f"a name has more than {MAX_ENTRIES} entries", position)
-            found.append(entry)
-        return found
+            entries.append(entry)
+        return entries
 
     def entry_at(self, offset: int) -> NameEntry:
         """Return the entry at an offset of the section, such as the parent of another."""
-        found = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
-        if found is None:
+        entry = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
+        if entry is None:
             raise self._error("bad_reference", f"no entry begins at {offset:#x}", offset)
-        return found
+        return entry
 
     def _places(self, name: bytes) -> Iterator[int]:
         """Yield the indices of the names that may be the wanted one."""
@@ -240,7 +240,7 @@ def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
 
 def hash_of(name: bytes) -> int:
     """Return the hash of a name (DWARF 5, 7.33): that of Bernstein, after folding the case."""
-    found = 5381
+    digest = 5381
     for byte in name.lower():
-        found = (found * 33 + byte) & 0xFFFFFFFF
-    return found
+        digest = (digest * 33 + byte) & 0xFFFFFFFF
+    return digest

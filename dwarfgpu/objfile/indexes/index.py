@@ -78,21 +78,21 @@ class Index:
 
     def names_of(self, unit: Unit) -> NameIndex:
         """Return the index of the names in a unit."""
-        found = self._names.get(unit)
-        if found is None:
+        names = self._names.get(unit)
+        if names is None:
             from dwarfgpu.objfile.indexes.name_index import NameIndex
 
-            found = self._names[unit] = NameIndex(unit)
-        return found
+            names = self._names[unit] = NameIndex(unit)
+        return names
 
     def addresses_of(self, unit: Unit) -> Ranges:
         """Return the ranges of the functions in a unit, each with the offset of the function."""
-        found = self._addresses.get(unit)
-        if found is None:
+        addresses = self._addresses.get(unit)
+        if addresses is None:
             from dwarfgpu.objfile.indexes.address_index import functions_of
 
-            found = self._addresses[unit] = functions_of(unit)
-        return found
+            addresses = self._addresses[unit] = functions_of(unit)
+        return addresses
 
     def drop_caches(self) -> None:
         """Free the memory; what is needed later is made again."""
@@ -125,12 +125,12 @@ class Index:
 
     def _find(self, name: str, kinds: Collection[Kind]) -> list[Entry]:
         *scopes, last = split_name(name)
-        found: dict[Die, Entry] = {}
+        entries: dict[Die, Entry] = {}
         concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
         for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
             try:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
-                    found[die] = Entry(kind, die)
+                    entries[die] = Entry(kind, die)
                     origin = die.number(at.ABSTRACT_ORIGIN) if kind == "function" else None
                     if origin is not None:
                         concrete.add(_place(origin))
@@ -138,7 +138,7 @@ class Index:
                 self.dwarf.note(error)
         return [
             entry
-            for die, entry in found.items()
+            for die, entry in entries.items()
             if (die.unit, die.offset) not in concrete or at.INLINE not in die.abbreviation.attributes
         ]
 
@@ -234,22 +234,22 @@ class Index:
     def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
         """Return all names with a prefix, without their scopes, in order. This makes the index of every unit."""
         self.build()
-        found: set[str] = set()
+        names: set[str] = set()
         for unit, index in self._names.items():
             source, section = unit.source, ".debug_str" + unit.suffix
             for key, offsets in index.names.items():
                 try:
                     text = source.text(section, key) if isinstance(key, int) else decode(key)
-                    if text not in found and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
-                        found.add(text)
+                    if text not in names and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                        names.add(text)
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
-        return sorted(found)
+        return sorted(names)
 
     def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
         """Yield all names without their scopes, each with the kinds it may be, one unit after the other.
 
-        It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
+        It reads no entries: some names may belong to one that is not in an index after all (`entries.kind_of`).
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
         for unit in self.units:
@@ -373,40 +373,42 @@ class Index:
 
             self._sets = []
             try:
-                for each in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
-                    if isinstance(each, DwarfGpuError):
-                        self.dwarf.note(each)
+                for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                    if isinstance(address_set, DwarfGpuError):
+                        self.dwarf.note(address_set)
                     else:
-                        self._sets.append(each)
+                        self._sets.append(address_set)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
         self._asked += 1
         if self._asked <= SEARCHES:
-            return [each.unit for each in self._sets if each.covers(address)]
+            return [address_set.unit for address_set in self._sets if address_set.covers(address)]
         if self._ranges is None:
             self._ranges = Ranges(
-                (low, high, each.unit) for each in self._sets for low, high in each.ranges()
+                (low, high, address_set.unit)
+                for address_set in self._sets
+                for low, high in address_set.ranges()
             )
         return self._ranges.at(address)
 
     def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
         """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
-        found = self._spans.get(unit)
-        if found is None:
+        spans = self._spans.get(unit)
+        if spans is None:
             if self._budget is None:
-                self._budget = Budget(sum(each.header.end - each.offset for each in self.units))
-            found = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
-        return found
+                self._budget = Budget(sum(listed.header.end - listed.offset for listed in self.units))
+            spans = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
+        return spans
 
     def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
         if unit.header.is_type_unit:
             return []
         try:
-            for each in filter(None, (unit, unit.skeleton)):
-                found = self._ranges_of(each)
-                budget.spend(each, found)
-                if found:
-                    return found
+            for owner in filter(None, (unit, unit.skeleton)):
+                ranges = self._ranges_of(owner)
+                budget.spend(owner, ranges)
+                if ranges:
+                    return ranges
             return self.addresses_of(unit).spans()
         except DwarfGpuError as error:
             self.dwarf.note(unit.error(error))
@@ -425,31 +427,31 @@ class Index:
         A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
         that operation, for producers that name an address space there. All units are read.
         """
-        found = []
+        variables = []
         for unit in self.units:
             try:
-                found += self._variables_of(unit).at(address, suffixes)
+                variables += self._variables_of(unit).at(address, suffixes)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
+        return variables
 
     def variable_addresses(self) -> set[int]:
         """Return where variables begin. All units are read."""
-        found: set[int] = set()
+        addresses: set[int] = set()
         for unit in self.units:
             try:
-                found.update(self._variables_of(unit).addresses)
+                addresses.update(self._variables_of(unit).addresses)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
+        return addresses
 
     def _variables_of(self, unit: Unit) -> VariableIndex:
-        found = self._variables.get(unit)
-        if found is None:
+        variables = self._variables.get(unit)
+        if variables is None:
             from dwarfgpu.objfile.indexes.variable_index import VariableIndex
 
-            found = self._variables[unit] = VariableIndex(unit)
-        return found
+            variables = self._variables[unit] = VariableIndex(unit)
+        return variables
 
 
 _INLINED = 0x1D

@@ -45,7 +45,7 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 
 
 class NameIndex:
-    """The names of one unit. What is found may be no entry of an index after all (`entries.kind_of`)."""
+    """The names of one unit. An entry with a name may not be an entry of an index (`entries.kind_of`)."""
 
     __slots__ = ("_inherited", "_readers", "_unit", "names")
 
@@ -99,10 +99,10 @@ class NameIndex:
                 if form == forms.INDIRECT:
                     form, value = value.form, value.value
                 return tuple(names_of(self._unit.refer(form, value)))
-            found = self._inherited.get(value)
-            if found is None:
-                found = self._inherited[value] = tuple(self._names_at(value))
-            return found
+            names = self._inherited.get(value)
+            if names is None:
+                names = self._inherited[value] = tuple(self._names_at(value))
+            return names
         except DwarfGpuError as error:
             self._unit.dwarf.note(error)
             return ()
@@ -111,7 +111,7 @@ class NameIndex:
         """Return the names of the entry at an offset, and of those that it completes. The offset is not checked."""
         unit = self._unit
         data, table = unit.data, unit.table
-        found: list[Key] = []
+        names: list[Key] = []
         for _ in range(MAX_ORIGINS):
             try:
                 abbreviation, start = table.at(data, offset)
@@ -123,14 +123,14 @@ class NameIndex:
                 picked = reader.plan.values(data, start)
             except FAILURES:
                 raise truncated(unit.offset + offset, unit.section) from None
-            found += [key_of(unit, form, picked[place]) for place, form in reader.names]
+            names += [key_of(unit, form, picked[place]) for place, form in reader.names]
             if reader.origin < 0:
                 break
             if reader.origin_form not in forms.REF_UNIT:
-                found += self._names_of_origin(reader.origin_form, picked[reader.origin])
+                names += self._names_of_origin(reader.origin_form, picked[reader.origin])
                 break
             offset = picked[reader.origin]
-        return found
+        return names
 
 
 class _Reader:
@@ -171,8 +171,8 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 def names_of(die: Die) -> set[bytes]:
     """Return all names of an entry and of those that it completes."""
-    found = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
-    return {name.string() for name in found if name is not None}
+    attributes = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
+    return {name.string() for name in attributes if name is not None}
 
 
 def is_named(die: Die, name: bytes) -> bool:
@@ -180,9 +180,9 @@ def is_named(die: Die, name: bytes) -> bool:
     missing = {at.NAME, at.LINKAGE_NAME}
     for _ in range(MAX_ORIGINS):
         for kind, numbers in ((at.NAME, (at.NAME,)), (at.LINKAGE_NAME, LINKAGE_NAMES)):
-            found = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
-            if found is not None:
-                if found.string() == name:
+            attribute = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
+            if attribute is not None:
+                if attribute.string() == name:
                     return True
                 missing.remove(kind)
         reference = next(filter(None, map(die.number, ORIGINS)), None) if missing else None

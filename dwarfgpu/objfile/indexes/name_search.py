@@ -32,7 +32,7 @@ MAX_HITS = 200
 """With more places in a unit than this it is quicker to read all its entries."""
 
 _HEAD = 256
-"""So much of a name is searched for, and the rest compared: to make an expression of a long name takes long."""
+"""How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
 _NAMES = (at.NAME, *LINKAGE_NAMES)
 _REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
 _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
@@ -46,7 +46,7 @@ _SUSPECTS = (
     re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
     re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
 )
-"""Bytes without which a table is such a one, quickly found. A table with them may be one, too."""
+"""Bytes that a table must have not to be such a table, quickly found. One that is such a table may have them, too."""
 _PLAIN_TABLE = re.compile(
     rb"""(?xs)
     (?:
@@ -82,10 +82,10 @@ class Needle:
 
     def offsets(self, section: str) -> list[int]:
         """Return the offsets of the name in a string section, also those where it is the end of a longer string."""
-        found = self._found.get(section)
-        if found is None:
-            found = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
-        return found
+        offsets = self._found.get(section)
+        if offsets is None:
+            offsets = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
+        return offsets
 
     def keys(self, unit: Unit) -> Iterator[Key]:
         """Yield the name in the forms that the `NameIndex` of a unit has it in."""
@@ -166,8 +166,8 @@ class NameSearch:
         """Return where the entries of a unit may hold indices of the name."""
         used = {
             form
-            for each in unit.table.all()
-            for form in map(each.form_of, _NAMES)
+            for abbreviation in unit.table.all()
+            for form in map(abbreviation.form_of, _NAMES)
             if form in forms.STRING_INDEX
         }
         patterns: set[bytes] = set()
@@ -187,7 +187,9 @@ class NameSearch:
         if start not in self._odd:
             data = self.source.data(section)
             if self._suspects is None:
-                self._suspects = sorted(match.start() for each in _SUSPECTS for match in each.finditer(data))
+                self._suspects = sorted(
+                    match.start() for pattern in _SUSPECTS for match in pattern.finditer(data)
+                )
                 self._suspects.append(len(data))
             parts = {
                 unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
@@ -210,7 +212,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
         if die is not None and die.offset not in named and _has_name(die, needle.name):
             named[die.offset] = die
             waiting.append(die)
-    used = {form for each in unit.table.all() for form in map(each.form_of, ORIGINS) if form}
+    used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
     while waiting:
         origin = waiting.pop()
         if origin.tag not in COMPLETED:
@@ -232,12 +234,15 @@ def _entry_around(unit: Unit, place: int) -> Die | None:
 
 
 def _has_name(die: Die, name: bytes) -> bool:
-    return any(found is not None and found.string() == name for found in map(die.number, _NAMES))
+    return any(attribute is not None and attribute.string() == name for attribute in map(die.number, _NAMES))
 
 
 def _completes(die: Die, offset: int) -> bool:
-    found = (die.number(number) for number in ORIGINS)
-    return any(each is not None and each.form in forms.REF_UNIT and each.value == offset for each in found)
+    references = (die.number(number) for number in ORIGINS)
+    return any(
+        reference is not None and reference.form in forms.REF_UNIT and reference.value == offset
+        for reference in references
+    )
 
 
 def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
@@ -256,10 +261,10 @@ def _few(unit: Unit, pattern: bytes) -> list[int]:
     """Return the places of a pattern in a unit, if it is long enough for them to be few."""
     if len(pattern) < 2:
         raise LookAtAll
-    found = list(find_all(unit.data, pattern, unit.first))
-    if len(found) > MAX_HITS:
+    places = list(find_all(unit.data, pattern, unit.first))
+    if len(places) > MAX_HITS:
         raise LookAtAll
-    return found
+    return places
 
 
 def find_all(
@@ -267,12 +272,12 @@ def find_all(
 ) -> Iterator[int]:
     """Yield all places of a pattern, also those that overlap."""
     head = pattern[:_HEAD]
-    found = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
+    search = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
     size = len(pattern)
     stop = len(data) if end is None else end
-    match = found(data, start, stop)
+    match = search(data, start, stop)
     while match is not None:
         position = match.start()
         if size <= _HEAD or (position + size <= stop and data[position : position + size] == pattern):
             yield position
-        match = found(data, position + 1, stop)
+        match = search(data, position + 1, stop)

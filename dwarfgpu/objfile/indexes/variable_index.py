@@ -39,7 +39,7 @@ class VariableIndex:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        found: list[
+        rows: list[
             tuple[int, int, bytes]
         ] = []  # (address, offset of the entry, the expression after the address)
         for offset, plan, picked in scan(unit, _select):
@@ -54,8 +54,8 @@ class VariableIndex:
                 unit.dwarf.note(unit.error(error, offset))
                 continue
             if place is not None and not is_dead(place[0], unit.address_size):
-                found.append((place[0], offset, place[1]))
-        self._found = sorted(found)
+                rows.append((place[0], offset, place[1]))
+        self._found = sorted(rows)
         self._starts = [address for address, _, _ in self._found]
 
     @property
@@ -65,7 +65,7 @@ class VariableIndex:
 
     def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
         """Return the variables whose object contains an address."""
-        found: list[Die] = []
+        variables: list[Die] = []
         sizes: dict[Die | None, int | None] = {}  # many variables have the same type
         i = bisect_right(self._starts, address)
         start = None
@@ -79,8 +79,8 @@ class VariableIndex:
             start = begin
             die = self._unit.die_known_at(offset)
             if begin == address or address < begin + (self._size(die, sizes) or 0):
-                found.append(die)
-        return found[::-1]
+                variables.append(die)
+        return variables[::-1]
 
     def _size(self, die: Die, sizes: dict[Die | None, int | None]) -> int | None:
         """Return the size of an object; None if its type is broken, so that others are still found."""
@@ -154,5 +154,5 @@ _FROM_ONE = frozenset(
 
 
 def _constant(die: Die, attribute: int) -> int | None:
-    found = die.number(attribute)
-    return int(found.value) if found is not None and found.value_class == "constant" else None
+    number = die.number(attribute)
+    return int(number.value) if number is not None and number.value_class == "constant" else None

@@ -242,8 +242,8 @@ def _rows_of(
     For None they are those that every generation has.
     """
     key = (id(table), generation)
-    found = _chosen.get(key)
-    if found is None:
+    rows = _chosen.get(key)
+    if rows is None:
         wanted = [
             row
             for row in table
@@ -255,24 +255,24 @@ def _rows_of(
         ]
         order = list(words)
         by_bits = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
-        found = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
-    return found
+        rows = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
+    return rows
 
 
 _decoded: dict[tuple[int, int | None, tuple[int, ...]], tuple[Field, ...]] = {}
-"""What is known by table, generation and words: the kernels of a file have most of them in common."""
+"""Decoded fields by table, generation and words: the kernels of a file have most of them in common."""
 MAX_DECODED = 1 << 12
 
 
 def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
     """Decode the fields of all words for a generation; for None only those that every generation has."""
     key = (id(table), generation, tuple(words.values()))
-    found = _decoded.get(key)
-    if found is None:
+    fields = _decoded.get(key)
+    if fields is None:
         if len(_decoded) >= MAX_DECODED:
             _decoded.clear()
-        found = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
-    return found
+        fields = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
+    return fields
 
 
 def _fields(rows: tuple[BitField, ...], words: dict[str, int]) -> Iterator[Field]:
@@ -295,6 +295,6 @@ def violations(
         if value and row.name not in allowed:
             last = row.shift + row.width - 1
             bits = f"bit {row.shift}" if row.width == 1 else f"bits {last}:{row.shift}"
-            what = "reserved " if row.name == "RESERVED" else f"{row.name}, "
-            result.append(f"{row.word}: {what}{bits} must be 0, found {value:#x}")
+            field = "reserved " if row.name == "RESERVED" else f"{row.name}, "
+            result.append(f"{row.word}: {field}{bits} must be 0, found {value:#x}")
     return tuple(result)

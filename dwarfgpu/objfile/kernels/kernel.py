@@ -72,7 +72,7 @@ class UserSgprs:
 
 
 class _BitFields:
-    """What both ways to describe a kernel have: bit fields, and the registers that they ask for."""
+    """The base of both ways to describe a kernel: bit fields, and the registers that they ask for."""
 
     __slots__ = ()
 
@@ -219,7 +219,7 @@ class Kernels:
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     """Return all kernels of a code object.
 
-    ``processor`` says how to read bit fields that differ between generations; without it the notes are asked, which
+    ``processor`` says how to read bit fields that differ between generations; without it the notes are read, which
     know it in every code object version but 3.
     """
     problems: list[DwarfGpuError] = []
@@ -233,9 +233,9 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
     said = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
-    found = _kernel_symbols(image, set(said))
+    symbols = _kernel_symbols(image, set(said))
     kernels = []
-    for name, symbol in found.items():
+    for name, symbol in symbols.items():
         try:
             kernel = _kernel(image, name, symbol, _described(said, name), generation)
             kernels.append(kernel)
@@ -249,7 +249,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
             kernels.append(Kernel(name, symbol, None, None, _described(said, name), None, None))
     for said_symbol, described in said.items():
         name = _kernel_name(said_symbol)
-        if name not in found:
+        if name not in symbols:
             message = f"the kernel {name} has metadata, but there is no symbol {said_symbol}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
             kernels.append(Kernel(name, None, None, None, described, None, None))
@@ -303,7 +303,7 @@ def parse_kernel_code(data: bytes) -> KernelCode:
 
 def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
     """Return the symbols of descriptors and kernel codes by the kernels' names."""
-    found: dict[str, Symbol] = {}
+    symbols: dict[str, Symbol] = {}
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
             continue
@@ -311,8 +311,8 @@ def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
             symbol.size == DESCRIPTOR_SIZE or symbol.name in said
         )
         if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
-            found.setdefault(_kernel_name(symbol.name), symbol)
-    return found
+            symbols.setdefault(_kernel_name(symbol.name), symbol)
+    return symbols
 
 
 def _kernel_name(symbol: str) -> str:

@@ -34,7 +34,7 @@ class KernelArgument:
     """The offset in the kernarg segment. V2 does not give it; then it follows from the preceding arguments."""
     size: int | None
     align: int | None
-    """Only V2 gives it."""
+    """The alignment, which only V2 gives."""
     value_kind: str | None
     """``by_value``, ``global_buffer``, ``hidden_block_count_x`` and so on."""
     value_type: str | None
@@ -192,10 +192,10 @@ def target_name(image: Image) -> str | None:
             target = _value_of(note.data, "amdhsa.target")
             if isinstance(target, str):
                 return target
-    found = hsa_notes(image)
-    if found.isa_name:
-        return found.isa_name
-    return f"amdgcn-amd-amdhsa--{found.isa.processor}" if found.isa is not None else None
+    notes = hsa_notes(image)
+    if notes.isa_name:
+        return notes.isa_name
+    return f"amdgcn-amd-amdhsa--{notes.isa.processor}" if notes.isa is not None else None
 
 
 def _value_of(data: bytes, key: str) -> Any:
@@ -351,8 +351,8 @@ class _Reader:
             self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
         end = 0
         arguments = []
-        for each in self._maps(item.get(".args"), ".args"):
-            argument = self._argument(each, end)
+        for argument_map in self._maps(item.get(".args"), ".args"):
+            argument = self._argument(argument_map, end)
             arguments.append(argument)
             end = (argument.offset or end) + (argument.size or 0)
         values["args"] = tuple(arguments)
@@ -362,20 +362,20 @@ class _Reader:
         """Read one argument; ``end`` is where the one before it ends."""
         key: tuple[Any, ...] | None = (*item.items(), *map(type, item.values()))
         try:
-            found = self._arguments.get(key)  # kernels have most arguments in common
+            argument = self._arguments.get(key)  # kernels have most arguments in common
         except TypeError:  # a value that is a list or a map
-            found = key = None
-        if found is None:
+            argument = key = None
+        if argument is None:
             problems = len(self._problems)
             values = self._fields(item, _ARGUMENT_FIELDS, _NO_ARGUMENT)
             align = values["align"]
             if values["offset"] is None and align and align > 0:
                 values["offset"] = end + -end % align
                 key = None
-            found = KernelArgument(**values)
+            argument = KernelArgument(**values)
             if key is not None and problems == len(self._problems):
-                self._arguments[key] = found
-        return found
+                self._arguments[key] = argument
+        return argument
 
     def _read_printf(self, value: Any, key: str) -> None:
         if value is None:

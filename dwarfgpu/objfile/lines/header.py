@@ -22,9 +22,9 @@ StringAt: TypeAlias = Callable[[str, int], bytes]
 """The bytes of a string in another section, for a form such as ``line_strp`` and its offset or index."""
 
 MAX_ENTRIES = 1 << 20
-"""More files or directories in one table are refused."""
+"""How many files or directories one table may have."""
 MAX_TEXT = 1 << 27
-"""More bytes of names and sources in one table are refused: strings may overlap, so a small file could ask for any."""
+"""How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
 
 # Content types (DWARF 5, 7.22, and A.6.2.4.1).
 _PATH, _DIRECTORY_INDEX, _TIMESTAMP, _SIZE, _MD5, _LLVM_SOURCE, _LLVM_IS_MD5 = 1, 2, 3, 4, 5, 0x2001, 0x2002
@@ -49,7 +49,7 @@ class FileEntry:
     md5: bytes | None = None
     """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is not valid."""
     source: str | None = None
-    """The embedded text (DW_LNCT_LLVM_source); None when there is none. An empty file has a single newline."""
+    """The embedded text (DW_LNCT_LLVM_source); None if there is no text. An empty file has a single newline."""
 
 
 @record
@@ -233,15 +233,15 @@ class _Tables:
         return (self._entry(form_of) for _ in range(count))
 
     def _entry(self, form_of: list[tuple[int, int]]) -> FileEntry:
-        found: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
-        md5 = found.get(_MD5)
-        source = found.get(_LLVM_SOURCE)
+        values: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
+        md5 = values.get(_MD5)
+        source = values.get(_LLVM_SOURCE)
         return FileEntry(
-            name=_text(found.get(_PATH)),
-            directory=_number(found.get(_DIRECTORY_INDEX)),
-            timestamp=_number(found.get(_TIMESTAMP)),
-            size=_number(found.get(_SIZE)),
-            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and found.get(_LLVM_IS_MD5) != 0 else None,
+            name=_text(values.get(_PATH)),
+            directory=_number(values.get(_DIRECTORY_INDEX)),
+            timestamp=_number(values.get(_TIMESTAMP)),
+            size=_number(values.get(_SIZE)),
+            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and values.get(_LLVM_IS_MD5) != 0 else None,
             source=source if isinstance(source, str) and source else None,
         )
 
@@ -291,10 +291,10 @@ class _Tables:
         text = self.elsewhere.get((form, value))
         if text is None:
             try:
-                found = None if self.string_at is None else self.string_at(form, value)
+                data = None if self.string_at is None else self.string_at(form, value)
             except DwarfGpuError:  # a name that cannot be read hides neither the rows nor the other names
-                found = None
-            text = f"<{form} {value:#x}>" if found is None else self._decoded(found)
+                data = None
+            text = f"<{form} {value:#x}>" if data is None else self._decoded(data)
             self.elsewhere[form, value] = text
         return text
 

@@ -59,7 +59,7 @@ class Sequence:
     stop: int
     """The row past the last one, which is the end_sequence row unless the program is cut short."""
     origin: int
-    """The first address that the program sets in it: that of the code, or a tombstone where there is none any more."""
+    """The first address that the program sets in it: that of the code, or a tombstone if the linker dropped it."""
 
 
 class Rows:

@@ -1,6 +1,6 @@
 """Line tables: from addresses to source positions and back (DWARF 5 section 6.2).
 
-What a table says about code that is not there must not answer a question. So look-ups pass over a sequence whose first
+What a table says about code that is not there must not answer a question. So look-ups skip a sequence whose first
 address is a *tombstone*, which a linker leaves where it dropped a function: 0 by default, except in relocatable
 objects, where code begins there, all ones or all ones minus one where it was asked to. The rows are still there.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @record
 class LineSpan:
-    """The addresses that one row speaks for: from its own to that of the next row of its sequence."""
+    """The addresses that one row applies to: from its own to that of the next row of its sequence."""
 
     start: int
     end: int
-    """Equal to ``start`` where the next row has the same address."""
+    """The end of the addresses; equal to ``start`` if the next row has the same address."""
     row: Row
 
 
@@ -78,17 +78,17 @@ class LineTable:
     def at(self, address: int) -> list[LineSpan]:
         """Return the rows that apply to an address: one, or one for each of several sequences that overlap there."""
         pieces = self._live()
-        found = []
+        rows_there = []
         index = bisect_right(self._starts, address) - 1
         while index >= 0 and self._reaches[index] > address:
             piece = pieces[index]
             if address < piece.end:
                 row = self._row_at(piece, address)
                 if row is not None:
-                    found.append(self._span(row))
+                    rows_there.append(self._span(row))
             index -= 1
-        found.reverse()
-        return found
+        rows_there.reverse()
+        return rows_there
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return the address ranges of the sequences whose code is there, by their start."""
@@ -97,13 +97,13 @@ class LineTable:
     def spans(self, line: int, files: Collection[int], column: int | None = None) -> list[LineSpan]:
         """Return where the code of a line is: the rows for it in one of the files, in the order of the table."""
         rows = self.rows
-        found = []
+        rows_there = []
         for piece in sorted(self._live(), key=lambda piece: piece.sequence.first):
             for index in _indices(rows, line, piece.sequence):
                 place = rows.places[index]
                 if place >> 32 in files and (column is None or place & 0xFFFFFFFF == column):
-                    found.append(self._span(index))
-        return found
+                    rows_there.append(self._span(index))
+        return rows_there
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
         """Return the first line from ``line`` on that has code, which is where a breakpoint on ``line`` goes."""
@@ -111,9 +111,9 @@ class LineTable:
         best: int | None = None
         for piece in self._live():
             first, stop = piece.sequence.first, piece.sequence.stop - 1
-            for found, place in zip(rows.lines[first:stop], rows.places[first:stop], strict=True):
-                if found >= line and (best is None or found < best) and place >> 32 in files:
-                    best = found
+            for row_line, place in zip(rows.lines[first:stop], rows.places[first:stop], strict=True):
+                if row_line >= line and (best is None or row_line < best) and place >> 32 in files:
+                    best = row_line
         return best
 
     def _live(self) -> list[_Piece]:
@@ -170,12 +170,12 @@ class LineTable:
     def files_named(self, name: str, compilation_directory: str = "") -> set[int]:
         """Return the numbers of the files with a path, or whose path ends in these components."""
         tail = "/" + name.lstrip("/")
-        found = set()
+        numbers = set()
         for number, entry in self.files():
             path = self._path(entry, compilation_directory)
             if path == name or (not name.startswith("/") and f"/{path}".endswith(tail)):
-                found.add(number)
-        return found
+                numbers.add(number)
+        return numbers
 
 
 def _piece(rows: Rows, sequence: Sequence) -> _Piece:

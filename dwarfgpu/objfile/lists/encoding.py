@@ -6,8 +6,8 @@ pairs of addresses; those are read as the version 5 kinds they mean.
 A linker that drops a function keeps its debug information, with a *tombstone* where the address was. All ones
 is one in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a
 tombstone, or counts from one, is *dead*: its range is empty, so it never matches, but it is still listed. What linkers
-leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only who knows
-where code begins can leave such ranges out.
+leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only a caller
+that knows where code begins can leave such ranges out.
 """
 
 from __future__ import annotations

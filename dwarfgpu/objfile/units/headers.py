@@ -39,9 +39,9 @@ class UnitHeader:
     first: int
     """Where the unit entry begins, counted from the header."""
     signature: int | None = None
-    """Of a type unit: the signature of its type."""
+    """The signature of its type, for a type unit."""
     type_offset: int = 0
-    """Of a type unit: the entry of the type, counted from the header."""
+    """The entry of the type, counted from the header, for a type unit."""
     dwo_id: int | None = None
 
     @property

@@ -28,7 +28,7 @@ LIST_SECTIONS = {
     "loclist": (".debug_loc", ".debug_loclists"),
     "rnglist": (".debug_ranges", ".debug_rnglists"),
 }
-"""Before version 5, and since."""
+"""The names of the section before version 5, and since."""
 
 
 class UnitTables:
@@ -99,13 +99,13 @@ class UnitTables:
             end = min(end, part + unit.contributions[".debug_str_offsets"][1])
         if unit.version < 5:  # the GNU table has no header
             return part, end
-        found = unit.root_number(at.STR_OFFSETS_BASE)
-        if found is None and not unit.suffix:
+        base_attribute = unit.root_number(at.STR_OFFSETS_BASE)
+        if base_attribute is None and not unit.suffix:
             message = "the unit has no DW_AT_str_offsets_base"
             raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
         wide = unit.offset_size == 8
         header = 16 if wide else 8
-        base = part + (header if found is None else found)
+        base = part + (header if base_attribute is None else base_attribute)
         if header <= base <= end:
             order = unit.format.byte_order
             length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
@@ -140,10 +140,10 @@ class UnitTables:
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
-        found = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
-        if found is None and self.unit.skeleton is not None:
+        base = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        if base is None and self.unit.skeleton is not None:
             return self.unit.skeleton.tables.addresses
-        if found is None:
+        if base is None:
             if self.unit.suffix:
                 raise self._no_skeleton("addresses")
             raise self.unit.error(
@@ -151,7 +151,7 @@ class UnitTables:
             )
         table = address_table(
             self.unit.source.data(".debug_addr"),
-            found,
+            base,
             version=self.unit.version,
             address_size=self.unit.address_size,
             byte_order=self.unit.format.byte_order,
@@ -167,8 +167,8 @@ class UnitTables:
             little=self.unit.format.byte_order == "little",
         )
 
-    def _no_skeleton(self, what: str) -> DwarfGpuError:
-        message = f"a split unit has the {what} of its skeleton, which is not known"
+    def _no_skeleton(self, name: str) -> DwarfGpuError:
+        message = f"a split unit has the {name} of its skeleton, which is not known"
         return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
 
     # --- Lists ----------------------------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ class UnitTables:
         from dwarfgpu.objfile.lists.encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
-        found = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
-        if found is not None:
+        base = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        if base is not None:
             size = self.unit.offset_size
-            table = list_table(data, part + found, section=section, offset_size=size, byte_order=order)
+            table = list_table(data, part + base, section=section, offset_size=size, byte_order=order)
         elif self.unit.suffix:
             table = list_table_at(data, part, section=section, byte_order=order)
         else:
@@ -217,8 +217,8 @@ class UnitTables:
             raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
         return table[index]
 
-    def _no_index(self, what: str, index: int, count: int) -> DwarfGpuError:
-        message = f"there is no {what} {index}, the table of the unit has {count}"
+    def _no_index(self, name: str, index: int, count: int) -> DwarfGpuError:
+        message = f"there is no {name} {index}, the table of the unit has {count}"
         return self.unit.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
 
 
@@ -232,6 +232,6 @@ def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Se
     kind = _TYPES[size]
     if little == _NATIVE_LITTLE or size == 1:
         return view.cast(kind)
-    found = array(kind, view.tobytes())
-    found.byteswap()
-    return found
+    decoded = array(kind, view.tobytes())
+    decoded.byteswap()
+    return decoded

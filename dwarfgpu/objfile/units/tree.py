@@ -29,7 +29,7 @@ DESCENTS = 16
 STEPS = 64
 """After so many steps beside each other the place is remembered, and the next question can begin there."""
 MAX_OWNERS = 8
-"""Places that lie deeper than this are not: what is remembered of a place are the entries that own it."""
+"""Places that lie deeper than this are not remembered: to remember a place is to keep the entries that own it."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -99,16 +99,16 @@ class UnitTree:
         """Return the offset of the entry that owns the one at an offset; None for the unit entry."""
         if offset <= self._first:
             return None
-        found = self._parents.get(offset)
-        if found is None and self._descends():
+        parent = self._parents.get(offset)
+        if parent is None and self._descends():
             self._descend(offset)
-            found = self._parents.get(offset)
-        if found is None:
+            parent = self._parents.get(offset)
+        if parent is None:
             self._read(offset + 1)
             if self._position <= offset:
                 raise self._no_entry(offset)
-            found = self._parents[offset] = self._find_parent(offset)
-        return found
+            parent = self._parents[offset] = self._find_parent(offset)
+        return parent
 
     def _no_entry(self, offset: int) -> DwarfGpuError:
         error = MalformedFile(
@@ -295,8 +295,8 @@ class UnitTree:
 
 def has_siblings(table: AbbreviationTable) -> bool:
     """Return whether entries that own others name the next one beside them, as those of GCC do."""
-    owners = [each for each in table.all() if each.has_children]
-    return 2 * sum(each.index_of(SIBLING) >= 0 for each in owners) > len(owners)
+    owners = [abbreviation for abbreviation in table.all() if abbreviation.has_children]
+    return 2 * sum(abbreviation.index_of(SIBLING) >= 0 for abbreviation in owners) > len(owners)
 
 
 def _sibling_reader(abbreviation: Abbreviation) -> Skip:

@@ -1,6 +1,6 @@
 """Units: one contribution to ``.debug_info`` or ``.debug_types`` (DWARF 5 section 3.1 and 7.5.1).
 
-Everything is read when it is asked for, and can be given back.
+Everything is read when it is asked for, and can be freed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _PIECE = 512
-"""The unit entry nearly always fits in so many bytes."""
+"""The unit entry nearly always fits in this many bytes."""
 
 
 class Unit:
@@ -260,16 +260,16 @@ class Unit:
 
     def root_number(self, *numbers: int) -> int | None:
         """Return the first of these attributes that the unit entry has, which must be a number."""
-        found = self.root_value(*numbers)
-        if found is None or type(found[1]) is int:
-            return None if found is None else found[1]
-        message = f"an attribute of the unit entry is not a number ({forms.form_name(found[0])})"
+        value = self.root_value(*numbers)
+        if value is None or type(value[1]) is int:
+            return None if value is None else value[1]
+        message = f"an attribute of the unit entry is not a number ({forms.form_name(value[0])})"
         raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
 
     def root_text(self, *numbers: int) -> str | None:
         """Return the text of a string attribute of the unit entry."""
-        found = self.root_value(*numbers)
-        return None if found is None else self.text(*found)
+        value = self.root_value(*numbers)
+        return None if value is None else self.text(*value)
 
     @property
     def name(self) -> str | None:
@@ -282,8 +282,8 @@ class Unit:
     @property
     def directory(self) -> str | None:
         """DW_AT_comp_dir, for a split unit that of its skeleton."""
-        found = self.root_text(at.COMP_DIR)
-        return self.skeleton.directory if found is None and self.skeleton is not None else found
+        directory = self.root_text(at.COMP_DIR)
+        return self.skeleton.directory if directory is None and self.skeleton is not None else directory
 
     @property
     def split_name(self) -> str | None:
@@ -313,8 +313,8 @@ class Unit:
         """The base address of the unit (DWARF 5, 3.1.1)."""
         if self.skeleton is not None:
             return self.skeleton.low_pc
-        found = self.root_value(at.LOW_PC, at.ENTRY_PC)
-        return None if found is None else self.address(*found)
+        value = self.root_value(at.LOW_PC, at.ENTRY_PC)
+        return None if value is None else self.address(*value)
 
     # --- The dialect of its attributes ------------------------------------------------------------------------------
 
@@ -346,10 +346,10 @@ class Unit:
         return self._old_augmentation() if self.dialect is at.LLVM_OLD else None
 
     def _old_augmentation(self) -> str | None:
-        found = self.root_value(at.AUGMENTATION_CODE)
-        if found is None or forms.class_of(found[0], at.AUGMENTATION_CODE, self.version) != "string":
+        value = self.root_value(at.AUGMENTATION_CODE)
+        if value is None or forms.class_of(value[0], at.AUGMENTATION_CODE, self.version) != "string":
             return None
-        return self.text(*found)
+        return self.text(*value)
 
     # --- Values ---------------------------------------------------------------------------------------------------
 
@@ -363,8 +363,8 @@ class Unit:
     def string(self, form: int, value: Any) -> bytes:
         """Return the bytes of a value of class string, without the end."""
         if form == forms.STRING:
-            found: bytes = value
-            return found
+            data: bytes = value
+            return data
         source, section, offset = self.tables.string_place(form, value)
         return source.string(section, offset)
 
