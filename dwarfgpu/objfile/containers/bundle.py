@@ -98,20 +98,20 @@ class Container:
         """Where ``data`` begins in the file at ``path``."""
         self.problems: list[DwarfGpuError] = []
         self._target_of = target_of
-        self._found = list(islice(self._scan(), MAX_ENTRIES))
-        if not self._found:
+        self._images = list(islice(self._scan(), MAX_ENTRIES))
+        if not self._images:
             raise self.problems[0] if self.problems else self._not_a_container()
-        entries = (self._entry(index, image_in_part) for index, image_in_part in enumerate(self._found))
+        entries = (self._entry(index, image) for index, image in enumerate(self._images))
         self.entries: tuple[Entry, ...] = tuple(entries)
 
     # --- Opening ------------------------------------------------------------------------------------------------
 
     def content(self, entry: Entry) -> memoryview:
         """Return the bytes of an entry, decompressed."""
-        entry_source = self._found[entry.index]
-        if entry_source.problem is not None:
-            raise entry_source.problem.again()
-        return entry_source.part.content()[entry_source.offset : entry_source.offset + entry_source.size]
+        image = self._images[entry.index]
+        if image.problem is not None:
+            raise image.problem.again()
+        return image.part.content()[image.offset : image.offset + image.size]
 
     def image(self, entry: Entry) -> Image:
         """Open an entry, which must be an ELF file."""
@@ -180,7 +180,7 @@ class Container:
         return same > 1 or not entry.target_id
 
     def _target(self, entry: Entry) -> TargetId:
-        target = self._found[entry.index].target
+        target = self._images[entry.index].target
         if entry.id or target.processor:
             return target
         from dwarfgpu.objfile.elf.image import Image

@@ -152,7 +152,7 @@ class Scanner:
             message = "a compressed bundle does not hold a bundle"
             raise malformed(self.file, "not_a_bundle", message, offset=part.base, spec=SPEC)
         if len(head) < position:
-            raise malformed(self.file, "truncated", "a bundle is not whole", offset=part.base, spec=SPEC)
+            raise malformed(self.file, "truncated", "a bundle is truncated", offset=part.base, spec=SPEC)
         count = int.from_bytes(head[position - 8 : position], "little")
         if count > MAX_ENTRIES:
             message = f"the bundle claims {count} entries, more than can be read"
@@ -205,7 +205,7 @@ class Scanner:
             try:
                 yield from self._offload_entries(part)
             except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
-                self._add("truncated", "a table of an offload binary is not whole", part.base)
+                self._add("truncated", "a table of an offload binary is truncated", part.base)
                 broken += 1
             except DwarfGpuError as error:
                 self.problems.append(error)
@@ -248,7 +248,7 @@ def compressed_header(raw: memoryview, file: str, offset: int) -> CompressedHead
         error.at(offset=offset)
         raise error
     if len(raw) < layout.size:
-        message = "the header of a compressed bundle is not whole"
+        message = "the header of a compressed bundle is truncated"
         raise malformed(file, "truncated", message, offset=offset, spec=SPEC)
     _, _, method, *sizes, hash_ = layout.unpack_from(raw)
     whole = sizes[0] if len(sizes) == 2 else 0

@@ -65,7 +65,7 @@ def parse_place(text: str) -> Place:
     if text.startswith("file://"):
         return _parse_uri(text)
     if text.startswith("memory://"):
-        message = "a memory:// URI names a code object in a process, which cannot be read here"
+        message = "a memory:// URI names a code object in a process, not in a file"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
     if at and not os.path.exists(text) and os.path.exists(path):  # noqa: PTH110

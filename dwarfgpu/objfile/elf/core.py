@@ -74,7 +74,7 @@ class CoreFile:
 def read_core(image: Image) -> CoreFile:
     """Read the parts of a core file of an x86-64 process. An error in one part leaves the others readable."""
     if image.type != ET_CORE:
-        message = f"{image.name} is not a core file but of the type {image.type_name}"
+        message = f"{image.name} is not a core file: its type is {image.type_name}"
         raise MalformedFile("not_a_core", message)
     if image.machine != EM_X86_64 or image.address_size != 8:
         message = f"{image.name}: core files of {image.machine_name} are not supported"
@@ -102,7 +102,7 @@ def read_core(image: Image) -> CoreFile:
         if segment.type == PT_LOAD and segment.file_size:
             data = image.data[segment.offset : segment.offset + segment.file_size]
             if len(data) < segment.file_size:
-                message = f"the memory at {segment.address:#x} is not whole in the file"
+                message = f"the memory at {segment.address:#x} reaches past the end of the file"
                 problems.append(malformed(image.name, "truncated", message, offset=segment.offset))
             memory.append((segment.address, data))
     memory.sort(key=lambda part: part[0])

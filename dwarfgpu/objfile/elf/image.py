@@ -331,7 +331,7 @@ class Image:
                 offset = segment.offset + start
                 data = bytes(self.data[offset : offset + there])
                 if len(data) < there:
-                    message = f"the segment at {segment.address:#x} is not whole in the file"
+                    message = f"the segment at {segment.address:#x} reaches past the end of the file"
                     raise malformed(
                         self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"'
                     )

@@ -84,7 +84,7 @@ def _content(image: Image, segment: Segment) -> bytes:
         raise malformed(image.name, "bad_segment", message, spec='gABI, "Program Header"')
     data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
     if len(data) < segment.file_size:
-        message = f"the segment at {segment.address:#x} is not whole in the file"
+        message = f"the segment at {segment.address:#x} reaches past the end of the file"
         raise malformed(
             image.name, "truncated", message, offset=segment.offset, spec='gABI, "Program Header"'
         )

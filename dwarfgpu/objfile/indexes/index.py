@@ -52,7 +52,7 @@ class Index:
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
-        self._found: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
+        self._results: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._budget: Budget | None = None
@@ -101,7 +101,7 @@ class Index:
         self._names.clear()
         self._addresses.clear()
         self._searched.clear()
-        self._found.clear()
+        self._results.clear()
         self._spans.clear()
         self._variables.clear()
         self._budget = None
@@ -116,11 +116,11 @@ class Index:
         own in that unit.
         """
         key = name, tuple(kinds)
-        known = self._found.get(key)
+        known = self._results.get(key)
         if known is None:
-            if len(self._found) >= KEPT_NAMES:
-                self._found.clear()
-            known = self._found[key] = self._find(name, kinds)
+            if len(self._results) >= KEPT_NAMES:
+                self._results.clear()
+            known = self._results[key] = self._find(name, kinds)
         return list(known)
 
     def _find(self, name: str, kinds: Collection[Kind]) -> list[Entry]:

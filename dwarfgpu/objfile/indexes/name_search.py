@@ -73,18 +73,18 @@ class LookAtAll(Exception):
 class Needle:
     """A name, and where it is in the string sections of one file."""
 
-    __slots__ = ("_found", "name", "source")
+    __slots__ = ("_offsets", "name", "source")
 
     def __init__(self, source: Source, name: bytes) -> None:
         self.source = source
         self.name = name
-        self._found: dict[str, list[int]] = {}
+        self._offsets: dict[str, list[int]] = {}
 
     def offsets(self, section: str) -> list[int]:
         """Return the offsets of the name in a string section, also those where it is the end of a longer string."""
-        offsets = self._found.get(section)
+        offsets = self._offsets.get(section)
         if offsets is None:
-            offsets = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
+            offsets = self._offsets[section] = list(find_all(self.source.view(section), self.name + b"\0"))
         return offsets
 
     def keys(self, unit: Unit) -> Iterator[Key]:

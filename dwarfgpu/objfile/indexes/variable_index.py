@@ -35,7 +35,7 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class VariableIndex:
     """The variables of one unit by address."""
 
-    __slots__ = ("_found", "_starts", "_unit")
+    __slots__ = ("_starts", "_unit", "_variables")
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
@@ -55,8 +55,8 @@ class VariableIndex:
                 continue
             if place is not None and not is_dead(place[0], unit.address_size):
                 rows.append((place[0], offset, place[1]))
-        self._found = sorted(rows)
-        self._starts = [address for address, _, _ in self._found]
+        self._variables = sorted(rows)
+        self._starts = [address for address, _, _ in self._variables]
 
     @property
     def addresses(self) -> list[int]:
@@ -73,7 +73,7 @@ class VariableIndex:
             i -= 1
             if start is not None and self._starts[i] != start:
                 break  # objects of other variables end before this one begins
-            begin, offset, suffix = self._found[i]
+            begin, offset, suffix = self._variables[i]
             if suffix not in suffixes:
                 continue
             start = begin

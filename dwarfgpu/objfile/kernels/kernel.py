@@ -232,12 +232,14 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
-    said = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
-    symbols = _kernel_symbols(image, set(said))
+    by_symbol = (
+        {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
+    )
+    symbols = _kernel_symbols(image, set(by_symbol))
     kernels = []
     for name, symbol in symbols.items():
         try:
-            kernel = _kernel(image, name, symbol, _described(said, name), generation)
+            kernel = _kernel(image, name, symbol, _described(by_symbol, name), generation)
             kernels.append(kernel)
             if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
                 message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
@@ -246,11 +248,11 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
                 )
         except DwarfGpuError as error:
             problems.append(error)
-            kernels.append(Kernel(name, symbol, None, None, _described(said, name), None, None))
-    for said_symbol, described in said.items():
-        name = _kernel_name(said_symbol)
+            kernels.append(Kernel(name, symbol, None, None, _described(by_symbol, name), None, None))
+    for symbol_name, described in by_symbol.items():
+        name = _kernel_name(symbol_name)
         if name not in symbols:
-            message = f"the kernel {name} has metadata, but there is no symbol {said_symbol}"
+            message = f"the kernel {name} has metadata, but there is no symbol {symbol_name}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
             kernels.append(Kernel(name, None, None, None, described, None, None))
     return Kernels(tuple(kernels), metadata, processor, tuple(problems))
@@ -301,14 +303,14 @@ def parse_kernel_code(data: bytes) -> KernelCode:
 # --- Finding them -------------------------------------------------------------------------------------------------
 
 
-def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
+def _kernel_symbols(image: Image, described: set[str]) -> dict[str, Symbol]:
     """Return the symbols of descriptors and kernel codes by the kernels' names."""
     symbols: dict[str, Symbol] = {}
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
             continue
         is_descriptor = symbol.name.endswith(".kd") and (
-            symbol.size == DESCRIPTOR_SIZE or symbol.name in said
+            symbol.size == DESCRIPTOR_SIZE or symbol.name in described
         )
         if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
             symbols.setdefault(_kernel_name(symbol.name), symbol)
@@ -320,8 +322,8 @@ def _kernel_name(symbol: str) -> str:
     return symbol.removesuffix(".kd").removesuffix("@kd")
 
 
-def _described(said: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
-    return next((said[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in said), None)
+def _described(by_symbol: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
+    return next((by_symbol[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in by_symbol), None)
 
 
 def _kernel(
