@@ -132,7 +132,7 @@ def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception])
     try:
         import zstandard
     except ImportError:
-        raise Unsupported("no_zstd", "zstd streams cannot be read here", hint=_ZSTD_HINT) from None
+        raise Unsupported("no_zstd", "this Python cannot read zstd streams", hint=_ZSTD_HINT) from None
     decompressor: Any = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
     try:
         out: bytes = decompressor.stream_reader(stream).read(limit)
