@@ -29,14 +29,14 @@ class AddressTable:
     address_size: int
     byte_order: ByteOrder
     segment_size: int = 0
-    """Bytes of a segment selector before each address; the selector is not looked at."""
+    """Bytes of a segment selector before each address; the selector is not used."""
     section: str = ".debug_addr"
 
     def __len__(self) -> int:
         return max(0, self.end - self.base) // (self.segment_size + self.address_size)
 
     def __getitem__(self, index: int) -> int:
-        """The address with an index; an error, not IndexError, when there is none."""
+        """Return the address with an index; raise an error, not IndexError, if there is none."""
         if not 0 <= index < len(self):
             error = MalformedFile(
                 "index_out_of_range",
@@ -61,7 +61,7 @@ def address_table(
     offset_size: int = 4,
     section: str = ".debug_addr",
 ) -> AddressTable:
-    """The table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
+    """Return the table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
     if version < 5:
         if not 0 <= base <= len(data):
             error = MalformedFile(
@@ -78,7 +78,7 @@ def address_table(
 def address_tables(
     data: bytes, byte_order: ByteOrder = "little", section: str = ".debug_addr"
 ) -> Iterator[AddressTable | DwarfGpuError]:
-    """All tables of a version 5 section in order; an error stands in place of one that cannot be read."""
+    """Yield all tables of a version 5 section in order, with an error in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
         yield header if isinstance(header, DwarfGpuError) else _table(data, header, byte_order, section)
 

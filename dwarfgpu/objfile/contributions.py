@@ -1,4 +1,4 @@
-"""Contributions: most sections are a row of them, one for a unit, each with its length first (DWARF 5 section 7.4).
+"""Contributions: most sections consist of them, one for each unit, with its length first (DWARF 5 section 7.4).
 
 The tables of ``.debug_addr`` and of lists have a header in common. A unit names its table by a *base*, the offset just
 past that header.
@@ -23,7 +23,7 @@ VERSIONS = frozenset((5, 6))
 
 
 MAX_BROKEN = 1000
-"""How many broken contributions to a section are looked at: where there are so many, they are none."""
+"""How many broken contributions to a section are reported: with so many it has no contributions at all."""
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def check_address_size(cursor: Cursor, size: int) -> None:
 
 
 def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | DwarfGpuError]:
-    """All headers of a section in order; an error stands in place of one that cannot be read."""
+    """Yield all headers of a section in order, with an error in place of one that cannot be read."""
     return each_contribution(
         data,
         byte_order,
@@ -75,14 +75,14 @@ def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[
 def each_contribution(
     data: bytes, byte_order: ByteOrder, read: Callable[[int], T], end_of: Callable[[T], int]
 ) -> Iterator[T | DwarfGpuError]:
-    """What ``read`` makes of each contribution to a section. A broken one gives its error, and hides no other.
+    """Yield the result of ``read`` for each contribution to a section, or its error.
 
-    The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is given up.
+    The initial length alone says where the next one begins. After ``MAX_BROKEN`` broken ones the rest is skipped.
     """
     start = broken = 0
     while start < len(data) and broken < MAX_BROKEN:
         try:
-            found = read(start)
+            contribution = read(start)
         except DwarfGpuError as error:
             broken += 1
             yield error
@@ -93,12 +93,12 @@ def each_contribution(
                 return
             start = cursor.position + length
         else:
-            yield found
-            start = end_of(found)
+            yield contribution
+            start = end_of(contribution)
 
 
 def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str) -> TableHeader:
-    """The contribution whose header begins at ``start``."""
+    """Read the contribution whose header begins at ``start``."""
     cursor = Cursor(data, start, byte_order=byte_order, error=MalformedFile, section=section)
     length, offset_size = initial_length(cursor)
     end = min(cursor.position + length, len(data))
@@ -118,7 +118,10 @@ def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str
 def contribution_with_base(
     data: bytes, base: int, offset_size: int, byte_order: ByteOrder, section: str
 ) -> TableHeader:
-    """The contribution that a unit names by its base. ``offset_size`` is the unit's, which is tried first."""
+    """Return the contribution that a unit names by its base.
+
+    ``offset_size`` is the unit's, which is tried first.
+    """
     fixed = (
         4 if section.startswith(".debug_addr") else 8
     )  # version, address size, segment selector size, count
@@ -139,7 +142,7 @@ def contribution_with_base(
 
 
 def following(data: bytes | memoryview, offset: int, byte_order: ByteOrder) -> int | None:
-    """Where what stands behind a broken header begins, if the length there makes sense."""
+    """Return where the contribution after a broken header begins, if the length there makes sense."""
     cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile)
     try:
         length, _ = initial_length(cursor)

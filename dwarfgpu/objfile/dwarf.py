@@ -1,7 +1,7 @@
 """The debugging information of one file: its units, its types by signature, and what else it takes to read them.
 
-What is broken in one unit does not hide the others: it is an error when that unit is asked, and stands in `problems`
-when it was found on the way to something else.
+What is broken in one unit does not hide the others: it is an error when that unit is asked, and is in `problems`
+when something else was asked.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ class Dwarf:
         return self.units_of(".debug_info.dwo") + self.units_of(".debug_types.dwo")
 
     def units_of(self, section: str) -> tuple[Unit, ...]:
-        """The units of a section that could be read; what could not is in `problems`."""
-        found = self._units.get(section)
-        if found is None:
-            found = self._units[section] = tuple(self._read_units(section))
-            self._offsets[section] = [unit.offset for unit in found]
-        return found
+        """Return the units of a section that could be read; errors of the others are in `problems`."""
+        units = self._units.get(section)
+        if units is None:
+            units = self._units[section] = tuple(self._read_units(section))
+            self._offsets[section] = [unit.offset for unit in units]
+        return units
 
     def _read_units(self, section: str) -> Iterator[Unit]:
         try:
@@ -110,17 +110,17 @@ class Dwarf:
                 yield Unit(self, header, parts.get(header.offset))
 
     def _parts(self, section: str) -> dict[int, Contributions]:
-        """In a package the parts of the units of a section, by offset."""
-        found: dict[int, Contributions] = {}
+        """Return by offset the parts of the units of a section in a package; a file that is not one has none."""
+        parts_by_offset: dict[int, Contributions] = {}
         mine = section.removesuffix(".dwo")
         for name in (".debug_cu_index", ".debug_tu_index"):
             data = self.source.data(name)
             rows = PackageIndex(data, self.source.byte_order, name).rows() if data else {}
-            found.update((offset, parts) for offset, parts in rows.items() if mine in parts)
-        return found
+            parts_by_offset.update((offset, parts) for offset, parts in rows.items() if mine in parts)
+        return parts_by_offset
 
     def unit_at(self, offset: int, section: str = ".debug_info") -> Unit:
-        """The unit that an offset of a section lies in."""
+        """Return the unit that an offset of a section lies in."""
         units = self.units_of(section)
         i = bisect_right(self._offsets[section], offset) - 1
         if i >= 0 and offset < units[i].header.end:
@@ -129,14 +129,14 @@ class Dwarf:
         raise error.at(section=section, offset=offset)
 
     def die_at(self, offset: int, section: str = ".debug_info") -> Die:
-        """The entry at an offset of a section; an error when none begins there."""
+        """Return the entry at an offset of a section; raise an error if none begins there."""
         unit = self.unit_at(offset, section)
         return unit.die_at(offset - unit.offset)
 
     # --- Types by signature -----------------------------------------------------------------------------------------
 
     def type_unit(self, signature: int, *, split: bool = False) -> Unit:
-        """The type unit with a signature (DWARF 5, 7.32)."""
+        """Return the type unit with a signature (DWARF 5, 7.32)."""
         suffix = ".dwo" if split else ""
         known = self._types.get(suffix)
         if known is None:
@@ -144,33 +144,33 @@ class Dwarf:
             for unit in (*self.units_of(f".debug_info{suffix}"), *self.units_of(f".debug_types{suffix}")):
                 if unit.header.signature is not None:
                     known.setdefault(unit.header.signature, unit)
-        found = known.get(signature)
-        if found is None:
+        match = known.get(signature)
+        if match is None:
             raise MissingContext(
                 "type_unit",
                 f"no type unit of {self.name} has the signature {signature:#018x}",
                 spec="DWARF 5, 7.5.5",
             )
-        return found
+        return match
 
     def type_at(self, signature: int, unit: Unit) -> Die:
-        """The type that DW_FORM_ref_sig8 in a unit means."""
-        found = self.type_unit(signature, split=bool(unit.suffix))
-        return found.die_at(found.header.type_offset)
+        """Return the type that DW_FORM_ref_sig8 in a unit means."""
+        type_unit = self.type_unit(signature, split=bool(unit.suffix))
+        return type_unit.die_at(type_unit.header.type_offset)
 
     # --- Other files ------------------------------------------------------------------------------------------------
 
     def split_unit(self, skeleton: Unit) -> Unit:
-        """The unit with the entries that a skeleton stands for; an error when it cannot be found."""
-        found = self._split.get(skeleton)
-        if found is None:
-            found = self._split[skeleton] = find_split_unit(self, skeleton)
-            found.skeleton = skeleton
-            found.tables.drop()  # that there was no skeleton is no reason any more
-        return found
+        """Return the unit with the entries of a skeleton; raise an error if it cannot be found."""
+        split = self._split.get(skeleton)
+        if split is None:
+            split = self._split[skeleton] = find_split_unit(self, skeleton)
+            split.skeleton = skeleton
+            split.tables.drop()  # that there was no skeleton is no reason any more
+        return split
 
     def split_unit_with(self, unit_id: int | None) -> Unit | None:
-        """The split compilation unit in this file that has an id."""
+        """Return the split compilation unit of this file that has an id."""
         if self._by_id is None:
             self._by_id = {}
             for unit in self.split_units:
@@ -182,14 +182,14 @@ class Dwarf:
         return self._by_id.get(unit_id)
 
     def open_split_file(self, wanted: SplitFile) -> Dwarf | None:
-        """The file that a skeleton names, opened once."""
+        """Open the file that a skeleton names, once."""
         if wanted not in self._files:
             sections = None if self._open_split is None else self._open_split(wanted)
             self._files[wanted] = None if sections is None else self._related(sections)
         return self._files[wanted]
 
     def supplementary_file(self) -> Dwarf:
-        """The supplementary object file (DWARF 5, 7.3.6)."""
+        """Return the supplementary object file (DWARF 5, 7.3.6)."""
         if self._supplementary is None:
             raise MissingContext(
                 "supplementary_file",
@@ -199,7 +199,10 @@ class Dwarf:
         return self._supplementary
 
     def compile_units(self) -> Iterator[Unit]:
-        """The units whose entries can be read: for a skeleton its split unit, if that is there, and the type units."""
+        """Yield the units whose entries can be read, also the type units.
+
+        In place of a skeleton this gives its split unit, if that can be found.
+        """
         skeletons = []
         for unit in self.units:
             try:
@@ -221,17 +224,17 @@ class Dwarf:
     # --- What units ask for -----------------------------------------------------------------------------------------
 
     def abbreviations(self, section: str, offset: int, format: Format) -> AbbreviationTable:
-        """The abbreviations at an offset; units that share them share the table."""
+        """Return the abbreviations at an offset; units that share them share the table."""
         key = (section, offset, format)
-        found = self._tables.get(key)
-        if found is None:
+        table = self._tables.get(key)
+        if table is None:
             data = self.source.data(section)
             room = self._room.setdefault(section, [len(data)])
-            found = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
-        return found
+            table = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
+        return table
 
     def note(self, error: DwarfGpuError) -> None:
-        """Remember an error that is not in the way."""
+        """Remember an error that does not prevent an answer."""
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(error)
 
@@ -256,7 +259,7 @@ class Dwarf:
         return self._index
 
     def drop_caches(self) -> None:
-        """Give back all memory but the headers of units; what is asked for again is read again."""
+        """Free all memory but the headers of units; what is needed later is read again."""
         for units in self._units.values():
             for unit in units:
                 unit.drop()

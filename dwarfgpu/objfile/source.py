@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Sections(Protocol):
-    """What is asked of a file."""
+    """What the readers of DWARF need from a file."""
 
     @property
     def byte_order(self) -> ByteOrder: ...
@@ -26,9 +26,11 @@ class Sections(Protocol):
         """What the file is called in messages."""
 
     def data(self, name: str) -> bytes | memoryview | None:
-        """A section's content, decompressed and relocated; None when it is absent, `MalformedFile` when it is broken.
+        """Return a section's content, decompressed and relocated; None if it is absent.
 
-        Sections of one name, as relocatable files have for each group, stand in one piece, and references between them
+        Raise `MalformedFile` if it is broken.
+
+        Sections of one name, as relocatable files have for each group, are in one piece, and references between them
         count from its beginning.
         """
 
@@ -36,11 +38,11 @@ class Sections(Protocol):
 MAX_TEXTS = 1 << 26
 """How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
 _PIECE = 256
-"""How much of a string is looked at first."""
+"""How much of a string is read first."""
 
 
 class Source:
-    """The sections of one file as bytes, each asked for once, and the strings that were looked at."""
+    """The sections of one file as bytes, each asked for once, and the strings that were read."""
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
@@ -51,24 +53,24 @@ class Source:
         self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
-        """The content of a section as it comes, without a copy; empty when there is none."""
-        found = self._content.get(name)
-        if found is None:
-            found = self._content[name] = self.sections.data(name) or b""
-        return found
+        """Return the content of a section as it comes, without a copy; empty if there is none."""
+        content = self._content.get(name)
+        if content is None:
+            content = self._content[name] = self.sections.data(name) or b""
+        return content
 
     def data(self, name: str) -> bytes:
-        """The content of a section as bytes; empty when there is none."""
-        found = self.view(name)
-        if isinstance(found, bytes):
-            return found
-        whole = found.obj
-        data = whole if isinstance(whole, bytes) and len(whole) == found.nbytes else bytes(found)
+        """Return the content of a section as bytes; empty if there is none."""
+        content = self.view(name)
+        if isinstance(content, bytes):
+            return content
+        whole = content.obj
+        data = whole if isinstance(whole, bytes) and len(whole) == content.nbytes else bytes(content)
         self._content[name] = data
         return data
 
     def string(self, section: str, offset: int) -> bytes:
-        """The string at an offset, without its end."""
+        """Return the string at an offset, without its end."""
         content = self.view(section)
         size = _PIECE
         while 0 <= offset < len(content):
@@ -79,30 +81,30 @@ class Source:
             if offset + size >= len(content):
                 break
             size *= 16
-        what = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
-        raise MalformedFile("bad_string", what, spec="DWARF 5, 7.26").at(section=section, offset=offset)
+        message = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
+        raise MalformedFile("bad_string", message, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 
     def text(self, section: str, offset: int) -> str:
-        """The same, decoded and remembered."""
+        """Return the string at an offset, decoded and remembered."""
         texts = self._texts.setdefault(section, {})
-        found = texts.get(offset)
-        if found is None:
-            found = decode(self.string(section, offset))
-            self._room -= len(found)
+        text = texts.get(offset)
+        if text is None:
+            text = decode(self.string(section, offset))
+            self._room -= len(text)
             if self._room < 0:
                 self._texts.clear()
                 texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
-            texts[offset] = found
-        return found
+            texts[offset] = text
+        return text
 
     def drop(self) -> None:
-        """Give back the memory; what is asked for again is read again."""
+        """Free the memory; what is needed later is read again."""
         self._content.clear()
         self._texts.clear()
 
 
 def decode(data: bytes) -> str:
-    """The text of a string. What is no UTF-8 is shown as escapes, so that a text can always be printed."""
+    """Decode a string. Bytes that are not UTF-8 become escapes, so that a text can always be printed."""
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -127,18 +129,18 @@ class ImageSections:
         return self.image.name
 
     def data(self, name: str) -> bytes | memoryview | None:
-        """The content of all sections with a name, one behind the other; a single one as it lies in the file."""
+        """Return the content of all sections with a name, joined in their order; a single one without a copy."""
         from dwarfgpu.objfile.elf.sections import joined
 
         if name in self._broken:
             raise self._broken[name].again()
-        found = self.image.sections_named(name)
-        if not found:
+        content = self.image.sections_named(name)
+        if not content:
             return None
         errors: list[DwarfGpuError] = []
         data: bytes | memoryview = b""
         try:
-            data = joined(self.image, name, (_content(section, errors) for section in found))
+            data = joined(self.image, name, (_content(section, errors) for section in content))
         except DwarfGpuError as error:
             errors.append(error)
         self.problems += errors
@@ -150,7 +152,7 @@ class ImageSections:
 
 def _content(section: Section, errors: list[DwarfGpuError]) -> bytes | memoryview:
     content, error = section.partial()
-    section.release()  # whoever asks keeps it
+    section.release()  # the caller keeps it
     if error is not None:
         errors.append(error)
     return content

@@ -127,11 +127,11 @@ def test_what_is_broken_hides_nothing_else():
     cut = cores.core_file(THREADS, {0x7000: bytes(64)})[:-10]
     core = read_core(open_image(cut))
     assert [len(data) for _, data in core.memory] == [54]
-    assert "0x7000 is not whole" in core.problems[0].message
+    assert "0x7000 reaches past the end of the file" in core.problems[0].message
 
 
 def test_what_is_no_core_file_of_x86_64():
-    with pytest.raises(MalformedFile, match="no core file"):
+    with pytest.raises(MalformedFile, match="not a core file"):
         read_core(open_image(cores.core_file(THREADS, {}, type_=3)))
     with pytest.raises(Unsupported, match="core files of AARCH64"):
         read_core(open_image(cores.core_file(THREADS, {}, machine=183)))

@@ -175,7 +175,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
         ([CALLS, "--state", "nothing.json"], 3, "nothing.json"),
         (["nothing.co", "--state", STATE], 3, "nothing.co"),
         ([CALLS, "--state", ROOT / "docs/examples/wavefront.json"], 2, "described state"),
-        ([CALLS, "--state", HOST], 3, "no core file"),
+        ([CALLS, "--state", HOST], 3, "not a core file"),
         ([ROOT / "fixtures/asm/cfi.gfx90a.w64.o", "--state", STATE], 2, "not linked"),
         ([CALLS, "--state", STATE, "--dialect", "none"], 2, "none"),
     ],

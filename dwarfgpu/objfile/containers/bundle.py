@@ -77,9 +77,9 @@ class Entry:
 
 
 class Container:
-    """All images of one file. ``problems`` holds what is broken in it; the rest is listed nevertheless.
+    """All images of one file. ``problems`` holds its errors; what can be read is listed.
 
-    ``target_of`` tells the target ID of a bare code object, which nobody has named; by default its notes do.
+    ``target_of`` tells the target ID of a bare code object, which no table names; by default its notes do.
     """
 
     def __init__(
@@ -98,20 +98,20 @@ class Container:
         """Where ``data`` begins in the file at ``path``."""
         self.problems: list[DwarfGpuError] = []
         self._target_of = target_of
-        self._found = list(islice(self._scan(), MAX_ENTRIES))
-        if not self._found:
+        self._images = list(islice(self._scan(), MAX_ENTRIES))
+        if not self._images:
             raise self.problems[0] if self.problems else self._not_a_container()
-        entries = (self._entry(index, found) for index, found in enumerate(self._found))
+        entries = (self._entry(index, image) for index, image in enumerate(self._images))
         self.entries: tuple[Entry, ...] = tuple(entries)
 
     # --- Opening ------------------------------------------------------------------------------------------------
 
     def content(self, entry: Entry) -> memoryview:
-        """The bytes of an entry, decompressed."""
-        found = self._found[entry.index]
-        if found.problem is not None:
-            raise found.problem.again()
-        return found.part.content()[found.offset : found.offset + found.size]
+        """Return the bytes of an entry, decompressed."""
+        image = self._images[entry.index]
+        if image.problem is not None:
+            raise image.problem.again()
+        return image.part.content()[image.offset : image.offset + image.size]
 
     def image(self, entry: Entry) -> Image:
         """Open an entry, which must be an ELF file."""
@@ -125,31 +125,35 @@ class Container:
             else f"{self.name}@{entry.index if self._is_ambiguous(entry) else entry.target_id}"
         )
         if content[:4] != ELF_MAGIC:
-            what = _format_of(bytes(content[:8])) if content else "empty"
-            message = f"{name}: this image is {what}, not an ELF file"
+            kind = _format_of(bytes(content[:8])) if content else "empty"
+            message = f"{name}: this image is {kind}, not an ELF file"
             raise Unsupported(
                 "format", message, hint="only ELF code objects have debug information that can be read"
             )
         return Image(content, name=name, path=self.path)
 
     def select(self, select: str | int | None) -> Entry:
-        """The entry with an index, or for a target; without either, the only code object there is.
+        """Return the entry with an index, or for a target; without either, the only code object there is.
 
         A target is matched by the rules of target IDs; where several entries fit, one that is called exactly so wins.
         """
         if select is None:
-            found = [entry for entry in self.entries if entry.kind != "host" and entry.size]
-            return self._only(found, "it holds several code objects" if found else "it holds no code object")
+            entries = [entry for entry in self.entries if entry.kind != "host" and entry.size]
+            return self._only(
+                entries, "it holds several code objects" if entries else "it holds no code object"
+            )
         text = str(select)
         if text.isdecimal() and text.isascii():
             index = int(text) if len(text) < 10 else len(self.entries)
             return self._only(list(self.entries[index : index + 1]), f"there is no entry {text}")
         if not text:
-            raise UsageError(f"{self.name}: nothing is named behind the @", hint=_candidates(self.entries))
+            raise UsageError(
+                f"{self.name}: the @ must be followed by an index or a target", hint=_candidates(self.entries)
+            )
         if text in KINDS:
-            found = [entry for entry in self.entries if entry.kind == text]
-            if found and not found[0].id:
-                return found[
+            entries = [entry for entry in self.entries if entry.kind == text]
+            if entries and not entries[0].id:
+                return entries[
                     0
                 ]  # the host program itself, of which there may be an empty entry in each bundle
         else:
@@ -158,23 +162,25 @@ class Container:
             exact = [
                 entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text
             ]
-            found = exact or matching
-        found = [entry for entry in found if entry.size] or found
-        return self._only(found, f"several entries are for {text}" if found else f"no entry is for {text}")
+            entries = exact or matching
+        entries = [entry for entry in entries if entry.size] or entries
+        return self._only(
+            entries, f"several entries are for {text}" if entries else f"no entry is for {text}"
+        )
 
-    def _only(self, found: list[Entry], message: str) -> Entry:
-        if len(found) == 1:
-            return found[0]
-        kind = "ambiguous" if found else "no_entry"
-        raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(found or self.entries))
+    def _only(self, entries: list[Entry], message: str) -> Entry:
+        if len(entries) == 1:
+            return entries[0]
+        kind = "ambiguous" if entries else "no_entry"
+        raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(entries or self.entries))
 
     def _is_ambiguous(self, entry: Entry) -> bool:
-        """Whether the target of an entry does not name it."""
+        """Return whether the target of an entry fits other entries, too."""
         same = sum(other.target_id == entry.target_id for other in self.entries)
         return same > 1 or not entry.target_id
 
     def _target(self, entry: Entry) -> TargetId:
-        target = self._found[entry.index].target
+        target = self._images[entry.index].target
         if entry.id or target.processor:
             return target
         from dwarfgpu.objfile.elf.image import Image
@@ -224,45 +230,45 @@ class Container:
                 part = Part(self.name, data, base, "a section of its own")
                 yield Found(part, id_, parse_target(id_), 0, len(data), part.note)
 
-    def _entry(self, index: int, found: Found) -> Entry:
-        target, part = found.target, found.part
+    def _entry(self, index: int, image: Found) -> Entry:
+        target, part = image.target, image.part
         plain = part.compressed is None
-        offset = found.offset + (part.base if plain else 0)
+        offset = image.offset + (part.base if plain else 0)
         uri = (
-            file_uri(self.path, offset, found.size)
-            if self.path is not None and plain and found.size
+            file_uri(self.path, offset, image.size)
+            if self.path is not None and plain and image.size
             else None
         )
-        if not found.size:
-            what = "empty"
+        if not image.size:
+            kind = "empty"
         else:
-            what = _format_of(bytes(part.raw[found.offset : found.offset + 8])) if plain else "compressed"
+            kind = _format_of(bytes(part.raw[image.offset : image.offset + 8])) if plain else "compressed"
         return Entry(
             index,
-            found.id,
+            image.id,
             target.kind,
             target.triple,
             target.text,
             offset,
-            found.size,
-            what,
-            found.note,
+            image.size,
+            kind,
+            image.note,
             uri,
         )
 
     def _not_a_container(self) -> MalformedFile:
-        what = _format_of(bytes(self.data[:8])) if self.data else "empty"
+        kind = _format_of(bytes(self.data[:8])) if self.data else "empty"
         hints = {
             "archive": "extract a member of the archive first, for example with ar x",
             "bitcode": "compile the bitcode first: it holds no DWARF yet",
         }
-        found = "" if what == "unknown" else f"; it is {what}"
-        message = f"neither an ELF file nor an offload bundle{found}"
-        return malformed(self.name, "not_elf", message, offset=0, spec="gABI", hint=hints.get(what))
+        ending = "" if kind == "unknown" else f"; it is {kind}"
+        message = f"this is neither an ELF file nor an offload bundle{ending}"
+        return malformed(self.name, "not_elf", message, offset=0, spec="gABI", hint=hints.get(kind))
 
 
 def _format_of(head: bytes) -> str:
-    """What an image is by its first bytes."""
+    """Return what kind of file an image is, by its first bytes."""
     return next((name for magic, name in FORMATS if head.startswith(magic[:8])), "unknown")
 
 

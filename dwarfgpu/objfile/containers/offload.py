@@ -1,8 +1,8 @@
 """The formats in which images are packed (Clang, "Offload Bundler"; LLVM, ``OffloadBinary.h``).
 
 - ``__CLANG_OFFLOAD_BUNDLE__`` ("Bundled Binary File Layout") and its compressed form ``CCOB`` ("Compressed Offload
-  Bundle"), often several one behind the other;
-- offload binaries, magic 10 ff 10 ad, one behind the other.
+  Bundle"), often several in a row;
+- offload binaries, magic 10 ff 10 ad, also several in a row.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ OFFLOAD_KINDS = {0: "", 1: "openmp", 2: "cuda", 4: "hip", 8: "sycl"}
 MAX_ENTRIES = 1 << 16
 """A limit on the entries of one bundle, and on the bundles and entries of one file."""
 MAX_STRINGS = 16
-"""How many keys of an image in an offload binary are looked at; producers write two."""
+"""How many keys of an image in an offload binary are read; producers write two."""
 MAX_BROKEN = 100
-"""After so many broken bundles a file is not searched any further."""
+"""After this many broken bundles a file is not searched any further."""
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
 
 
@@ -65,7 +65,7 @@ class Part:
         self._content: memoryview | None = None
 
     def head(self, limit: int) -> memoryview:
-        """The first bytes of the content."""
+        """Return the first bytes of the content."""
         if self.compressed is None or self._content is not None:
             return (self._content or self.raw)[:limit]
         from dwarfgpu.objfile.elf.compression import check_size, decompress_some
@@ -76,7 +76,7 @@ class Part:
         return memoryview(decompress_some(header.stream, header.method, limit, file=self.file, spec=SPEC))
 
     def content(self) -> memoryview:
-        """All bytes, decompressed and checked."""
+        """Return all bytes, decompressed and checked."""
         if self.compressed is None:
             return self.raw
         if self._content is None:
@@ -110,7 +110,7 @@ class Scanner:
     # --- Bundles ------------------------------------------------------------------------------------------------
 
     def bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """The images of bundles that stand one behind the other, with padding between them."""
+        """Yield the images of bundles that follow one another, with padding between them."""
         position = number = broken = 0
         while broken < MAX_BROKEN and number < MAX_ENTRIES:
             position = next_bundle(data, position)
@@ -121,17 +121,17 @@ class Scanner:
             note = where if number == 1 else f"{where}, bundle {number}"
             try:
                 part, end = self._bundle(data, position, base, note)
-                for found in self._entries(part):
+                for image in self._entries(part):
                     if part.compressed is None:
-                        end = max(end, position + found.offset + found.size)
-                    yield found
+                        end = max(end, position + image.offset + image.size)
+                    yield image
             except DwarfGpuError as error:
                 self.problems.append(error)
                 broken += 1
             position = min(end, len(data))
 
     def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[Part, int]:
-        """The bundle at a position, and where it ends as far as its header tells."""
+        """Return the bundle at a position, and where it ends as far as its header tells."""
         raw = data[position:]
         if raw[:4] != COMPRESSED_MAGIC:
             return Part(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
@@ -144,7 +144,7 @@ class Scanner:
         return part, position + size
 
     def _entries(self, part: Part) -> Iterator[Found]:
-        """The entries of one bundle."""
+        """Yield the entries of one bundle."""
         limit = 1 << 14
         head = part.head(limit)
         position = len(BUNDLE_MAGIC) + 8
@@ -152,10 +152,10 @@ class Scanner:
             message = "a compressed bundle does not hold a bundle"
             raise malformed(self.file, "not_a_bundle", message, offset=part.base, spec=SPEC)
         if len(head) < position:
-            raise malformed(self.file, "truncated", "a bundle is not whole", offset=part.base, spec=SPEC)
+            raise malformed(self.file, "truncated", "a bundle is truncated", offset=part.base, spec=SPEC)
         count = int.from_bytes(head[position - 8 : position], "little")
         if count > MAX_ENTRIES:
-            message = f"a bundle with {count} entries is not read"
+            message = f"the bundle claims {count} entries, more than can be read"
             raise malformed(self.file, "too_large", message, offset=part.base, spec=SPEC)
         for index in range(count):
             while len(head) == limit < part.content_size and position + 4096 > limit:
@@ -174,28 +174,28 @@ class Scanner:
                 Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size
             )
 
-    def _checked(self, found: Found, available: int) -> Found:
-        """An entry that lies inside its part, or one without bytes that remembers why."""
-        if found.offset + found.size <= available:
-            return found
-        end = found.offset + found.size
-        message = f"entry {found.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
-        problem = malformed(self.file, "truncated", message, offset=found.part.base, spec=SPEC)
+    def _checked(self, image: Found, available: int) -> Found:
+        """Return an entry that lies inside its part, or one without bytes that keeps the reason."""
+        if image.offset + image.size <= available:
+            return image
+        end = image.offset + image.size
+        message = f"entry {image.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
+        problem = malformed(self.file, "truncated", message, offset=image.part.base, spec=SPEC)
         self.problems.append(problem)
-        note = f"{found.note}, truncated".removeprefix(", ")
-        return Found(found.part, found.id, found.target, found.offset, 0, note, problem)
+        note = f"{image.note}, truncated".removeprefix(", ")
+        return Found(image.part, image.id, image.target, image.offset, 0, note, problem)
 
     # --- Offload binaries ---------------------------------------------------------------------------------------
 
     def offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """The images of offload binaries that stand one behind the other."""
+        """Yield the images of offload binaries that follow one another."""
         position = number = broken = 0
         while position + 32 <= len(data) and number < MAX_ENTRIES and broken < MAX_BROKEN:
             if data[position : position + 4] != OFFLOAD_MAGIC:
                 padding = bytes(data[position : position + SEARCH_STEP])
                 skipped = (len(padding) - len(padding.lstrip(b"\0"))) & ~7
                 if not skipped:
-                    self._add("bad_magic", "here is no offload binary", base + position)
+                    self._add("bad_magic", "no offload binary begins here", base + position)
                     return
                 position += skipped
                 continue
@@ -205,7 +205,7 @@ class Scanner:
             try:
                 yield from self._offload_entries(part)
             except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
-                self._add("truncated", "a table of an offload binary is not whole", part.base)
+                self._add("truncated", "a table of an offload binary is truncated", part.base)
                 broken += 1
             except DwarfGpuError as error:
                 self.problems.append(error)
@@ -222,7 +222,7 @@ class Scanner:
         if version == 1:
             count = 1  # the field is the size of the only entry
         if count > MAX_ENTRIES:
-            message = f"an offload binary with {count} entries is not read"
+            message = f"the offload binary claims {count} entries, more than can be read"
             raise malformed(self.file, "too_large", message, offset=part.base, spec=OFFLOAD_SPEC)
         for index in range(count):
             row = struct.unpack_from("<HHIQQQQ", data, start + 40 * index)
@@ -248,7 +248,7 @@ def compressed_header(raw: memoryview, file: str, offset: int) -> CompressedHead
         error.at(offset=offset)
         raise error
     if len(raw) < layout.size:
-        message = "the header of a compressed bundle is not whole"
+        message = "the header of a compressed bundle is truncated"
         raise malformed(file, "truncated", message, offset=offset, spec=SPEC)
     _, _, method, *sizes, hash_ = layout.unpack_from(raw)
     whole = sizes[0] if len(sizes) == 2 else 0
@@ -274,26 +274,26 @@ def decompressed(header: CompressedHeader, file: str, offset: int) -> memoryview
     except ValueError:  # a Python that offers no MD5
         return memoryview(data)
     if int.from_bytes(digest[:8], "little") != header.hash:
-        message = "the content of a compressed bundle has another hash than its header says"
+        message = "the content of a compressed bundle does not have the hash in its header"
         raise malformed(file, "hash_mismatch", message, offset=offset, spec=SPEC)
     return memoryview(data)
 
 
 def next_bundle(data: memoryview, start: int) -> int:
-    """Where the next bundle of either form begins; -1 if there is none."""
+    """Return where the next bundle of either form begins, or -1 if there is no other."""
     keep = len(BUNDLE_MAGIC) - 1
     position, step = start, FIRST_STEP
     while position < len(data):
         chunk = bytes(data[position : position + step + keep])
-        found = [index for index in (chunk.find(BUNDLE_MAGIC), chunk.find(COMPRESSED_MAGIC)) if index >= 0]
-        if found:
-            return position + min(found)
+        indexes = [index for index in (chunk.find(BUNDLE_MAGIC), chunk.find(COMPRESSED_MAGIC)) if index >= 0]
+        if indexes:
+            return position + min(indexes)
         position, step = position + step, SEARCH_STEP
     return -1
 
 
 def _offload_strings(data: memoryview, start: int, count: int, stride: int) -> dict[str, str]:
-    """The keys and values of an image, of which ``triple`` and ``arch`` matter."""
+    """Return the keys and values of an image, of which ``triple`` and ``arch`` matter."""
     result: dict[str, str] = {}
     for index in range(min(count, MAX_STRINGS)):
         key, value = struct.unpack_from("<QQ", data, start + index * stride)

@@ -2,7 +2,7 @@
 
 ``FILE``, ``FILE@gfx90a``, ``FILE@2``, and the code object URIs of AMDGPU usage, "Loaded Code Object Path Uniform
 Resource Identifier". Also the target IDs by which a code object is chosen ("Target ID", and Clang's page "Offload
-Bundler"). ``os`` and ``open`` stand for ``pathlib`` here, whose import takes as long as starting the interpreter.
+Bundler"). ``os`` and ``open`` are used instead of ``pathlib``, whose import takes as long as starting the interpreter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dwarfgpu.records import record
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
 MAX_PIPE = 1 << 28
-"""What is read at most of something that is no regular file."""
+"""How many bytes are read at most of something that is not a regular file, such as a pipe."""
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
@@ -29,7 +29,7 @@ class Place:
     select: str | None = None
     offset: int = 0
     size: int | None = None
-    """None: all that follows ``offset``."""
+    """The bytes of the part; None for all that follow ``offset``."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ def parse_place(text: str) -> Place:
     if text.startswith("file://"):
         return _parse_uri(text)
     if text.startswith("memory://"):
-        message = "a memory:// URI names a code object in a process, which cannot be read here"
+        message = "a memory:// URI names a code object in a process, not in a file"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
     if at and not os.path.exists(text) and os.path.exists(path):  # noqa: PTH110
@@ -88,7 +88,7 @@ def _parse_uri(text: str) -> Place:
 
 
 def _number(text: str, key: str) -> int | None:
-    """The number behind a key: a C literal, hexadecimal behind 0x, octal behind 0."""
+    """Read the number of a key: a C literal, hexadecimal after 0x, octal after 0."""
     digits = text.removeprefix(key)
     if digits == text or not digits.isascii() or not digits.isalnum():
         return None
@@ -111,22 +111,22 @@ def _percent_decoded(text: str) -> str:
 
 
 def file_uri(path: str, offset: int, size: int | None) -> str:
-    """The URI of a part of a file."""
+    """Return the URI of a part of a file."""
     safe = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_.~-"
     encoded = "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in os.fsencode(path))
     return f"file://{encoded}" + ("" if size is None else f"#offset={offset}&size={size}")
 
 
 def read_place(place: Place) -> memoryview:
-    """The bytes of a place. Large files are mapped, so that only what is used of them is read."""
+    """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
         data = _read_file(place.path)
     except OSError as error:
         message = f"{place.path}: {error.strerror or error}"
-        hint = f"there is no file {place.path!r}, nor one before the @" if "@" in place.path else None
+        hint = f"neither {place.path!r} nor the part before the @ is a file" if "@" in place.path else None
         raise MalformedFile("unreadable", message, hint=hint) from None
     except ValueError as error:  # a zero byte in the name
-        raise UsageError(f"{place.path!r} is no file name: {error}") from None
+        raise UsageError(f"{place.path!r} is not a file name: {error}") from None
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
         message = f"{place.path}: the URI needs {end} bytes, the file has {len(data)}"
@@ -143,7 +143,7 @@ def _read_file(path: str) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         data = file.read(MAX_PIPE + 1)  # a pipe has no size
     if len(data) > MAX_PIPE:
-        raise MalformedFile("too_large", f"{path}: more than {MAX_PIPE} bytes from something that is no file")
+        raise MalformedFile("too_large", f"{path}: not a file, and it gives more than {MAX_PIPE} bytes")
     return memoryview(data)
 
 
@@ -179,7 +179,7 @@ def _is_processor(text: str) -> bool:
 
 
 def target_matches(entry: TargetId, wanted: TargetId) -> bool:
-    """Whether a code object may run where ``wanted`` says.
+    """Return whether a code object may run on the target ``wanted``.
 
     The processors must be the same, and a feature that both fix must have the same setting: a code object that leaves
     a feature open runs with either.
@@ -196,6 +196,6 @@ def target_matches(entry: TargetId, wanted: TargetId) -> bool:
 
 
 def _triple(text: str) -> tuple[str, ...]:
-    """A triple in normal form: four parts, the unknown ones empty."""
+    """Return a triple in normal form: four parts, the unknown ones empty."""
     parts = [part if part != "unknown" else "" for part in text.split("-")]
     return tuple((*parts, "", "", "", "")[:4])

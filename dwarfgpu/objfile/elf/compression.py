@@ -24,11 +24,11 @@ GNU_HEADER_SIZE = 12
 SPEC = 'gABI, "Compression"'
 
 FREE_SIZE = 16 << 20
-"""What may always be decompressed, whatever it was before."""
+"""The decompressed size that is always accepted."""
 MAX_RATIO = 250
-"""What is larger may be so many times the size of the stream. Debug information gets 3 to 10 times smaller."""
+"""How many times the size of the stream a larger content may be. Debug information gets 3 to 10 times smaller."""
 MAX_SIZE = 1 << 30
-"""What nothing may be larger than."""
+"""The largest decompressed size."""
 ZSTD_MAX_WINDOW = 1 << 27
 
 _ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"
@@ -65,7 +65,7 @@ def section_stream(raw: memoryview, layout: Layout, *, gnu: bool, file: str, sec
 
 
 def most_of(size: int) -> int:
-    """How much may be made of so many bytes."""
+    """Return how many bytes at most may be made of ``stream_size`` compressed ones."""
     return min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * size))
 
 
@@ -103,7 +103,7 @@ def decompress(
 def decompress_some(
     stream: memoryview, method: str, limit: int, *, file: str, section: str | None = None, spec: str = SPEC
 ) -> bytes:
-    """The first ``limit`` bytes of a stream, or all that are there."""
+    """Return the first ``limit`` bytes of a stream, or all that are there."""
     if method == "zstd":
         return _zstd(stream, limit, lambda why: _broken(method, why, file, section, spec))
     import zlib
@@ -132,7 +132,7 @@ def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception])
     try:
         import zstandard
     except ImportError:
-        raise Unsupported("no_zstd", "zstd streams cannot be read here", hint=_ZSTD_HINT) from None
+        raise Unsupported("no_zstd", "this Python cannot read zstd streams", hint=_ZSTD_HINT) from None
     decompressor: Any = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
     try:
         out: bytes = decompressor.stream_reader(stream).read(limit)

@@ -41,7 +41,7 @@ class CoreThread:
 
     pid: int
     signal: int
-    """The signal that it was stopped by; 0 for none."""
+    """The signal that stopped it, or 0."""
     registers: dict[str, bytes]
 
 
@@ -62,9 +62,9 @@ class CoreFile:
 
     name: str
     threads: tuple[CoreThread, ...]
-    """The one that the process ended in first."""
+    """The threads; first the one that the process ended in."""
     memory: tuple[tuple[int, memoryview], ...]
-    """What the file has of the memory: addresses and bytes."""
+    """The memory that the file has: addresses and bytes."""
     mappings: tuple[Mapping, ...]
     auxiliary: dict[int, int]
     """The auxiliary vector: values by type."""
@@ -72,13 +72,13 @@ class CoreFile:
 
 
 def read_core(image: Image) -> CoreFile:
-    """The parts of a core file of an x86-64 process. What is broken hides nothing else."""
+    """Read the parts of a core file of an x86-64 process. An error in one part leaves the others readable."""
     if image.type != ET_CORE:
-        message = f"{image.name} is no core file but of the type {image.type_name}"
+        message = f"{image.name} is not a core file: its type is {image.type_name}"
         raise MalformedFile("not_a_core", message)
     if image.machine != EM_X86_64 or image.address_size != 8:
-        message = f"{image.name}: core files of {image.machine_name} are not read"
-        raise Unsupported("core", message, hint="those of x86-64 are")
+        message = f"{image.name}: core files of {image.machine_name} are not supported"
+        raise Unsupported("core", message, hint="use a core file of an x86-64 process")
     problems: list[DwarfGpuError] = []
     threads: list[CoreThread] = []
     mappings: tuple[Mapping, ...] = ()
@@ -102,10 +102,10 @@ def read_core(image: Image) -> CoreFile:
         if segment.type == PT_LOAD and segment.file_size:
             data = image.data[segment.offset : segment.offset + segment.file_size]
             if len(data) < segment.file_size:
-                message = f"the memory at {segment.address:#x} is not whole in the file"
+                message = f"the memory at {segment.address:#x} reaches past the end of the file"
                 problems.append(malformed(image.name, "truncated", message, offset=segment.offset))
             memory.append((segment.address, data))
-    memory.sort(key=lambda each: each[0])
+    memory.sort(key=lambda part: part[0])
     return CoreFile(image.name, tuple(threads), tuple(memory), mappings, auxiliary, tuple(problems))
 
 
@@ -128,18 +128,18 @@ def _vector_registers(note: Note, image: Image) -> dict[str, bytes]:
     data = note.data
     if len(data) < FXSAVE_SIZE:
         raise _short(note, image, "NT_FPREGSET", FXSAVE_SIZE)
-    found = {"fcw": data[:2], "fsw": data[2:4], "mxcsr": data[24:28]}
+    registers = {"fcw": data[:2], "fsw": data[2:4], "mxcsr": data[24:28]}
     for i in range(8):
         start = FXSAVE_ST + 16 * i
-        found[f"st{i}"] = data[start : start + 10]
+        registers[f"st{i}"] = data[start : start + 10]
     for i in range(16):
         start = FXSAVE_XMM + 16 * i
-        found[f"xmm{i}"] = data[start : start + 16]
-    return found
+        registers[f"xmm{i}"] = data[start : start + 16]
+    return registers
 
 
 def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
-    """NT_FILE: a count, the size of a page, and for each file start, end and page; then the names."""
+    """Read NT_FILE: a count, the size of a page, and for each file start, end and page; then the names."""
     data = note.data
     if len(data) < 16:
         raise _short(note, image, "NT_FILE", 16)
@@ -149,12 +149,12 @@ def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
         message = f"NT_FILE has {count} files, which do not fit its {len(data)} bytes"
         raise malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
     names = data[names_at:].split(b"\0")
-    found = []
+    mappings = []
     for i in range(count):
         start, end, offset = struct.unpack_from("<QQQ", data, 16 + 24 * i)
         path = names[i].decode("utf-8", "surrogateescape") if i < len(names) else ""
-        found.append(Mapping(start, end, offset * page, path))
-    return tuple(found)
+        mappings.append(Mapping(start, end, offset * page, path))
+    return tuple(mappings)
 
 
 def _auxiliary(note: Note) -> dict[int, int]:
@@ -163,5 +163,5 @@ def _auxiliary(note: Note) -> dict[int, int]:
 
 
 def _short(note: Note, image: Image, name: str, size: int) -> MalformedFile:
-    message = f"{name} needs {size} bytes, and has {len(note.data)}"
+    message = f"{name} needs {size} bytes, but has {len(note.data)}"
     return malformed(image.name, "truncated", message, section=note.place, offset=note.offset)

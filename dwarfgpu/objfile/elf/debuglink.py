@@ -1,6 +1,6 @@
 """Separate debug files: where a stripped file says that its debugging information is.
 
-``.gnu_debuglink`` has the name of the file and the CRC-32 of its content; a build ID names it as well. Both, and the
+``.gnu_debuglink`` has the name of the file and the CRC-32 of its content; a build ID names it, too. Both, and the
 places where the file is looked for, are GDB's ("Separate Debug Files" in its manual).
 """
 
@@ -32,7 +32,7 @@ class DebugLink:
     build_id: str | None
 
     def paths(self, program: str) -> Iterator[str]:
-        """Where it may be, for the program with a path."""
+        """Yield the paths where the debug file may be, for the program with a path."""
         if self.build_id is not None and len(self.build_id) > 2:
             yield f"{ROOT}/.build-id/{self.build_id[:2]}/{self.build_id[2:]}.debug"
         if self.name is not None:
@@ -41,15 +41,15 @@ class DebugLink:
                 yield f"{place}/{self.name}"
 
     def is_for(self, image: Image) -> bool:
-        """Whether a file is the one that is meant: by its build ID, or else by its content."""
-        found = image.build_id
-        if self.build_id is not None and found is not None:
-            return found == self.build_id
+        """Return whether a file is the debug file that is meant, by its build ID or else by its content."""
+        build_id = image.build_id
+        if self.build_id is not None and build_id is not None:
+            return build_id == self.build_id
         return self.crc is not None and zlib.crc32(image.data) == self.crc
 
 
 def debug_link(image: Image) -> DebugLink | None:
-    """What a file says about its debug file; None when it says nothing."""
+    """Return what a file says about its debug file, or None if it says nothing."""
     section = image.section(SECTION)
     name, crc = None, None
     if section is not None:

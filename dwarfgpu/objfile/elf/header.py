@@ -157,7 +157,7 @@ _layouts: dict[tuple[int, ByteOrder], Layout] = {}
 
 
 def layout_of(address_size: int, byte_order: ByteOrder) -> Layout:
-    """The layout of files with 4 or 8 byte addresses in a byte order."""
+    """Return the layout of files with 4 or 8 byte addresses in a byte order."""
     key = (address_size, byte_order)
     if key not in _layouts:
         order = "<" if byte_order == "little" else ">"
@@ -180,7 +180,7 @@ def read_header(data: memoryview, file: str) -> Header:
     if data[4] not in (1, 2):
         raise malformed(file, "bad_class", f"ELF class {data[4]} is neither 32 nor 64 bits", offset=4)
     if data[5] not in (1, 2):
-        raise malformed(file, "bad_byte_order", f"ELF data encoding {data[5]} is no byte order", offset=5)
+        raise malformed(file, "bad_byte_order", f"ELF data encoding {data[5]} is not a byte order", offset=5)
     layout = layout_of(8 if data[4] == 2 else 4, "little" if data[5] == 1 else "big")
     if len(data) < 16 + layout.header.size:
         size = 16 + layout.header.size
@@ -200,7 +200,7 @@ def read_header(data: memoryview, file: str) -> Header:
 def read_section_headers(
     data: memoryview, header: Header, file: str
 ) -> tuple[list[SectionHeader], int, list[MalformedFile]]:
-    """The section headers that are whole, the index of the section with their names, and what is wrong."""
+    """Read the section headers that are whole, the index of the section with their names, and what is wrong."""
     start, stride = header.section_offset, header.section_stride
     count, names = header.section_count, header.names_index
     problems: list[MalformedFile] = []
@@ -230,7 +230,7 @@ def read_section_headers(
 def read_segments(
     data: memoryview, header: Header, first_section: SectionHeader | None, file: str
 ) -> tuple[tuple[Segment, ...], list[MalformedFile]]:
-    """The program headers that are whole, and what is wrong."""
+    """Read the program headers that are whole, and what is wrong."""
     start, stride, count = header.segment_offset, header.segment_stride, header.segment_count
     if count == PN_XNUM and first_section is not None:
         count = first_section.info  # "Program Header": the count did not fit
@@ -262,7 +262,7 @@ def _section_header(data: memoryview, offset: int, layout: Layout) -> SectionHea
 
 
 def text_at(table: bytes, offset: int) -> str:
-    """The zero-terminated name at an offset of a string table; one that is not there is empty.
+    """Return the zero-terminated name at an offset of a string table; empty if the offset is past its end.
 
     A byte that is not UTF-8 is shown as a backslash escape, so that every name can be printed.
     """

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
 MAX_READ = 1 << 28
-"""What one ``read`` may return at most."""
+"""How many bytes one ``read`` may return at most."""
 
 
 BYTES = "<bytes>"
-"""What bytes are called that nobody has named."""
+"""The name of an image that is opened from bytes without a name."""
 
 
 def open_image(
@@ -63,7 +63,7 @@ def open_image(
     """Open an ELF file, or one inside a container.
 
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
-    ``select`` is what stands behind the ``@``: the index of an entry of the container, or a target.
+    ``select`` is what follows the ``@``: the index of an entry of the container, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
     ``name`` is what messages call bytes.
     ``target_of`` tells the target ID of a code object whose notes do not.
@@ -181,31 +181,36 @@ class Image:
     # --- Sections -----------------------------------------------------------------------------------------------
 
     def section(self, name: str) -> Section | None:
-        """The first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
-        found = self.sections_named(name)
-        return found[0] if found else None
+        """Return the first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
+        sections = self.sections_named(name)
+        return sections[0] if sections else None
 
     def sections_named(self, name: str) -> tuple[Section, ...]:
-        """All sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
+        """Return all sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
         if self._by_name is None:
             self._by_name = {}
             for section in self.sections[1:]:
                 self._by_name.setdefault(section.name, []).append(section)
-        found = self._by_name.get(name)
-        if not found and name.startswith(".debug_"):
-            found = self._by_name.get(f".z{name[1:]}")
-        return tuple(found or ())
+        sections = self._by_name.get(name)
+        if not sections and name.startswith(".debug_"):
+            sections = self._by_name.get(f".z{name[1:]}")
+        return tuple(sections or ())
 
     @property
     def code_sections(self) -> tuple[Section, ...]:
         """The sections with instructions."""
         if self._code is None:
-            code = [each for each in self.sections if each.header.flags & SHF_EXECINSTR and each.size]
+            code = [
+                section for section in self.sections if section.header.flags & SHF_EXECINSTR and section.size
+            ]
             self._code = tuple(code)
         return self._code
 
     def relocation_sections(self, index: int) -> list[Section]:
-        """The sections with the relocations of a section, if the file is not linked; a linker has applied them."""
+        """Return the sections with the relocations of a section in a file that is not linked.
+
+        In a linked file the linker has applied them.
+        """
         if self._relocating is None:
             self._relocating = {}
             if not self.is_linked:
@@ -215,7 +220,7 @@ class Image:
         return self._relocating.get(index, [])
 
     def relocations(self, section: Section) -> Relocations:
-        """The rows of a relocation section, with what they need from its symbol table."""
+        """Return the rows of a relocation section, with what they need from its symbol table."""
         from dwarfgpu.objfile.elf.relocation import Relocations
 
         link = section.header.link
@@ -228,23 +233,23 @@ class Image:
     # --- Symbols ------------------------------------------------------------------------------------------------
 
     def symbols(self) -> Iterator[Symbol]:
-        """All symbols, of ``.symtab`` or, where there is none, of ``.dynsym``."""
+        """Yield all symbols, of ``.symtab`` or, without it, of ``.dynsym``."""
         return iter(self._symbol_table())
 
     def symbol_named(self, name: str) -> Symbol | None:
-        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
         return self._symbol_table().named(name)
 
     def symbols_named(self, name: str) -> list[Symbol]:
-        """All symbols with a name, in their order; sections and files are none."""
+        """Return all symbols with a name, in their order, without sections and files."""
         return self._symbol_table().all_named(name)
 
     def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
-        """The symbols whose names end so, or that have a type."""
+        """Yield the symbols whose names have a suffix, or that have a type."""
         return self._symbol_table().marked(suffix, symbol_type)
 
     def symbol_at(self, address: int, section: Section | None = None) -> Symbol | None:
-        """The symbol whose bytes hold an address. Name the section if the file is not linked."""
+        """Return the symbol whose bytes hold an address. Name the section if the file is not linked."""
         return self._symbol_table().at(address, None if section is None else section.index)
 
     def _symbol_table(self) -> SymbolTable:
@@ -269,7 +274,7 @@ class Image:
         return SymbolTable(b"", b"", b"", self.sections, self.layout)
 
     def _table(self, section: Section) -> SymbolTable:
-        """The symbols of a section. Without readable names it is still a table."""
+        """Return the symbols of a section. Without readable names it is still a table."""
         from dwarfgpu.objfile.elf.symbols import SymbolTable
 
         link = section.header.link
@@ -281,7 +286,7 @@ class Image:
         return SymbolTable(section.decompressed(), strings, extended, self.sections, self.layout)
 
     def _names(self, row: SectionHeader | None) -> bytes:
-        """The content of a string table; what is missing of it is a problem."""
+        """Return the content of a string table; what is missing of it is a problem."""
         if row is None:
             return b""
         if row.offset + row.size > len(self.data):
@@ -292,7 +297,7 @@ class Image:
     # --- Notes --------------------------------------------------------------------------------------------------
 
     def notes(self) -> tuple[Note, ...]:
-        """All notes, of the note sections or, where there are none, of the note segments."""
+        """Return all notes, of the note sections or, without these, of the note segments."""
         if self._notes is None:
             from dwarfgpu.objfile.elf.notes import read_notes
 
@@ -313,7 +318,7 @@ class Image:
     # --- Addresses ----------------------------------------------------------------------------------------------
 
     def read(self, address: int, size: int) -> bytes:
-        """The bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
+        """Read the bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
         if not self.is_linked:
             message = f"{self.name}: a file that is not linked has no addresses"
             raise UsageError(message, kind="not_linked", hint="read the content of a section")
@@ -326,7 +331,7 @@ class Image:
                 offset = segment.offset + start
                 data = bytes(self.data[offset : offset + there])
                 if len(data) < there:
-                    message = f"the segment at {segment.address:#x} is not whole in the file"
+                    message = f"the segment at {segment.address:#x} reaches past the end of the file"
                     raise malformed(
                         self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"'
                     )
@@ -334,7 +339,7 @@ class Image:
         raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
 
     def symbol_bytes(self, symbol: Symbol, size: int) -> bytes:
-        """The first bytes of what a symbol names, in a linked file and in one that is not."""
+        """Read the first bytes of what a symbol names, in a linked file and in one that is not."""
         section = symbol.section
         if section is None:
             raise malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")
@@ -348,7 +353,7 @@ class Image:
     # --- Memory -------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """Give back the memory of everything that can be read again."""
+        """Free the memory of everything that can be read again."""
         for section in self.sections:
             section.release()
         self._symbols = None

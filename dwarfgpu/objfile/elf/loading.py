@@ -40,7 +40,7 @@ class LoadedSegment:
 
 
 def span(image: Image) -> tuple[int, int, int]:
-    """The first address of the loaded segments, the bytes from there to their end, and their alignment."""
+    """Return the first address of the loaded segments, the bytes from there to their end, and their alignment."""
     segments = _loadable(image)
     first = min(segment.address for segment in segments)
     end = max(segment.address + segment.memory_size for segment in segments)
@@ -52,26 +52,28 @@ def span(image: Image) -> tuple[int, int, int]:
 
 
 def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
-    """The segments, moved by a number of bytes; what the file leaves out of one is zero."""
-    found = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
-    _Loader(image, bias, found).relocate()
-    return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in found)
+    """Return the segments, moved by a number of bytes; what the file leaves out of one is zero."""
+    loaded = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
+    _Loader(image, bias, loaded).relocate()
+    return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in loaded)
 
 
 def _loadable(image: Image) -> list[Segment]:
     if not image.is_linked:
         message = f"{image.name}: a file that is not linked cannot be loaded"
         raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
-    segments = [each for each in image.segments if each.type == PT_LOAD and each.memory_size]
+    segments = [segment for segment in image.segments if segment.type == PT_LOAD and segment.memory_size]
     if not segments:
-        raise malformed(image.name, "no_segments", "there is nothing to load", spec='gABI, "Program Header"')
-    if sum(each.memory_size for each in segments) > MAX_LOADED:
+        raise malformed(
+            image.name, "no_segments", "the file has no segments to load", spec='gABI, "Program Header"'
+        )
+    if sum(segment.memory_size for segment in segments) > MAX_LOADED:
         message = f"the segments take more than {MAX_LOADED} bytes of memory"
         raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
-    ordered = sorted(segments, key=lambda each: each.address)
-    for one, two in itertools.pairwise(ordered):
-        if one.address + one.memory_size > two.address:
-            message = f"the segments at {one.address:#x} and {two.address:#x} overlap"
+    ordered = sorted(segments, key=lambda segment: segment.address)
+    for lower, upper in itertools.pairwise(ordered):
+        if lower.address + lower.memory_size > upper.address:
+            message = f"the segments at {lower.address:#x} and {upper.address:#x} overlap"
             raise malformed(image.name, "overlap", message, spec='gABI, "Program Header"')
     return ordered
 
@@ -82,7 +84,7 @@ def _content(image: Image, segment: Segment) -> bytes:
         raise malformed(image.name, "bad_segment", message, spec='gABI, "Program Header"')
     data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
     if len(data) < segment.file_size:
-        message = f"the segment at {segment.address:#x} is not whole in the file"
+        message = f"the segment at {segment.address:#x} reaches past the end of the file"
         raise malformed(
             image.name, "truncated", message, offset=segment.offset, spec='gABI, "Program Header"'
         )
@@ -115,8 +117,8 @@ class _Loader:
                 self._apply(offset, info & mask, info >> shift, addend, dynamic.get(DT_SYMTAB, 0))
 
     def _dynamic(self) -> dict[int, int]:
-        """The entries of the dynamic section by tag; the first of each counts."""
-        found: dict[int, int] = {}
+        """Return the entries of the dynamic section by tag; the first one of a tag counts."""
+        values: dict[int, int] = {}
         order = "<" if self._image.layout.byte_order == "little" else ">"
         entry = struct.Struct(order + ("QQ" if self._image.layout.address_size == 8 else "II"))
         for segment in self._image.segments:
@@ -126,8 +128,8 @@ class _Loader:
             for tag, value in entry.iter_unpack(data[: len(data) // entry.size * entry.size]):
                 if tag == 0:
                     break
-                found.setdefault(tag, value)
-        return found
+                values.setdefault(tag, value)
+        return values
 
     def _apply(self, offset: int, number: int, symbol: int, addend: int, symbols: int) -> None:
         rule = RULES.get(self._image.machine, {}).get(number)
@@ -147,7 +149,7 @@ class _Loader:
         place[:] = (value % (1 << bits)).to_bytes(rule.width, self._image.layout.byte_order)
 
     def _symbol(self, index: int, table: int, rule: Rule) -> int:
-        """The address of a dynamic symbol."""
+        """Return the address of a dynamic symbol."""
         if index == 0:
             return self._bias
         row = self._image.layout.symbol
@@ -160,13 +162,13 @@ class _Loader:
             raise self._malformed("undefined_symbol", message, table)
         return int(value) + self._bias
 
-    def _bytes(self, address: int, size: int, what: str) -> memoryview:
-        """The bytes at an address of the file, to be read or changed."""
+    def _bytes(self, address: int, size: int, name: str) -> memoryview:
+        """Return the bytes at an address of the file, to be read or changed."""
         for segment, data in self._segments:
             start = address - segment.address
             if start >= 0 and start + size <= len(data):
                 return memoryview(data)[start : start + size]
-        raise self._malformed("not_mapped", f"{what} is in no segment", address)
+        raise self._malformed("not_mapped", f"{name} is in no segment", address)
 
     def _malformed(self, kind: str, message: str, offset: int) -> Exception:
         return malformed(self._image.name, kind, message, section="memory", offset=offset, spec=self._spec)

@@ -120,7 +120,7 @@ class HsaNotes:
 
 
 def read_notes(image: Image) -> tuple[tuple[Note, ...], list[DwarfGpuError]]:
-    """All notes of an image, and what is wrong with others. A broken note hides those behind it in its section."""
+    """Return all notes of an image, and errors. A broken note hides those after it in its section."""
     notes: list[Note] = []
     problems: list[DwarfGpuError] = []
     for place, content, align in _places(image, problems):
@@ -137,7 +137,7 @@ def read_notes(image: Image) -> tuple[tuple[Note, ...], list[DwarfGpuError]]:
 
 
 def _places(image: Image, problems: list[DwarfGpuError]) -> Iterator[tuple[str, memoryview, int]]:
-    """Where notes are: the name of the place, its content, and its alignment."""
+    """Yield the places of notes: the name of the place, its content, and its alignment."""
     sections = [section for section in image.sections if section.type == SHT_NOTE]
     for section in sections:
         try:
@@ -155,7 +155,7 @@ def _places(image: Image, problems: list[DwarfGpuError]) -> Iterator[tuple[str, 
 
 
 def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> Iterator[Note]:
-    """The notes of one section or segment.
+    """Yield the notes of one section or segment.
 
     Names and descriptors are padded to 4 bytes, to 8 if the section is aligned so (as GNU property notes are).
     """
@@ -187,26 +187,26 @@ def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> 
 
 
 def hsa_notes(image: Image) -> HsaNotes:
-    """What the notes of code object versions 1 and 2 say; also NT_AMD_HSA_ISA_NAME, which later tools kept."""
-    found: dict[int, object] = {}
+    """Return what the notes of code object versions 1 and 2 say; also NT_AMD_HSA_ISA_NAME, which later tools kept."""
+    contents: dict[int, object] = {}
     problems: list[MalformedFile] = []
     for note in _amd(image.notes()):
         read = _READERS.get(note.type)
-        if read is None or note.type in found:
+        if read is None or note.type in contents:
             continue
         try:
-            found[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
+            contents[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
         except struct.error:
             message = f"{note.type_name} has only {len(note.data)} bytes"
             problems.append(
                 malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
             )
-    version = found.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
-    isa = found.get(NT_AMD_HSA_ISA_VERSION)
-    name = found.get(NT_AMD_HSA_ISA_NAME)
-    producer = found.get(NT_AMD_HSA_PRODUCER)
-    options = found.get(NT_AMD_HSA_PRODUCER_OPTIONS)
-    hsail = found.get(NT_AMD_HSA_HSAIL)
+    version = contents.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
+    isa = contents.get(NT_AMD_HSA_ISA_VERSION)
+    name = contents.get(NT_AMD_HSA_ISA_NAME)
+    producer = contents.get(NT_AMD_HSA_PRODUCER)
+    options = contents.get(NT_AMD_HSA_PRODUCER_OPTIONS)
+    hsail = contents.get(NT_AMD_HSA_HSAIL)
     return HsaNotes(
         version if isinstance(version, tuple) else None,
         isa if isinstance(isa, Isa) else None,
@@ -219,7 +219,7 @@ def hsa_notes(image: Image) -> HsaNotes:
 
 
 def code_object_version(image: Image) -> int | None:
-    """The code object version, 1 to 6, of an AMDGPU file for HSA; None for any other.
+    """Return the code object version, 1 to 6, of an AMDGPU file for HSA; None for any other file.
 
     AMDGPU usage, "Header": ``e_ident[EI_ABIVERSION]`` is 0 for V2, 1 for V3 and so on; V1 and V2 differ in a note.
     """

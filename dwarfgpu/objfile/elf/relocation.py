@@ -1,7 +1,7 @@
 """Relocations of files that are not linked yet (gABI, "Relocation"; AMDGPU usage, "Relocation Records").
 
 Debug sections of a relocatable file refer to each other and to code through relocations alone. They are applied as if
-every section stood at its own address, which is 0: an address becomes an offset in its section.
+every section were at its own address, which is 0: an address becomes an offset in its section.
 """
 
 from __future__ import annotations
@@ -153,8 +153,9 @@ I386 = _rules(
         (43, "GOT32X", 4, NEEDS_GOT),
     ),
 )
-"""The relocation types of i386 that stand in objects and in their debug sections (System V ABI, Intel386 supplement,
-table 4.9); addends stand in the fields."""
+"""The relocation types of i386 in objects and their debug sections (System V ABI, Intel386 supplement, table 4.9).
+
+Addends are in the fields."""
 
 RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
 
@@ -259,15 +260,13 @@ class Relocator:
         if rule.formula == NOTHING:
             return
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
-            message = (
-                f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked has not"
-            )
+            message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked does not have"
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
         if offset + rule.width > len(self._data):
             raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
         if symbol >= len(self._relocations.values):
             raise self._malformed(
-                "bad_symbol", f"{rule.name} names symbol {symbol}, which is not there", offset
+                "bad_symbol", f"{rule.name} names symbol {symbol}, which does not exist", offset
             )
         order = self._layout.byte_order
         end = offset + rule.width

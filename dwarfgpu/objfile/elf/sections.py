@@ -143,7 +143,7 @@ class Section:
         return self.header.size if stream is None else stream.size
 
     def partial(self) -> tuple[memoryview, DwarfGpuError | None]:
-        """The content as far as it can be read, and why there is no more. It is no copy where that can be helped.
+        """Return the content as far as it can be read, without a copy if possible, and why there is no more.
 
         What a truncated file holds of a section is shown if it is neither compressed nor relocated.
         """
@@ -157,7 +157,7 @@ class Section:
             return self._image.data[start : start + self.header.size], error
 
     def release(self) -> None:
-        """Give back the memory of ``data``; it is made again if it is asked for again."""
+        """Free the memory of ``data``; it is made again if it is needed later."""
         self._data = None
 
     def _compressed(self) -> Stream | None:
@@ -173,7 +173,10 @@ class Section:
         return self._stream
 
     def decompressed(self) -> bytes:
-        """The content without its relocations: what symbol tables and relocations themselves are read from."""
+        """Return the content without its relocations applied.
+
+        Symbol tables and relocations themselves are read from this.
+        """
         raw = self.raw
         stream = self._compressed()
         if stream is None:
@@ -210,19 +213,19 @@ class Section:
 
 
 def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> bytes | memoryview:
-    """The contents of the sections with a name, one behind the other.
+    """Return the contents of the sections with a name, joined in their order.
 
     Section headers may lead to the same bytes again and again, so the whole has a limit as a stream has.
     """
     from dwarfgpu.objfile.elf.compression import most_of
 
     limit = most_of(len(image.data))
-    found: list[bytes | memoryview] = []
+    contents: list[bytes | memoryview] = []
     size = 0
     for part in parts:
         size += len(part)
-        if size > limit and found:
+        if size > limit and contents:
             message = f"the sections {name} have more than {limit} bytes together"
             raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
-        found.append(part)
-    return found[0] if len(found) == 1 else b"".join(found)
+        contents.append(part)
+    return contents[0] if len(contents) == 1 else b"".join(contents)

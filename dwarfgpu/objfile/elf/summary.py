@@ -134,7 +134,7 @@ def _section(image: Image, section: Section) -> SectionInfo:
 
 
 def _missing(image: Image) -> list[Missing]:
-    """What a debugger would like to find and does not."""
+    """Return what a debugger would like to find in a file that does not have it."""
 
     def has(*names: str) -> bool:
         return any(image.section(name) is not None for name in names)

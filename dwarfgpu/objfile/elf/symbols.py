@@ -1,7 +1,7 @@
 """Symbols of an ELF file (gABI, "Symbol Table"; AMDGPU usage, "Symbols").
 
 A table is read row by row when it is asked for. The first few questions for a name or an address are answered by a
-search of the bytes, for more of them an index is made: for a single one that takes several times as long.
+search of the bytes, which is several times faster than making an index; for more questions an index is made.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STT_AMDGPU_HSA_KERNEL = 10
 SEARCHES = 4
 """How many names, and how many addresses, are searched for before there is an index."""
 MAX_COPIES = 1000
-"""With more copies of a name than this in the string table, also as the end of others, each row is looked at."""
+"""With more copies of a name than this in the string table, also as the end of others, each row is read."""
 
 
 @record
@@ -114,7 +114,7 @@ class SymbolTable:
         return map(self.symbol, range(self.count))
 
     def symbol(self, index: int) -> Symbol:
-        """The symbol of one row."""
+        """Return the symbol of one row."""
         name, info, other, place, value, size = self._row(index)
         symbol_type = info & 0xF
         place, section = self._place(index, place)
@@ -126,7 +126,7 @@ class SymbolTable:
         )
 
     def named(self, name: str) -> Symbol | None:
-        """The symbol with a name: a defined one before one that is not, a global one before a local one."""
+        """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
         if self._names is None:
             self._asked_names += 1
             if self._asked_names <= SEARCHES:
@@ -138,36 +138,36 @@ class SymbolTable:
         return None if index is None else self.symbol(index)
 
     def all_named(self, name: str) -> list[Symbol]:
-        """All symbols with a name, in their order; sections and files are none."""
+        """Return all symbols with a name, in their order, without sections and files."""
         return [self.symbol(index) for index, _ in self._search(name)]
 
     def marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
-        """The symbols whose names end so, or that have a type."""
+        """Yield the symbols whose names end in ``suffix``, or that have a type."""
         strings, end_of, wanted = self._strings, self._strings.find, suffix.encode()
         types = (symbol_type, STT_SECTION)  # a section may be named where the section is
         for index, (name, info, _, _, _) in enumerate(self._rows()):
             if info & 0xF in types or strings.startswith(wanted, end_of(b"\0", name) - len(wanted)):
-                found = self.symbol(index)
-                if found.type_number == symbol_type or found.name.endswith(suffix):
-                    yield found
+                symbol = self.symbol(index)
+                if symbol.type_number == symbol_type or symbol.name.endswith(suffix):
+                    yield symbol
 
     def at(self, address: int, section_index: int | None) -> Symbol | None:
-        """The smallest symbol whose bytes hold an address, or a symbol without a size that stands right there."""
+        """Return the smallest symbol whose bytes hold an address, or a symbol without a size at just that address."""
         if self._addresses is None:
             self._asked_addresses += 1
             if self._asked_addresses <= SEARCHES:
                 return self._search_at(address, section_index)
             self._addresses = self._index_addresses()
         places = self._addresses if section_index is None else (section_index,)
-        found = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
-        best = min((key for key in found if key is not None), default=None)
+        keys = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
+        best = min((key for key in keys if key is not None), default=None)
         return None if best is None else self.symbol(best[2])
 
     @staticmethod
     def _at(
         address: int, starts: list[int], rows: list[tuple[int, int, int, int]]
     ) -> tuple[bool, int, int] | None:
-        """The best symbol of one section, as (has no size, size, index)."""
+        """Return the best symbol of one section, as (has no size, size, index)."""
         best: tuple[bool, int, int] | None = None
         start = -1
         for position in range(bisect_right(starts, address) - 1, -1, -1):
@@ -182,7 +182,7 @@ class SymbolTable:
         return best
 
     def values(self) -> list[int]:
-        """What each symbol adds to a relocated field: its place in the file, 0 where there is none yet."""
+        """Return what each symbol adds to a relocated field: its place in the file, or 0 while it has no place."""
         # in a relocatable file a value is an offset in its section, whose address is nearly always 0; the values of
         # common symbols and of those in LDS are alignments
         bases = [section.address for section in self._sections]
@@ -199,11 +199,11 @@ class SymbolTable:
         return result
 
     def sizes(self) -> list[int]:
-        """The size of each symbol."""
+        """Return the size of each symbol."""
         return [row[4] for row in self._rows()]
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, int]]:
-        """All rows as (name, type and binding, section, value, size)."""
+        """Yield all rows as (name, type and binding, section, value, size)."""
         layout = self._layout.symbol
         rows = layout.iter_unpack(memoryview(self._data)[: self.count * layout.size])
         if self._layout.address_size == 8:
@@ -219,7 +219,7 @@ class SymbolTable:
         return name, info, other, place, value, size
 
     def _place(self, index: int, place: int) -> tuple[int, Section | None]:
-        """The index of the symbol's section and the section; reserved indexes name none."""
+        """Return the index of the symbol's section and the section; reserved indexes name no section."""
         if place == SHN_XINDEX:
             offset = index * 4
             if offset + 4 > len(self._extended):
@@ -232,7 +232,7 @@ class SymbolTable:
     # --- Searching ------------------------------------------------------------------------------------------------
 
     def _search(self, name: str) -> Iterator[tuple[int, int]]:
-        """The rows with a name that are neither sections nor files, each with its rank: how well it deserves it."""
+        """Yield the rows with a name that are neither sections nor files, each with its rank (`_rank`)."""
         places = self._places_of(name)
         if places is None:
             rows = (index for index, row in enumerate(self._rows()) if text_at(self._strings, row[0]) == name)
@@ -249,18 +249,18 @@ class SymbolTable:
                 yield index, _rank(info, place)
 
     def _places_of(self, name: str) -> set[int] | None:
-        """Where a name stands in the string table; None where that cannot be told by looking for its bytes."""
+        """Return the offsets of a name in the string table, or None if they cannot be found by its bytes."""
         wanted = _encoded(name)
         if not wanted:
             return None if wanted is None else set()
-        found: set[int] = set()
+        offsets: set[int] = set()
         position = self._strings.find(wanted + b"\0")
         while position >= 0:
-            found.add(position)
-            if len(found) > MAX_COPIES:
+            offsets.add(position)
+            if len(offsets) > MAX_COPIES:
                 return None
             position = self._strings.find(wanted + b"\0", position + 1)
-        return found
+        return offsets
 
     def _best_named(self, name: str) -> int | None:
         best, highest = None, -1
@@ -270,14 +270,14 @@ class SymbolTable:
         return best
 
     def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
-        found: dict[int, list[tuple[int, int, int]]] = {}  # by section
+        by_section: dict[int, list[tuple[int, int, int]]] = {}
         for index, (_, info, place, value, size) in enumerate(self._rows()):
             if value <= address and (address < value + size or address == value):
                 inside, section = self._place(index, place)
                 if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                    found.setdefault(inside, []).append((value, size, index))
+                    by_section.setdefault(inside, []).append((value, size, index))
         keys: list[tuple[bool, int, int]] = []
-        for place, symbols in found.items():
+        for place, symbols in by_section.items():
             if section_index in (None, place):
                 last = max((value for value, size, _ in symbols if size), default=0)  # the innermost one
                 keys += [
@@ -288,7 +288,7 @@ class SymbolTable:
     # --- The indices ----------------------------------------------------------------------------------------------
 
     def _index_names(self) -> dict[bytes, int]:
-        """By name the row that deserves it best. Names that are no text are among them as they are."""
+        """Return by name the row with the highest rank. Names that are not text are kept as bytes."""
         names: dict[bytes, int] = {}
         ranks: dict[bytes, int] = {}
         strings, end_of = self._strings, self._strings.find
@@ -302,14 +302,14 @@ class SymbolTable:
         return names
 
     def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
-        """By section: the first addresses in order, and (address, size, index, how far any so far reaches)."""
-        found: dict[int, list[tuple[int, int, int]]] = {}
+        """Return by section the first addresses in order, and (address, size, index, how far any so far reaches)."""
+        by_section: dict[int, list[tuple[int, int, int]]] = {}
         for index, (_, info, place, value, size) in enumerate(self._rows()):
             inside, section = self._place(index, place)
             if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                found.setdefault(inside, []).append((value, size, index))
+                by_section.setdefault(inside, []).append((value, size, index))
         result = {}
-        for place, symbols in found.items():
+        for place, symbols in by_section.items():
             symbols.sort()
             reach = 0
             rows = []
@@ -321,13 +321,13 @@ class SymbolTable:
 
 
 def _rank(info: int, place: int) -> int:
-    """Which of several symbols with one name is meant: a defined one, then a global one."""
+    """Return the rank of a symbol among those with its name: a defined one counts more, then a global one."""
     return (2 if place not in (SHN_UNDEF, SHN_COMMON) else 0) + (info >> 4 != 0)
 
 
 def _encoded(name: str) -> bytes | None:
-    """The bytes that alone are decoded to a name, none if there are none; None where there may be several."""
-    if not name or "\\" in name:  # a backslash may stand for a byte that is no text
+    """Return the only bytes that decode to a name, empty for none, or None if there may be several."""
+    if not name or "\\" in name:  # a backslash may be the escape of a byte that is not text
         return None
     try:
         return b"" if "\0" in name else name.encode()

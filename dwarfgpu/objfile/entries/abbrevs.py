@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MAX_ATTRIBUTES = 1000
-"""An abbreviation with more is refused: an attribute stands once in an entry (DWARF 5, 2.2), and there are not so
+"""An abbreviation with more is refused: an attribute occurs once in an entry (DWARF 5, 2.2), and there are not so
 many."""
 MAX_DENSE = 1 << 14
 """Codes from here on take three bytes and more; they are looked up in a dictionary, as are large codes of a table with
@@ -34,17 +34,17 @@ few abbreviations."""
 MAX_SHAPES = 1 << 15
 
 Shape: TypeAlias = "tuple[tuple[int, ...], dict[int, int] | None, Layout]"
-"""The attributes of an abbreviation, the values of those that stand in it, and the layout of its entries."""
+"""The attributes of an abbreviation, the values of those that are part of it, and the layout of its entries."""
 
 _shapes: dict[Format, dict[tuple[int, bytes], Shape]] = {}
-"""What is known by length of the code and bytes of the declaration: units of a file have many in common."""
+"""The known shapes by length of the code and bytes of the declaration: units of a file have many in common."""
 
 
 class Abbreviation:
     """The look of an entry: tag, whether it may own others, and its attributes.
 
-    The *values* of an entry are those that stand in its data, in order. `Layout.slots` says for each attribute which of
-    them it has, with -1 where the value stands in the abbreviation.
+    The *values* of an entry are those in its data, in order. `Layout.slots` says for each attribute which of them it
+    has, with -1 if the value is in the abbreviation.
     """
 
     __slots__ = ("_names", "attributes", "code", "forms", "has_children", "implicit", "layout", "tag")
@@ -62,25 +62,25 @@ class Abbreviation:
         return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.forms)} attributes)"
 
     def index_of(self, attribute: int) -> int:
-        """Which of the attributes has a number: the first one that has; -1 for none."""
+        """Return the index of the first attribute with a number, or -1."""
         return self.attributes.index(attribute) if attribute in self.attributes else -1
 
     def form_of(self, attribute: int) -> int:
-        """The form of the attribute with a number; 0 for none."""
+        """Return the form of the attribute with a number, or 0."""
         return self.forms[self.attributes.index(attribute)] if attribute in self.attributes else 0
 
     def names(self, dialect: AttributeDialect, version: int) -> dict[str, int]:
-        """The names of the attributes in a dialect, each with its index, in order; of two the first counts."""
+        """Return the names of the attributes in a dialect, each with its index, in order; of two the first counts."""
         known = self._names
         if known is None or known[0] is not dialect or known[1] != version:
-            found: dict[str, int] = {}
+            indexes: dict[str, int] = {}
             for i, attribute in enumerate(self.attributes):
-                found.setdefault(dialect.name_of(attribute, class_of(self.forms[i], attribute, version)), i)
-            self._names = known = (dialect, version, found)
+                indexes.setdefault(dialect.name_of(attribute, class_of(self.forms[i], attribute, version)), i)
+            self._names = known = (dialect, version, indexes)
         return known[2]
 
     def value(self, index: int, values: tuple[Any, ...]) -> Any:
-        """The value of the attribute with an index, for an entry with some values."""
+        """Return the value of the attribute with an index, for an entry with the values ``values``."""
         slot = self.layout.slots[index]
         if slot >= 0:
             return values[slot]
@@ -139,13 +139,13 @@ class AbbreviationTable:
         self._kept: dict[Any, Any] = {}
 
     def get(self, code: int) -> Abbreviation:
-        """The abbreviation with a code."""
-        found = self._by_code.get(code)
-        while found is None and self._cursor is not None:
+        """Return the abbreviation with a code."""
+        abbreviation = self._by_code.get(code)
+        while abbreviation is None and self._cursor is not None:
             self._read_one(self._cursor)
-            found = self._by_code.get(code)
-        if found is not None:
-            return found
+            abbreviation = self._by_code.get(code)
+        if abbreviation is not None:
+            return abbreviation
         if self.problem is not None:
             raise self.problem.again()
         raise MalformedFile(
@@ -155,30 +155,30 @@ class AbbreviationTable:
         )
 
     def all(self) -> list[Abbreviation]:
-        """All that could be read, in order."""
+        """Return all abbreviations that could be read, in order."""
         while self._cursor is not None:
             self._read_one(self._cursor)
         return list(self._by_code.values())
 
     def at(self, data: bytes, position: int) -> tuple[Abbreviation, int]:
-        """The abbreviation of an entry that is no null entry, and the position to give to its readers."""
+        """Return the abbreviation of an entry that is not a null entry, and the position to give to its readers."""
         code = data[position]
         if code < 0x80:
             return self.get(code), position
         code, end = wide_code(data, position)
-        found = self.get(code)
-        return found, end - found.layout.lead
+        abbreviation = self.get(code)
+        return abbreviation, end - abbreviation.layout.lead
 
     @property
     def dense(self) -> list[Abbreviation | None]:
-        """The abbreviations by code, for codes of one and two bytes. The last element stands for all other codes."""
+        """The abbreviations by code, for codes of one and two bytes. The last element is for all other codes."""
         if self._dense is None:
             limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
             last = max((code for code in self._by_code if code < limit), default=0)
             self._dense = [None] * (max(last + 1, 128) + 1)
-            for code, found in self._by_code.items():
+            for code, abbreviation in self._by_code.items():
                 if code < limit:
-                    self._dense[code] = found
+                    self._dense[code] = abbreviation
         return self._dense
 
     @property
@@ -196,11 +196,11 @@ class AbbreviationTable:
         return self._rows
 
     def keep(self, key: Any, make: Callable[[AbbreviationTable], T]) -> T:
-        """Something that belongs to the table, made when it is first asked for."""
+        """Return an object that belongs to the table, made when it is first asked for."""
         if key not in self._kept:
             self._kept[key] = make(self)
-        found: T = self._kept[key]
-        return found
+        kept: T = self._kept[key]
+        return kept
 
     def _read_one(self, cursor: Cursor) -> None:
         data, position = cursor.data, cursor.position
@@ -275,7 +275,7 @@ _PAIR = re.compile(rb"(%(leb)s)(?:\x21([\x80-\xff]*[\x00-\x7f])|(%(leb)s))" % {b
 
 
 def _shape(lead: int, body: bytes, family: Family) -> Shape:
-    """What the attributes of a declaration are."""
+    """Decode the attributes of a declaration."""
     if len(body) > 2 * MAX_ATTRIBUTES:
         raise _too_many()
     if body.isascii() and IMPLICIT_CONST not in body:  # then all are single bytes
@@ -301,7 +301,10 @@ def _number(leb: bytes) -> int:
 
 
 def wide_code(data: bytes, position: int) -> tuple[int, int]:
-    """An abbreviation code of any length, and where it ends. At the end of the data it raises IndexError."""
+    """Decode an abbreviation code of any length, and return where it ends, too.
+
+    At the end of the data it raises IndexError.
+    """
     code = shift = 0
     while shift < 64:
         byte = data[position]

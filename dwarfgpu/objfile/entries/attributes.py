@@ -2,8 +2,8 @@
 
 The attributes of the heterogeneous extensions were numbered anew in 2025. The document this project follows still has
 the numbers of before; compilers used those until then, and now use them for other attributes. So a number from 0x3e08
-on has two meanings, and the bytes do not tell which: an `AttributeDialect` is chosen by whoever knows where they come
-from, or by the rule of `dialect_for`, and results name it.
+on has two meanings, and the bytes do not tell which: an `AttributeDialect` is chosen by the user, who knows where they
+come from, or by the rule of `dialect_for`, and results name it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class AttributeDialect:
     source: str
 
     def name_of(self, code: int, value_class: Class) -> str:
-        """The name of an attribute; for an unknown number one that shows it."""
+        """Return the name of an attribute; for an unknown number a name that shows it."""
         if self.by_class:
             special = self.by_class.get((code, value_class))
             if special is not None:
@@ -179,17 +179,17 @@ FIRST_CURRENT = 22
 
 
 def dialect(name: str) -> AttributeDialect:
-    """The dialect with a name."""
-    found = DIALECTS.get(name)
-    if found is None:
+    """Return the dialect with a name."""
+    chosen = DIALECTS.get(name)
+    if chosen is None:
         raise UsageError(
             f"there is no attribute dialect {name}", hint=f"the dialects are {', '.join(DIALECTS)}"
         )
-    return found
+    return chosen
 
 
 def dialect_for(producer: str | None, augmentation: str | None) -> tuple[AttributeDialect, str]:
-    """The dialect of a unit that nobody has named one for, and the reason.
+    """Choose the dialect of a unit for which the user has chosen none, and give the reason.
 
     The old numbers are meant where a string of the unit says so: an augmentation string in the place where the old
     numbering has it (A.3.1.1), or a producer that is a compiler of ROCm before LLVM 22. Otherwise the current ones are.

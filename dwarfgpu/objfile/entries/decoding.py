@@ -46,7 +46,7 @@ class Decoder:
         self._uses: dict[Abbreviation, int] = {}
 
     def entries(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, decoded values of all attributes)."""
+        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes)."""
         unit = self.unit
         position = start = unit.first
         data, table, readers = unit.data, unit.table, self._readers
@@ -81,7 +81,10 @@ class Decoder:
             raise truncated(unit.offset + start, unit.section) from None
 
     def reader(self, abbreviation: Abbreviation) -> Read:
-        """A function that reads and decodes the entries of an abbreviation: one of their own, if there are many."""
+        """Return a function that reads and decodes the entries of an abbreviation.
+
+        An abbreviation with many entries gets a function of its own.
+        """
         uses = self._uses[abbreviation] = self._uses.get(abbreviation, 0) + 1
         layout = abbreviation.layout
         if uses <= FEW and layout.decoder is None:
@@ -89,12 +92,12 @@ class Decoder:
         if layout.decoder is None:
             layout.decoder = layout.write_decoder(_WAYS)
         constants = [value for index, value in self._constants(abbreviation)]
-        found: Read = layout.decoder(k=constants, **self._scope)
-        self._readers[abbreviation] = found
-        return found
+        read: Read = layout.decoder(k=constants, **self._scope)
+        self._readers[abbreviation] = read
+        return read
 
     def _constants(self, abbreviation: Abbreviation) -> Iterator[tuple[int, Any]]:
-        """The values that stand in the abbreviation, each with the index of its attribute."""
+        """Yield the values that the abbreviation itself holds, by the index of their attribute."""
         return (
             (index, abbreviation.value(index, ()))
             for index, slot in enumerate(abbreviation.layout.slots)
@@ -102,10 +105,10 @@ class Decoder:
         )
 
     def _read(self, abbreviation: Abbreviation, data: bytes, position: int) -> tuple[int, tuple[Any, ...]]:
-        """Do what a generated function would do."""
+        """Read and decode an entry as a generated function would."""
         after, values = abbreviation.layout.read(data, position)
-        each = ((form, abbreviation.value(index, values)) for index, form in enumerate(abbreviation.forms))
-        return after, tuple(self._value(form, value) for form, value in each)
+        pairs = ((form, abbreviation.value(index, values)) for index, form in enumerate(abbreviation.forms))
+        return after, tuple(self._value(form, value) for form, value in pairs)
 
     def _value(self, form: int, value: Any) -> Any:
         if form == forms.INDIRECT:
@@ -121,7 +124,7 @@ class Decoder:
 
 
 class _Remembered(dict[int, "Any"]):
-    """A dictionary that finds out what it does not have."""
+    """A dictionary that computes a value when it is first asked for."""
 
     def __init__(self, find: Callable[[int], Any]) -> None:
         super().__init__()
@@ -129,14 +132,14 @@ class _Remembered(dict[int, "Any"]):
         self._room = MAX_TEXTS
 
     def __missing__(self, key: int) -> Any:
-        found = self._find(key)
-        if isinstance(found, str):
-            self._room -= len(found)
+        value = self._find(key)
+        if isinstance(value, str):
+            self._room -= len(value)
             if self._room < 0:
                 self.clear()
                 self._room = MAX_TEXTS
-        self[key] = found
-        return found
+        self[key] = value
+        return value
 
 
 _WAYS = {
@@ -152,4 +155,4 @@ _WAYS = {
         for form in (forms.INDIRECT, forms.STRP_SUP, forms.GNU_STRP_ALT, forms.ADDRX_OFFSET)
     },
 }
-"""How the value of each form is decoded that is not taken as it is."""
+"""How values are decoded, for the forms whose values are not taken as they are."""

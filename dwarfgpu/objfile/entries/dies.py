@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MAX_ORIGINS = 16
-"""How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; compilers make none longer than 3."""
+"""How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; those of compilers have up to 3."""
 NOT_INHERITED = frozenset(("DW_AT_declaration", "DW_AT_inline", "DW_AT_sibling", "DW_AT_specification"))
 """Attributes that an entry does not take over from its abstract origin (DWARF 5, 3.3.8.1) or declaration (2.13.2)."""
 
@@ -39,7 +39,7 @@ class Die:
         self.offset = offset
         self.abbreviation = abbreviation
         self.values = values
-        """What stands in the data, in order and not interpreted; `attributes` and `get` give it names."""
+        """The values in the data, in order and not interpreted; `attributes` and `get` give them names."""
 
     def __repr__(self) -> str:
         return f"Die({self.unit.section}+{self.section_offset:#x}, {self.tag_name})"
@@ -83,7 +83,7 @@ class Die:
         return Attribute(self, index, form, value)
 
     def get(self, name: str) -> Attribute | None:
-        """The attribute with a name such as ``DW_AT_type``; names are those of the unit's dialect."""
+        """Return the attribute with a name such as ``DW_AT_type``; names are those of the unit's dialect."""
         unit = self.unit
         index = self.abbreviation.names(unit.dialect, unit.version).get(name)
         return None if index is None else self._attribute(index)
@@ -92,24 +92,24 @@ class Die:
         return name in self.abbreviation.names(self.unit.dialect, self.unit.version)
 
     def number(self, attribute: int) -> Attribute | None:
-        """The attribute with a number of the standard. Quicker than `get`, and needs no dialect."""
+        """Return the attribute with a number of the standard. This is quicker than `get` and needs no dialect."""
         index = self.abbreviation.index_of(attribute)
         return None if index < 0 else self._attribute(index)
 
     def flag(self, attribute: int) -> bool:
-        """Whether a flag with a number of the standard is set."""
-        found = self.number(attribute)
-        return found is not None and bool(found.value)
+        """Return whether a flag with a number of the standard is set."""
+        attribute_value = self.number(attribute)
+        return attribute_value is not None and bool(attribute_value.value)
 
     # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
-        """The entry it completes: its declaration (DW_AT_specification), or the abstract instance it is one of."""
-        found = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
-        return None if found is None else found.reference()
+        """Return the entry it completes: its declaration (DW_AT_specification), or its abstract instance."""
+        attribute = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
+        return None if attribute is None else attribute.reference()
 
     def origins(self) -> Iterator[Die]:
-        """The entry itself, the one it completes, and so on."""
+        """Yield the entry itself, the one it completes, and so on."""
         die: Die | None = self
         for _ in range(MAX_ORIGINS):
             if die is None:
@@ -124,35 +124,35 @@ class Die:
         raise self.unit.error(error, self.offset)
 
     def find(self, name: str) -> Attribute | None:
-        """The attribute with a name, also of the entries this one completes."""
+        """Return the attribute with a name, also of the entries this one completes."""
         if name in NOT_INHERITED:
             return self.get(name)
         return next(filter(None, (die.get(name) for die in self.origins())), None)
 
     def find_number(self, attribute: int) -> Attribute | None:
-        """The same by number."""
+        """Return the attribute with a number, also of the entries this one completes."""
         return next(filter(None, (die.number(attribute) for die in self.origins())), None)
 
     @property
     def name(self) -> str | None:
         """DW_AT_name, its own or that of the entries it completes."""
-        found = self.find_number(at.NAME)
-        return None if found is None else found.text()
+        attribute = self.find_number(at.NAME)
+        return None if attribute is None else attribute.text()
 
     @property
     def linkage_name(self) -> str | None:
         """DW_AT_linkage_name, or what it was called before version 4."""
-        found = self.find_number(at.LINKAGE_NAME) or self.find_number(at.MIPS_LINKAGE_NAME)
-        return None if found is None else found.text()
+        attribute = self.find_number(at.LINKAGE_NAME) or self.find_number(at.MIPS_LINKAGE_NAME)
+        return None if attribute is None else attribute.text()
 
     @property
     def is_declaration(self) -> bool:
         return self.flag(at.DECLARATION)
 
     def type(self) -> Die | None:
-        """The entry of its type; None for void. A type unit's signature is followed."""
-        found = self.find_number(at.TYPE)
-        return None if found is None else found.reference()
+        """Return the entry of its type, or None for void. A type unit's signature is followed."""
+        attribute = self.find_number(at.TYPE)
+        return None if attribute is None else attribute.reference()
 
     @property
     def call_file(self) -> int | None:
@@ -168,19 +168,19 @@ class Die:
         return self._unsigned(at.CALL_COLUMN)
 
     def _unsigned(self, attribute: int) -> int | None:
-        found = self.number(attribute)
-        return None if found is None else found.unsigned()
+        number = self.number(attribute)
+        return None if number is None else number.unsigned()
 
     # --- Where it is ----------------------------------------------------------------------------------------------
 
     def ranges(self) -> list[tuple[int, int]]:
-        """The addresses of its code (DWARF 5, 2.17); empty when it has none."""
+        """Return the addresses of its code (DWARF 5, 2.17); empty when it has none."""
         from dwarfgpu.objfile.entries.pc_ranges import ranges_of
 
         return ranges_of(self)
 
     def children(self) -> Iterator[Die]:
-        """The entries it owns. Where a producer tells where the next sibling is, that is followed."""
+        """Yield the entries it owns. A reference to the next sibling, if the producer gives one, is followed."""
         if not self.abbreviation.has_children:
             return
         unit = self.unit
@@ -194,10 +194,10 @@ class Die:
         unit.ends[self.offset] = min(position + 1, len(data))
 
     def after(self, end: int) -> int:
-        """Where the entry behind it and all it owns begins; ``end`` is where its own data ends."""
+        """Return where the entry after it and all it owns begins; ``end`` is where its own data ends."""
         if not self.abbreviation.has_children:
             return end
-        known = self.unit.ends.get(self.offset)  # whoever has gone through its children has found out
+        known = self.unit.ends.get(self.offset)  # a walk through its children has found it
         if known is not None:
             return known
         index = self.abbreviation.index_of(at.SIBLING)
@@ -207,7 +207,7 @@ class Die:
                 return sibling
             raise self.unit.error(
                 MalformedFile(
-                    "bad_sibling", f"the sibling at {sibling:#x} is not behind the entry", spec="DWARF 5, 2.3"
+                    "bad_sibling", f"the sibling at {sibling:#x} is not after the entry", spec="DWARF 5, 2.3"
                 ),
                 self.offset,
             )
@@ -220,19 +220,19 @@ class Die:
             raise unit.error(error, self.offset) from None
 
     def parent(self) -> Die | None:
-        """The entry that owns it; None for the unit entry."""
+        """Return the entry that owns it, or None for the unit entry."""
         offset = self.unit.tree.parent(self.offset)
         return None if offset is None else self.unit.die_known_at(offset)
 
     def ancestors(self) -> Iterator[Die]:
-        """The entry that owns it, the one that owns that, and so on to the unit entry."""
+        """Yield the entry that owns it, the one that owns that, and so on to the unit entry."""
         die = self.parent()
         while die is not None:
             yield die
             die = die.parent()
 
     def walk(self) -> Iterator[tuple[Die, int]]:
-        """The entry and all below it, in order, each with its depth from here."""
+        """Yield the entry and all below it, in order, each with its depth from here."""
         unit = self.unit
         for offset, depth, abbreviation, values in unit.entries(self.offset):
             yield Die(unit, offset, abbreviation, values), depth

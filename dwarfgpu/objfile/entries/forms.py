@@ -49,7 +49,7 @@ class Form:
 
 @record
 class Indirect:
-    """The value of DW_FORM_indirect: the form that stands in the data, and the value in that form."""
+    """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 
     form: int
     value: Any
@@ -125,7 +125,7 @@ REF_SUPPLEMENTARY = frozenset((0x1C, 0x24, 0x1F20))
 """References to the supplementary object file."""
 BLOCKS = frozenset((0x03, 0x04, 0x09, 0x0A))
 NO_DATA = frozenset((FLAG_PRESENT, IMPLICIT_CONST))
-"""Forms whose value stands in the abbreviation."""
+"""Forms whose value is in the abbreviation."""
 
 FIXED: dict[str, int] = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u8": 8, "u16": 16, "nothing": 0, "implicit": 0}
 MAX_INDIRECTION = 8
@@ -133,25 +133,25 @@ MAX_INDIRECTION = 8
 
 
 def form(code: int) -> Form:
-    """The form with a code; without knowing the form, what stands behind its value cannot be found."""
-    found = FORMS.get(code)
-    if found is None:
+    """Return the form with a code; raise an error if it is unknown, as the size of its value is then unknown, too."""
+    known = FORMS.get(code)
+    if known is None:
         raise Unsupported(
             "unknown_form",
-            f"the form {code:#x} is not known, so its size is not either",
+            f"the form {code:#x} is unknown, and so is the size of its value",
             spec="DWARF 5, 7.5.6",
         )
-    return found
+    return known
 
 
 def form_name(code: int) -> str:
-    """The name of a form, also of an unknown one."""
-    found = FORMS.get(code)
-    return found.name if found is not None else f"DW_FORM_unknown_{code:#x}"
+    """Return the name of a form, also of an unknown one."""
+    form = FORMS.get(code)
+    return form.name if form is not None else f"DW_FORM_unknown_{code:#x}"
 
 
 def fixed_size(encoding: Encoding, format: Format) -> int | None:
-    """How many bytes a value has, where the form alone says it."""
+    """Return how many bytes a value has, if the form alone determines it."""
     if encoding == "offset":
         return 8 if format.offset_size == 8 else 4
     if encoding == "address":
@@ -200,11 +200,11 @@ _NUMBERS = frozenset((0x38,))
 """DW_AT_data_member_location: DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
 nowhere and offsets of members in these forms, so they are read as numbers in every version."""
 _TRUE_BLOCKS = frozenset((0x1C, 0x3D))
-"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are no expressions (table 7.5)."""
+"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are not expressions (table 7.5)."""
 
 
 def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
-    """The class of an attribute's value (DWARF 5, 7.5.5).
+    """Return the class of an attribute's value (DWARF 5, 7.5.5).
 
     Two kinds of values had no form of their own before version 4: expressions were blocks, and offsets into other
     sections were data4 or data8. Then the attribute decides, as it does for DW_FORM_sec_offset.

@@ -2,7 +2,7 @@
 
 An inlined call is an entry below the function it was inlined into, with the ranges of its code and the position of the
 call. So the scopes that cover an address, from the outside in, tell who called whom, and each call says where its
-caller stands; only the innermost position comes from the line table.
+caller is; only the innermost position comes from the line table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HIDING = _GROUPS | {_SUBPROGRAM, _CLASS, _STRUCTURE, _UNION}
 
 
 class ScopeDie(Protocol):
-    """What this module asks of a debugging information entry."""
+    """What this module needs of a debugging information entry."""
 
     @property
     def tag(self) -> int:
@@ -46,10 +46,10 @@ class ScopeDie(Protocol):
     def call_column(self) -> int | None: ...
 
     def ranges(self) -> Sequence[tuple[int, int]]:
-        """The address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
+        """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
 
     def children(self) -> Iterable[ScopeDie]:
-        """The entries it owns."""
+        """Return the entries it owns."""
 
 
 @record
@@ -63,7 +63,7 @@ class Position:
 
 @record
 class InlinedFrame:
-    """One level of the chain: a function, and where in it execution stands."""
+    """One level of the chain: a function, and where execution is in it."""
 
     function: str | None
     position: Position
@@ -73,7 +73,7 @@ class InlinedFrame:
 
 
 def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
-    """The scopes that cover an address, outermost first, found below a unit or any other entry.
+    """Return the scopes that cover an address, outermost first, found below a unit or any other entry.
 
     Where siblings overlap, the first one is taken. A scope without ranges is passed through: it may own some that have.
     Only when that finds nothing, functions inside functions and types are looked for, whose code lies elsewhere.
@@ -82,14 +82,14 @@ def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
 
 
 def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> list[ScopeDie]:
-    found: list[ScopeDie] = []
+    scopes: list[ScopeDie] = []
     waiting: list[Iterator[ScopeDie]] = [iter(root.children())]
     while waiting:
         for die in waiting[-1]:
             tag = die.tag
             ranges = die.ranges() if tag in SCOPES else ()
             if covers(ranges, address):
-                found.append(die)
+                scopes.append(die)
                 waiting = [iter(die.children())]  # nothing beside it is asked for any more
                 break
             if tag in passed_through and not (ranges and tag in _GROUPS):
@@ -97,16 +97,16 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
                 break
         else:
             waiting.pop()
-    return found
+    return scopes
 
 
 def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:
-    """Whether some range holds an address."""
+    """Return whether one of the ranges holds an address."""
     return any(start <= address < end for start, end in ranges)
 
 
 def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[InlinedFrame]:
-    """The chain of calls at an address, innermost first and the function that is really there last.
+    """Return the chain of calls at an address: the innermost inlined one first, the physical function last.
 
     ``scopes`` cover the address, outermost first (`scopes_at`); ``position`` is what the line table says about it. A
     nested function begins a new chain: it is called, not inlined. Without any function the chain is empty.

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MIN_RANGES = 1 << 16
-"""So many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
+"""How many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
 
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
-    """The ranges of an entry that are not empty; no range for an entry without code."""
+    """Return the ranges of an entry that are not empty; an entry without code has no range."""
     ranges = die.number(at.RANGES)
     if ranges is not None:
         return listed(die.unit, *ranges.list_place())
@@ -31,7 +31,7 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
-    """The range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
+    """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
     end = low + high if class_of(form, at.HIGH_PC, unit.version) == "constant" else unit.address(form, high)
     if is_dead(low, unit.address_size) or low >= end:
         return []
@@ -39,7 +39,7 @@ def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]
 
 
 def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
-    """The ranges of a range list. The last one is remembered, because entries may share it."""
+    """Return the ranges of a range list. The last one is remembered, because entries may share it."""
     known = unit.tables.ranges
     if known is None or known[:2] != (section, offset):
         from dwarfgpu.objfile.lists.encoding import ListContext
@@ -47,8 +47,8 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
 
         context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
         data = unit.tables.list_data(section)
-        found = read_range_list(data, offset, section=section, context=context)
-        unit.tables.ranges = known = section, offset, found
+        range_list = read_range_list(data, offset, section=section, context=context)
+        unit.tables.ranges = known = section, offset, range_list
     return known[2].spans()
 
 
@@ -62,7 +62,7 @@ class Budget:
     __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
 
     def __init__(self, size: int) -> None:
-        """``size`` is that of the entries, in bytes."""
+        """Set the limit: ``size`` is that of the entries, in bytes."""
         self._most = max(MIN_RANGES, size)
         self._room = MIN_RANGES
         self._ranges = self._read = 0
@@ -75,8 +75,8 @@ class Budget:
         known = unit.tables.ranges
         if known is not None and known is not self._last:
             self._last = known
-            section, offset, found = known
-            self._read += found.end - offset
+            section, offset, range_list = known
+            self._read += range_list.end - offset
             self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
         if self._ranges > self._most or self._read > self._room:
             self.is_spent = True
@@ -87,20 +87,20 @@ class Budget:
 
 
 def is_dead(address: int, address_size: int) -> bool:
-    """Whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
+    """Return whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
     return address >= (1 << 8 * address_size) - 2
 
 
 class Ranges:
-    """Ranges of addresses, each with a number, ready to be asked what is at an address. They may overlap."""
+    """Ranges of addresses, each with a number, sorted for look-up by address. They may overlap."""
 
     __slots__ = ("_highs", "_lows", "_numbers", "_reach")
 
     def __init__(self, ranges: Iterable[tuple[int, int, int]]) -> None:
-        found = sorted(ranges)
-        self._lows = [low for low, _, _ in found]
-        self._highs = [high for _, high, _ in found]
-        self._numbers = [number for _, _, number in found]
+        by_address = sorted(ranges)
+        self._lows = [low for low, _, _ in by_address]
+        self._highs = [high for _, high, _ in by_address]
+        self._numbers = [number for _, _, number in by_address]
         self._reach: list[int] = []  # for each the highest end of those before it and its own
         highest = 0
         for high in self._highs:
@@ -111,24 +111,24 @@ class Ranges:
         return len(self._lows)
 
     def spans(self) -> list[tuple[int, int]]:
-        """All ranges, by address."""
+        """Return all ranges, by address."""
         return list(zip(self._lows, self._highs, strict=True))
 
     def numbers(self) -> set[int]:
-        """The numbers of all ranges."""
+        """Return the numbers of all ranges."""
         return set(self._numbers)
 
     def at(self, address: int) -> list[int]:
-        """The numbers of the ranges with an address; a range that begins later comes later."""
+        """Return the numbers of the ranges with an address; a range that begins later comes later."""
         i = bisect_right(self._lows, address) - 1
-        found = []
+        numbers = []
         while i >= 0 and self._reach[i] > address:
             if self._highs[i] > address:
-                found.append(self._numbers[i])
+                numbers.append(self._numbers[i])
             i -= 1
-        return found[::-1]
+        return numbers[::-1]
 
     def between(self, low: int, high: int) -> list[int]:
-        """The numbers of the ranges that have some address from ``low`` up to ``high``, by their beginning."""
+        """Return the numbers of the ranges that have an address from ``low`` up to ``high``, by their beginning."""
         first, last = bisect_right(self._lows, low), bisect_left(self._lows, high)
         return self.at(low) + self._numbers[first:last] if low < high else []

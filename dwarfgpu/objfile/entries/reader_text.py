@@ -5,7 +5,7 @@ The text of such a function is built from forms alone. Runs of values with a fix
 length is part of the run before it, because it nearly always is the last one, too.
 
 The generated functions do not check that they stay inside ``data``: they raise IndexError, ValueError or struct.error
-at its end, or return a position past it. Whoever calls them does (`readers.FAILURES`).
+at its end, or return a position past it. Their callers check that (`readers.FAILURES`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def order_code(format: Format) -> str:
-    """The structure code of a byte order."""
+    """Return the structure code of a byte order."""
     return "<" if format.byte_order == "little" else ">"
 
 
@@ -204,7 +204,7 @@ class Writer:
 
 
 def _uleb(data: bytes, position: int, first: int) -> tuple[int, int]:
-    """The rest of a LEB128 number whose first byte is not its last one."""
+    """Read the rest of a LEB128 number whose first byte is not its last one."""
     result, shift = first & 0x7F, 7
     while True:
         byte = data[position]

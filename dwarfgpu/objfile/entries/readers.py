@@ -40,7 +40,7 @@ _skips: dict[tuple[Any, ...], Skip] = {}
 
 
 def truncated(offset: int, section: str) -> MalformedFile:
-    """The error for an entry that ends after its unit."""
+    """Return the error for an entry that ends after its unit."""
     error = MalformedFile("truncated", "an entry reaches past the end of its unit", spec="DWARF 5, 7.5.1")
     return error.at(section=section, offset=offset)  # type: ignore[no-any-return]
 
@@ -79,19 +79,19 @@ class Layout:
         self._picks: dict[tuple[int, ...], Pick] = {}
         self._slots: tuple[int, ...] | None = None
         self.decoder: Callable[..., Read] | None = None
-        """What `write_decoder` has returned, kept by whoever asked for it."""
+        """What `write_decoder` has returned, kept by its caller."""
         self.size = family.fixed_size(lead, forms)
-        """How many bytes an entry has; -1 where that depends on the entry."""
+        """How many bytes an entry has; -1 if that depends on the entry."""
         self.unpack: Unpack | None = None
         """(data, position of the code) -> values, where all are plain numbers. Known when an entry has been read."""
         self.read: Read = self._first_reads
         """(data, position of the code) -> (next position, values). It replaces itself, so look it up each time."""
         self.skip: Skip = self._first_skips
-        """(data, position of the code) -> next position. So does it."""
+        """(data, position of the code) -> next position. It replaces itself, too."""
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """For each form the index of its value among those that stand in the data; -1 for one that does not."""
+        """The index of each form's value among those in the data; -1 for a form without one."""
         if self._slots is None:
             slots, count = [], 0
             for code in self.forms:
@@ -122,18 +122,18 @@ class Layout:
             self.skip = lambda _, position: position + size
             return position + size
         key = self._shape()
-        found = _skips.get(key)
-        if found is None:
+        skip = _skips.get(key)
+        if skip is None:
             if self._skips <= FEW:
                 return self.read(data, position)[0]
             if len(_skips) >= MAX_LAYOUTS:
                 _skips.clear()
-            found = _skips[key] = Writer(self.lead, self.forms, self.format, ()).skip()
-        self.skip = found
-        return found(data, position)
+            skip = _skips[key] = Writer(self.lead, self.forms, self.format, ()).skip()
+        self.skip = skip
+        return skip(data, position)
 
     def _shape(self) -> tuple[Any, ...]:
-        """What a function that skips depends on: values of fixed size make no difference but by their sum."""
+        """Return what a function that skips depends on: values of fixed size count only by their sum."""
         shape: list[int | str] = [self.lead]
         for code in self.forms:
             encoding = form(code).encoding
@@ -148,14 +148,17 @@ class Layout:
         return (*shape, self.format) if "indirect" in shape else (*shape, self.format.byte_order)
 
     def picker(self, wanted: tuple[int, ...]) -> Pick:
-        """A function that decodes some values, given by the index of their form in increasing order."""
-        found = self._picks.get(wanted)
-        if found is None:
-            found = self._picks[wanted] = Writer(self.lead, self.forms, self.format, wanted).pick()
-        return found
+        """Return a function that decodes the values whose forms have these indices, in increasing order."""
+        pick = self._picks.get(wanted)
+        if pick is None:
+            pick = self._picks[wanted] = Writer(self.lead, self.forms, self.format, wanted).pick()
+        return pick
 
     def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
-        """The same for entries of fixed size, without the next position. None if a value is no plain number."""
+        """Return such a function for entries of fixed size, without the next position.
+
+        It is None if a value is not a plain number.
+        """
         known = [self.family.sizes.get(code, -1) for code in self.forms]
         if not all(known[i] in CODES or not known[i] for i in wanted):
             return None
@@ -163,18 +166,18 @@ class Layout:
         return struct.Struct(f"{order_code(self.format)}{self.lead}x{text}").unpack_from
 
     def write_decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
-        """A function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
+        """Return a function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
         return Writer(self.lead, self.forms, self.format).decoder(ways)
 
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
-        """Where the value of each form begins and ends, with the length of a block as part of the value."""
+        """Return where the value of each form begins and ends, with the length of a block as part of the value."""
         cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
-        found = []
+        positions = []
         for code in self.forms:
             start = cursor.position
             read_value(cursor, code, self.format)
-            found.append((start, cursor.position))
-        return found
+            positions.append((start, cursor.position))
+        return positions
 
 
 class Family:
@@ -190,16 +193,16 @@ class Family:
         self.layouts: dict[tuple[int, tuple[int, ...]], Layout] = {}
 
     def layout(self, lead: int, forms: tuple[int, ...]) -> Layout:
-        """The layout of entries with a code of ``lead`` bytes and some forms."""
-        found = self.layouts.get((lead, forms))
-        if found is None:
+        """Return the layout of entries with a code of ``lead`` bytes and these forms."""
+        known = self.layouts.get((lead, forms))
+        if known is None:
             if len(self.layouts) > MAX_LAYOUTS:
                 self.layouts.clear()
-            found = self.layouts[lead, forms] = Layout(lead, forms, self)
-        return found
+            known = self.layouts[lead, forms] = Layout(lead, forms, self)
+        return known
 
     def fixed_size(self, lead: int, forms: tuple[int, ...]) -> int:
-        """The size of such entries; -1 where that depends on the entry."""
+        """Return the size of such entries, or -1 if it depends on the entry."""
         sizes = self.sizes
         for code in forms:
             if code not in sizes:
@@ -209,8 +212,8 @@ class Family:
 
 
 def family(format: Format) -> Family:
-    """The layouts of a format. Units of all files share them."""
-    found = _families.get(format)
-    if found is None:
-        found = _families[format] = Family(format)
-    return found
+    """Return the layouts of a format. Units of all files share them."""
+    layouts = _families.get(format)
+    if layouts is None:
+        layouts = _families[format] = Family(format)
+    return layouts

@@ -1,7 +1,7 @@
 """Scanning a unit: a few values of a few entries, and a step over each of the others.
 
 Which entries and which values is a *selection*. Per table of abbreviations it becomes a list of plans, so that for an
-entry that is not wanted one look at a list of sizes is all there is to do.
+entry that is not wanted the scan only reads a list of sizes.
 """
 
 from __future__ import annotations
@@ -47,35 +47,35 @@ class Plan:
         self.abbreviation = abbreviation
         self.wanted = wanted
         self.note: Any = None
-        """What whoever scans wants to remember about these entries."""
+        """What the caller of the scan remembers about these entries."""
         layout = abbreviation.layout
-        found = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
+        indexes = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
         self.jump = _sibling(abbreviation)
-        present = sorted({i for i in (*found, self.jump) if i >= 0 and layout.slots[i] >= 0})
+        present = sorted({i for i in (*indexes, self.jump) if i >= 0 and layout.slots[i] >= 0})
         self._indices = tuple(present)
         if self.jump >= 0:
             self.jump = present.index(self.jump)
         self.places = {
-            number: present.index(i) for number, i in zip(wanted or (), found, strict=True) if i in present
+            number: present.index(i) for number, i in zip(wanted or (), indexes, strict=True) if i in present
         }
-        """For each wanted attribute that is in the data the index of its value among those picked."""
+        """The index among the picked values of each wanted attribute that is in the data."""
         self.size = layout.size
         self.unpack: Unpack | None = layout.picking_unpack(self._indices) if layout.size >= 0 else None
-        """For entries of fixed size."""
+        """The reader of entries of fixed size."""
         self.pick: Pick = self._first_pick
-        """For all others: the values, then the next position."""
+        """The reader of all others, which returns the values, then the next position."""
 
     def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
         self.pick = self.abbreviation.layout.picker(self._indices)
         return self.pick(data, position)
 
     def values(self, data: bytes, position: int) -> tuple[Any, ...]:
-        """The picked values of an entry."""
+        """Return the picked values of an entry."""
         return self.pick(data, position) if self.unpack is None else self.unpack(data, position)
 
 
 def _sibling(abbreviation: Abbreviation) -> int:
-    """Which attribute leads over all that the entry owns, where nothing below it can be wanted; -1 for none."""
+    """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
     if abbreviation.has_children and (
         abbreviation.tag in _CLOSED or (abbreviation.tag == _SUBPROGRAM and is_declaration(abbreviation))
     ):
@@ -86,12 +86,12 @@ def _sibling(abbreviation: Abbreviation) -> int:
 
 
 def is_declaration(abbreviation: Abbreviation) -> bool:
-    """Whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
+    """Return whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
     return abbreviation.form_of(at.DECLARATION) == forms.FLAG_PRESENT
 
 
 def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Plan | None]]:
-    """For each code the size of its entries if they are only to be stepped over, else 0; and the plan."""
+    """Return by code the plan, and the size of entries that are only skipped, 0 for others."""
     sizes = [0] * len(table.dense)
     plans: list[Plan | None] = [None] * len(table.dense)
     sizes[0] = 1
@@ -106,7 +106,7 @@ def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Pl
 
 
 def scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
-    """All entries that are wanted, as (offset, plan, picked values); where one is broken, those before it."""
+    """Yield all wanted entries as (offset, plan, picked values); before an error those that precede it."""
     try:
         yield from _scan(unit, select)
     except DwarfGpuError as error:
@@ -149,7 +149,7 @@ def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ..
             if plan.jump >= 0:
                 sibling = picked[plan.jump]
                 if not following < sibling <= end:
-                    message = f"the sibling at {sibling:#x} is not behind the entry"
+                    message = f"the sibling at {sibling:#x} is not after the entry"
                     raise MalformedFile("bad_sibling", message, spec="DWARF 5, 2.3")
                 following = sibling
             position = following

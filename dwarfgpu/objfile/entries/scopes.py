@@ -18,13 +18,13 @@ ENUMERATION = 0x04
 ANONYMOUS = "(anonymous namespace)"
 """How an unnamed namespace is named (DWARF 5, 6.1.1.1)."""
 MAX_SCOPES = 256
-"""Names in more scopes are refused: each entry would have a name as long as the file is deep."""
+"""Names in more scopes than this are refused: each entry would have a name as long as the file is deep."""
 _EXPORT_SYMBOLS, _ENUM_CLASS = 0x89, 0x6D
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
 def scopes_of(die: Die) -> list[tuple[str, bool]]:
-    """The scopes that are part of an entry's name, outermost first, each with whether a name may leave it out.
+    """Return the scopes that are part of an entry's name, outermost first, each with whether a name may leave it out.
 
     They are those of its declaration. What is local to a function has none above that function.
     """
@@ -48,7 +48,7 @@ def scopes_of(die: Die) -> list[tuple[str, bool]]:
 
 
 def _scope(owner: Die) -> tuple[tuple[str, bool], ...]:
-    """What an entry adds to the names of those it owns."""
+    """Return what an entry adds to the names of the entries it owns."""
     if owner.tag not in NAMED_SCOPES:
         return ()
     name = owner.name
@@ -60,7 +60,7 @@ def _scope(owner: Die) -> tuple[tuple[str, bool], ...]:
 
 
 def qualified_name(die: Die) -> str | None:
-    """The name with its scopes; None for an entry without a name."""
+    """Return the name with its scopes, or None for an entry without a name."""
     name = die.name
     if name is None:
         if die.tag != NAMESPACE:
@@ -70,7 +70,7 @@ def qualified_name(die: Die) -> str | None:
 
 
 def split_name(text: str) -> tuple[str, ...]:
-    """The parts of a qualified name; an empty first part stands for the outermost scope.
+    """Split a qualified name into its parts; an empty first part means the outermost scope.
 
     ``::`` between brackets belongs to template arguments or a function type, and an operator's name is one part.
     """
@@ -96,10 +96,10 @@ def split_name(text: str) -> tuple[str, ...]:
 
 
 def in_scopes(parts: tuple[str, ...], scopes: list[tuple[str, bool]]) -> bool:
-    """Whether an entry in some scopes can be meant by a name with ``parts`` before the last one.
+    """Return whether an entry in these scopes can be meant by a name with ``parts`` before the last one.
 
     The outermost scopes may be missing, unless the name begins with ``::``; inline and unnamed namespaces and
-    enumerations that are no classes may be missing everywhere.
+    enumerations that are not classes may be missing everywhere.
     """
     if not parts:
         return True
@@ -114,5 +114,5 @@ def in_scopes(parts: tuple[str, ...], scopes: list[tuple[str, bool]]) -> bool:
 
 
 def is_local(die: Die) -> bool:
-    """Whether an entry is declared in a function."""
+    """Return whether an entry is declared in a function."""
     return any(owner.tag in CODE_SCOPES for owner in die.ancestors())

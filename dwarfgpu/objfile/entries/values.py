@@ -19,7 +19,7 @@ _SIGN_BITS = {0x0B: 8, 0x05: 16, 0x06: 32, 0x07: 64, 0x1E: 128}  # DW_FORM_data1
 
 @record
 class Block:
-    """The bytes of a block or an expression, and where they stand: that identifies them."""
+    """The bytes of a block or an expression, and where they are: that identifies them."""
 
     data: bytes
     section: str
@@ -34,11 +34,11 @@ class Attribute:
     def __init__(self, die: Die, index: int, form: int, value: Any) -> None:
         self.die = die
         self.index = index
-        """Which of the attributes of its entry."""
+        """Its index among the attributes of its entry."""
         self.form = form
-        """DW_FORM_*, by number; for DW_FORM_indirect the one that stands in the data."""
+        """DW_FORM_*, by number; for DW_FORM_indirect the one in the data."""
         self.value = value
-        """As it is encoded: a number, bytes, or True; for an index into a table the index."""
+        """The value as it is encoded: a number, bytes, or True; for an index into a table the index."""
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}, {self.form_name}, {self.value!r})"
@@ -67,11 +67,11 @@ class Attribute:
     # --- Meanings. Each raises `MalformedFile` when the value has another class. --------------------------------------
 
     def text(self) -> str:
-        """A string, decoded."""
+        """Return a string, decoded."""
         return self.die.unit.text(self.form, self.value)
 
     def string(self) -> bytes:
-        """A string, as bytes."""
+        """Return a string, as bytes."""
         return self.die.unit.string(self.form, self.value)
 
     def address(self) -> int:
@@ -82,7 +82,7 @@ class Attribute:
         return bool(self.value)
 
     def unsigned(self) -> int:
-        """A constant where the context is unsigned."""
+        """Return a constant where the context is unsigned."""
         self._check("constant")
         value: int = self.value
         if value < 0:
@@ -90,14 +90,14 @@ class Attribute:
         return value
 
     def signed(self) -> int:
-        """A constant where the context is signed: then the sign of data1 to data16 is their highest bit (7.5.5)."""
+        """Return a constant where the context is signed: the highest bit of data1 to data16 is the sign (7.5.5)."""
         self._check("constant")
         value: int = self.value
         bits = _SIGN_BITS.get(self.form)
         return value - (1 << bits) if bits is not None and value >> (bits - 1) else value
 
     def block(self) -> Block:
-        """A block or an expression."""
+        """Return a block or an expression."""
         self._check("block", "exprloc")
         die = self.die
         data: bytes = self.value
@@ -106,19 +106,19 @@ class Attribute:
         return Block(data, unit.section, unit.offset + end - len(data))
 
     def list_place(self) -> tuple[str, int]:
-        """Section and offset of a location list or range list."""
+        """Return section and offset of a location list or range list."""
         kind = self.value_class
         self._check("loclist", "rnglist")
         return self.die.unit.tables.list_offset(self.form, self.value, kind)
 
     def reference(self) -> Die:
-        """The entry that is referred to; an error when none begins there."""
+        """Return the entry that is referred to; raise an error if none begins there."""
         if self.value_class != "reference":
             raise self._wrong("no reference")
         return self.die.unit.refer(self.form, self.value)
 
     def resolved(self) -> Any:
-        """What the value means, as far as the reader knows: text, address, bool, number, block, entry or list place."""
+        """Return what the value means: text, address, bool, number, block, entry or list place."""
         kind = self.value_class
         if kind == "string":
             return self.text()
@@ -136,6 +136,8 @@ class Attribute:
         if self.value_class not in classes:
             raise self._wrong(f"no {' or '.join(classes)}")
 
-    def _wrong(self, what: str) -> MalformedFile:
-        error = MalformedFile("bad_class", f"{self.name} is {what} ({self.form_name})", spec="DWARF 5, 7.5.5")
+    def _wrong(self, problem: str) -> MalformedFile:
+        error = MalformedFile(
+            "bad_class", f"{self.name} is {problem} ({self.form_name})", spec="DWARF 5, 7.5.5"
+        )
         return self.die.unit.error(error, self.die.offset)  # type: ignore[return-value]

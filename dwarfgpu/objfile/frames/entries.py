@@ -2,7 +2,7 @@
 
 The augmentation string says what else an entry holds. Strings in the form that A.6.4.1 recommends,
 ``[vendor:v1.2:options]``, add no fields, so entries with them can be read by those who do not know the vendor. The
-letters of GNU can be read, and letters behind a ``z`` that are not known can be skipped. With any other string, only
+letters of GNU can be read, and letters after a ``z`` that are not known can be skipped. With any other string, only
 what A.6.4.1 lists can be read: length, id, version and augmentation of a CIE; length, CIE and addresses of an FDE.
 """
 
@@ -37,14 +37,14 @@ class Cie:
     version: int
     augmentation: str
     format: FrameFormat | None = None
-    """None where the augmentation is not known: then nothing below could be read either."""
+    """None if the augmentation is unknown: then nothing below could be read either."""
     return_address: int | None = None
     """The column of the return address (return_address_register)."""
     augmentation_data: bytes | None = None
     personality: Pointer | None = None
     lsda_encoding: int = OMIT
     is_signal_frame: bool = False
-    """Whether its frames are those of signal handlers' callers, in which execution stands at the address itself."""
+    """Whether its frames are those of signal handlers' callers, in which execution is at the address itself."""
     unknown: str = ""
     """The letters of the augmentation that are not known."""
     instructions: bytes = b""
@@ -63,9 +63,9 @@ class Fde:
     low: int
     """The first address (initial_location)."""
     high: int
-    """The address behind the last one: initial_location + address_range."""
+    """The address after the last one: initial_location + address_range."""
     format: FrameFormat | None = None
-    """That of the CIE, with the address of the function; None where the augmentation of the CIE is not known."""
+    """The format of the CIE, with the address of the function; None if the augmentation of the CIE is unknown."""
     segment: int | None = None
     augmentation_data: bytes | None = None
     lsda: Pointer | None = None
@@ -79,7 +79,7 @@ class Fde:
 
 @record
 class Terminator:
-    """A length of zero: the end of ``.eh_frame`` for those who run through it, padding elsewhere."""
+    """A length of zero: the end of ``.eh_frame`` for a runtime that walks it, padding elsewhere."""
 
     section: str
     offset: int
@@ -93,7 +93,7 @@ Entry: TypeAlias = "Cie | Fde | Terminator"
 
 
 def read_string(cursor: Cursor) -> str:
-    """An augmentation string."""
+    """Read an augmentation string."""
     end = cursor.data.find(b"\0", cursor.position, cursor.end)
     if end < 0:
         raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
@@ -103,18 +103,21 @@ def read_string(cursor: Cursor) -> str:
 
 
 def gnu_letters(augmentation: str) -> str | None:
-    """The letters of GNU in an augmentation string; None where there are others, and no ``z`` by which to skip them."""
-    found = _GNU.match(augmentation)
-    if found is None or not _VENDORS.fullmatch(augmentation, found.end()):
+    """Return the letters of GNU in an augmentation string.
+
+    Return None if there are others and no ``z`` by which to skip them.
+    """
+    match = _GNU.match(augmentation)
+    if match is None or not _VENDORS.fullmatch(augmentation, match.end()):
         return None
-    letters = found[2]
+    letters = match[2]
     if letters.startswith("z") or not letters.strip("PLRSBG"):
-        return found[0]
+        return match[0]
     return None
 
 
 def read_augmentation_data(cursor: Cursor) -> bytes:
-    """The data that stand behind their size, where the augmentation begins with ``z``."""
+    """Read the data that follow their size, if the augmentation begins with ``z``."""
     start = cursor.position
     size = cursor.uleb()
     if size > cursor.remaining:
@@ -125,7 +128,7 @@ def read_augmentation_data(cursor: Cursor) -> bytes:
 
 
 def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
-    """A CIE with what its augmentation says. The letters stand in the order of their data (LSB 5.0, 10.6.1.1.1)."""
+    """Return a CIE with what its augmentation says. The letters have the order of their data (LSB 5.0, 10.6.1.1.1)."""
     data = None
     inner = cursor
     if letters.startswith("z"):
@@ -157,7 +160,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
                 unknown = letters[i:]
                 break
         if "R" in unknown:
-            message = f"how locations are encoded is said behind {unknown[0]!r}, which is not known"
+            message = f"the encoding of locations follows the unknown augmentation letter {unknown[0]!r}"
             raise IllFormed("bad_augmentation", message, spec=SPEC)
     except DwarfGpuError as error:
         if error.kind != "truncated":
@@ -178,7 +181,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
 
 
 def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
-    """The addresses of an FDE: none where a linker has put a tombstone for code that it dropped."""
+    """Read the addresses of an FDE: none if a linker has put a tombstone for code that it dropped."""
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
     if encoding == OMIT:
@@ -186,19 +189,19 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
         raise IllFormed("bad_augmentation", message, spec=SPEC)
     pointer = read_pointer(cursor, encoding, form, frame_format.bases)
     if pointer.indirect:
-        message = f"the location of the entry stands in memory, at {pointer.address:#x}"
+        message = f"the location of the entry is in memory at {pointer.address:#x}, not in the file"
         raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     size = read_size(cursor, encoding, form)
     if is_dead(pointer.address, form.address_size):
         return pointer.address, pointer.address
     if size < 0 or pointer.address + size > 1 << 8 * form.address_size:
-        message = f"the range of {size:#x} bytes from {pointer.address:#x} is not one of addresses"
+        message = f"the range of {size:#x} bytes from {pointer.address:#x} goes past the last address"
         raise cursor.fail("overflow", message, SPEC, start)
     return pointer.address, pointer.address + size
 
 
 def read_lsda(cie: Cie, frame_format: FrameFormat, cursor: Cursor) -> Pointer | None:
-    """The pointer to language-specific data that an FDE has."""
+    """Read the pointer to language-specific data of an FDE."""
     if cie.lsda_encoding == OMIT or (cie.augmentation_data is not None and not cursor.remaining):
         return None
     try:

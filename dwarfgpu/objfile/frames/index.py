@@ -50,7 +50,7 @@ class FrameHeader:
     """Where the table begins."""
 
     def row(self, index: int) -> tuple[int, int]:
-        """A location, and the address of the entry that begins there."""
+        """Return a location, and the address of the entry that begins there."""
         size = self._size
         cursor = self._cursor(self.table + 2 * size * index)
         location = read_pointer(cursor, self.encoding, self.form, self.bases)
@@ -58,7 +58,7 @@ class FrameHeader:
         return location.address, entry.address
 
     def find(self, address: int) -> tuple[int, int] | None:
-        """The last row whose location is not behind an address."""
+        """Return the last row whose location is not after an address."""
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
@@ -81,7 +81,7 @@ class FrameHeader:
 def read_frame_header(
     data: bytes, *, address: int = 0, byte_order: ByteOrder = "little", address_size: int = 8
 ) -> FrameHeader | None:
-    """The header; None for one without a table that can be searched."""
+    """Read the header; return None for one without a table that can be searched."""
     form = Format(address_size, 4, byte_order)
     bases = Bases(
         section=address, data=address
@@ -109,7 +109,7 @@ def read_frame_header(
 
 
 def _fixed_size(encoding: int, form: Format) -> int | None:
-    """The bytes of a number; None where they differ, so that there is no searching."""
+    """Return the bytes of a number, or None if they differ, so that the table cannot be searched."""
     kind = pointer_kind(encoding)
     return form.address_size if kind == "address" else FIXED.get(kind)
 
@@ -118,7 +118,7 @@ def _fixed_size(encoding: int, form: Format) -> int | None:
 
 
 class FrameIndex:
-    """The entries of a section by address. What is found broken on the way is in ``problems``."""
+    """The entries of a section by address. ``problems`` has the errors met on the way."""
 
     def __init__(self, section: FrameSection, header: FrameHeader | None = None) -> None:
         self.section = section
@@ -127,22 +127,25 @@ class FrameIndex:
         self._ranges: Ranges | None = None
 
     def fde_at(self, address: int) -> Fde | None:
-        """The entry that covers an address; of several the one that begins last. If it is broken, an error."""
-        found = self._through_header(address)
-        if found is not None:
-            return found
+        """Return the entry that covers an address; of several the one that begins last.
+
+        A broken one raises its error.
+        """
+        entry = self._through_header(address)
+        if entry is not None:
+            return entry
         return next(self._fdes(reversed(self.ranges.at(address))), None)
 
     def fdes_at(self, address: int) -> list[Fde]:
-        """All entries that cover an address: in a file that is not linked there may be several."""
+        """Return all entries that cover an address: in a file that is not linked there may be several."""
         return list(self._fdes(self.ranges.at(address)))
 
     def fdes_between(self, low: int, high: int) -> list[Fde]:
-        """All entries that cover some address from ``low`` up to ``high``."""
+        """Return all entries that cover an address from ``low`` up to ``high``."""
         return list(self._fdes(self.ranges.between(low, high)))
 
     def _fdes(self, offsets: Iterable[int]) -> Iterator[Fde]:
-        """The entries at some offsets. Of those that are broken the first is raised, if there is no other."""
+        """Yield the entries at these offsets. If all are broken, raise the error of the first."""
         is_found = False
         broken: DwarfGpuError | None = None
         for offset in offsets:
@@ -165,7 +168,10 @@ class FrameIndex:
         return self._ranges
 
     def _through_header(self, address: int) -> Fde | None:
-        """What the header's table says, if it is right: it is no more than a shortcut."""
+        """Return the entry that the header's table gives for an address, if it is right.
+
+        The table is only a shortcut.
+        """
         if self.header is None:
             return None
         try:
@@ -183,7 +189,7 @@ class FrameIndex:
             self.problems.append(error)
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
-        """Start, end and offset of each entry. Those in the plain form, nearly all, are not decoded for it."""
+        """Yield start, end and offset of each entry. Those in the plain form, nearly all, are not decoded for it."""
         section = self.section
         data, is_eh = section.data, section.is_eh
         head = struct.Struct(("<" if section.byte_order == "little" else ">") + "II").unpack_from
@@ -226,7 +232,7 @@ class FrameIndex:
             return None
 
     def _layout(self, offset: int) -> _Layout | None:
-        """How the entries of a CIE begin, where that is two numbers of a fixed size."""
+        """Return how the entries of a CIE begin, if that is two numbers of a fixed size."""
         try:
             frame_format = self.section.cie_at(offset).format
         except DwarfGpuError:

@@ -1,8 +1,8 @@
 """Call frame information as a file holds it: the entries of ``.debug_frame`` and ``.eh_frame``.
 
 ``.debug_frame`` is DWARF 5 section 6.4.1 and A.6.4.1; ``.eh_frame`` is the same with small differences, which the Linux
-Standard Base (10.6) and the ABI of each machine describe. What the instructions mean is no concern of this module: it
-finds them, and all that their encoding depends on.
+Standard Base (10.6) and the ABI of each machine describe. This module finds the instructions, and all that their
+encoding depends on, and does not interpret them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 EH_FRAME = ".eh_frame"
 DEBUG_FRAME = ".debug_frame"
 VERSIONS = frozenset((1, 3, 4))
-"""Those of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
+"""The versions of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
 
 
 @record
@@ -49,9 +49,9 @@ class _Head:
     end: int
     offset_size: int
     body: int
-    """Where what follows the id begins."""
+    """The position after the id."""
     cie: int | None
-    """Where the CIE is; None for one."""
+    """Where the CIE of an FDE is; None for a CIE."""
 
 
 class FrameSection:
@@ -70,7 +70,7 @@ class FrameSection:
         self.name = name
         self.byte_order: ByteOrder = byte_order
         self.address_size = address_size
-        """The bytes of an address where the CIE does not say: before version 4."""
+        """The bytes of an address for a CIE that does not say it: before version 4."""
         self.bases = bases
         self.is_eh = name == EH_FRAME
         self._cies: dict[int, Cie | DwarfGpuError] = {}
@@ -81,40 +81,40 @@ class FrameSection:
         return f"FrameSection({self.name!r}, {len(self.data)} bytes)"
 
     def entries(self) -> Iterator[Entry | DwarfGpuError]:
-        """All entries in order. A broken one gives its error, and hides no other."""
+        """Yield all entries in order, with an error in place of a broken one."""
         return each_contribution(self.data, self.byte_order, self.entry_at, lambda entry: entry.end)
 
     def entry_at(self, offset: int) -> Entry:
-        """The entry that begins at an offset."""
+        """Read the entry that begins at an offset."""
         try:
             head = self._head(offset)
             if head is None:
-                return Terminator(self.name, offset, self._behind_zeros(offset))
+                return Terminator(self.name, offset, self._after_zeros(offset))
             return self.cie_at(offset) if head.cie is None else self._fde(head, head.cie)
         except DwarfGpuError as error:
             raise error.at(section=self.name, offset=offset) from None
 
     def cie_at(self, offset: int) -> Cie:
-        """The CIE at an offset, which is read once; an error when what begins there is none."""
-        found = self._cies.get(offset)
-        if found is None:
+        """Return the CIE at an offset, which is read once; raise an error if no CIE begins there."""
+        cie = self._cies.get(offset)
+        if cie is None:
             try:
                 head = self._head(offset) if self._begins_cie(offset) else None
                 if head is None:
                     message = f"no CIE begins at {offset:#x}"
                     raise IllFormed("bad_cie", message, spec=SPEC)
-                found = self._cie(head)
+                cie = self._cie(head)
             except DwarfGpuError as error:
-                found = error.at(section=self.name, offset=offset)
-            self._cies[offset] = found
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return found
+                cie = error.at(section=self.name, offset=offset)
+            self._cies[offset] = cie
+        if isinstance(cie, DwarfGpuError):
+            raise cie.with_traceback(None)
+        return cie
 
     def _begins_cie(self, offset: int) -> bool:
-        """Whether one of the entries, which stand in a row, begins at an offset and is a CIE.
+        """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.
 
-        What lies in the middle of another entry is none: there could be as many of them as there are bytes, each
+        Bytes in the middle of another entry are not accepted: there could be as many such CIEs as there are bytes, each
         reaching to the end of the section.
         """
         data, order, position = self.data, self.byte_order, self._walked
@@ -124,15 +124,15 @@ class FrameSection:
             if 4 <= length < 0xFFFFFFF0:
                 is_cie, after = data[position + 4 : position + 8] == cie_id, position + 4 + length
             else:
-                is_cie, after = self._looked_at(position)
+                is_cie, after = self._unusual_entry(position)
             if is_cie:
                 self._beginnings.add(position)
             position = after
         self._walked = position
         return offset in self._beginnings
 
-    def _looked_at(self, position: int) -> tuple[bool, int]:
-        """Whether an entry that has no plain length is a CIE, and where the next one begins."""
+    def _unusual_entry(self, position: int) -> tuple[bool, int]:
+        """Return whether an entry without a plain length is a CIE, and where the next one begins."""
         try:
             head = self._head(position)
         except DwarfGpuError:
@@ -147,7 +147,7 @@ class FrameSection:
         )
 
     def _head(self, offset: int) -> _Head | None:
-        """The head of an entry; None for a length of zero."""
+        """Read the head of an entry; return None for a length of zero."""
         cursor = self._cursor(offset)
         length, offset_size = initial_length(cursor)
         if length == 0:
@@ -164,8 +164,8 @@ class FrameSection:
         cie = None if is_cie else field - id_ if self.is_eh else id_
         return _Head(offset, end, offset_size, cursor.position, cie)
 
-    def _behind_zeros(self, offset: int) -> int:
-        """Where a row of zero lengths ends: a hole that a linker has left is one entry."""
+    def _after_zeros(self, offset: int) -> int:
+        """Return where a row of zero lengths ends: a hole that a linker has left is one entry."""
         end = offset + 4
         while self.data[end : end + 4] == b"\0\0\0\0":
             end += 4
@@ -177,21 +177,21 @@ class FrameSection:
         cursor = self._cursor(head.body, head.end)
         version = cursor.unsigned(1)
         if version not in VERSIONS:
-            message = f"version {version} of a CIE is not known, only 1, 3 and 4"
+            message = f"the CIE has the unknown version {version}; the known ones are 1, 3 and 4"
             raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
         augmentation = read_string(cursor)
-        found = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
+        cie = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
         letters = gnu_letters(augmentation)
         if letters is None:
-            return found
+            return cie
         has_eh, letters = letters.startswith("eh"), letters.removeprefix("eh")
         address_size, segment_size = self.address_size, 0
         if version >= 4:
             address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
         if address_size not in ADDRESS_SIZES or segment_size > 8:
-            what = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
-            size = address_size if what == "an address" else segment_size
-            raise IllFormed("bad_cie", f"{what} cannot have {size} bytes", spec=SPEC)
+            field = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
+            size = address_size if field == "an address" else segment_size
+            raise IllFormed("bad_cie", f"{field} cannot have {size} bytes", spec=SPEC)
         if has_eh:
             cursor.bytes(address_size)  # the EH Data of GCC 2, for its own use
         code_alignment, data_alignment = cursor.uleb(), cursor.sleb()
@@ -200,8 +200,8 @@ class FrameSection:
         frame_format = FrameFormat(
             form, code_alignment, data_alignment, ABSOLUTE, self.bases, segment_size=segment_size
         )
-        found = replace(found, format=frame_format, return_address=return_address)
-        return with_augmentation(found, letters, cursor)
+        cie = replace(cie, format=frame_format, return_address=return_address)
+        return with_augmentation(cie, letters, cursor)
 
     # --- FDEs -------------------------------------------------------------------------------------------------------
 
@@ -213,13 +213,13 @@ class FrameSection:
             raise IllFormed("bad_cie", message, spec=SPEC) from None
         cursor = self._cursor(head.body, head.end)
         frame_format = cie.format
-        if frame_format is None:  # what can be read all the same, with the addresses of the file
+        if frame_format is None:  # the range can be read, with the addresses of the file
             frame_format = FrameFormat(Format(self.address_size, head.offset_size, self.byte_order))
         segment = cursor.unsigned(frame_format.segment_size) if frame_format.segment_size else None
         low, high = read_range(cursor, frame_format)
-        found = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
+        entry = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
         if cie.format is None:
-            return found
+            return entry
         data = lsda = None
         function = replace(frame_format, bases=replace(frame_format.bases, function=low))
         if cie.augmentation_data is not None:
@@ -228,7 +228,7 @@ class FrameSection:
         elif cie.lsda_encoding != OMIT:
             lsda = read_lsda(cie, function, cursor)
         return replace(
-            found,
+            entry,
             format=function,
             augmentation_data=data,
             lsda=lsda,

@@ -24,13 +24,13 @@ _WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
 
 
 def functions_of(unit: Unit) -> Ranges:
-    """The ranges of the functions of a unit, each with the offset of the entry. What is broken is left out."""
-    found: list[tuple[int, int, int]] = []
+    """Return the ranges of the functions of a unit, each with the offset of the entry. Broken ones are left out."""
+    ranges: list[tuple[int, int, int]] = []
     try:
-        found.extend(_functions(unit))
+        ranges.extend(_functions(unit))
     except DwarfGpuError as error:
         unit.dwarf.note(unit.error(error))
-    return Ranges(found)
+    return Ranges(ranges)
 
 
 def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
@@ -64,7 +64,7 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 
 
 def _plain_places(plan: Plan) -> tuple[int, int] | tuple[()]:
-    """Where address and size are among the picked values, for entries with just these; else nothing."""
+    """Return where address and size are among the picked values, for entries with just these."""
     low, high, ranges = map(plan.abbreviation.form_of, _WANTED)
     return (
         (plan.places[at.LOW_PC], plan.places[at.HIGH_PC])

@@ -24,7 +24,7 @@ class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 
     offset: int
-    """Where the set stands in the section."""
+    """The offset of the set in the section."""
     unit: int
     """The offset of the unit's header in ``.debug_info``."""
     pairs: bytes
@@ -32,7 +32,7 @@ class AddressSet:
     """How addresses and sizes are packed."""
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """Start and end of each range that is not empty."""
+        """Yield start and end of each range that is not empty."""
         return ((low, low + size) for low, size in struct.iter_unpack(self.format, self.pairs) if size)
 
     def covers(self, address: int) -> bool:
@@ -41,7 +41,7 @@ class AddressSet:
 
 
 def read_sets(data: bytes, byte_order: ByteOrder) -> Iterator[AddressSet | DwarfGpuError]:
-    """All sets of the section; for one that cannot be read its error, and then the next one."""
+    """Yield all sets of the section, with an error in place of one that cannot be read."""
     position: int | None = 0
     while position is not None and position < len(data):
         after = following(data, position, byte_order)
@@ -68,7 +68,7 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
     check_address_size(cursor, address_size)
     if segment_size not in (0, 1, 2, 4, 8):
         raise cursor.fail(
-            "bad_segment_size", f"a segment selector has no {segment_size} bytes", "DWARF 5, 6.1.2"
+            "bad_segment_size", f"a segment selector cannot have {segment_size} bytes", "DWARF 5, 6.1.2"
         )
     tuple_size = segment_size + 2 * address_size
     first = (

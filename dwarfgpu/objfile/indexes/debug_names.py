@@ -36,18 +36,18 @@ class NameEntry:
     """One entry of a name: an entry of a unit."""
 
     offset: int
-    """Where it stands in the section."""
+    """Its offset in the section."""
     tag: int
     die_offset: int
     """The offset of the DIE, counted from the header of its unit."""
     unit: int | None
     """The offset of the unit's header in ``.debug_info``; for a foreign type unit of the skeleton, if it says so."""
     signature: int | None = None
-    """Of a type unit that is in another file."""
+    """The signature of the type unit, if that is in another file."""
     parent: int | None = None
-    """Where the entry of the DIE's parent stands, if it has one."""
+    """The offset of the index entry of the DIE's parent, if it has one."""
     is_external: bool | None = None
-    """Whether it is visible outside its unit, where the producer says so (GNU)."""
+    """Whether it is visible outside its unit, if the producer says so (GNU)."""
 
 
 class NameTable:
@@ -86,7 +86,7 @@ class NameTable:
         self._pool = cursor.position
 
     def __len__(self) -> int:
-        """How many names there are."""
+        """Return how many names there are."""
         return len(self._strings)
 
     def _column(self, cursor: Cursor, count: int, size: int) -> Sequence[int]:
@@ -107,7 +107,7 @@ class NameTable:
         )
         if end > cursor.end:
             raise cursor.fail("truncated", f"{size} bytes of abbreviations do not fit", SPEC)
-        found: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        abbreviations: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         while inner.remaining and (code := inner.uleb()):
             tag = inner.uleb()
             attributes = []
@@ -116,53 +116,53 @@ class NameTable:
                 if not attribute and not form:
                     break
                 attributes.append((attribute, form))
-            found[code] = (tag, tuple(attributes))
+            abbreviations[code] = (tag, tuple(attributes))
         cursor.position = end
-        return found
+        return abbreviations
 
     # --- Names ------------------------------------------------------------------------------------------------------
 
     def find(self, name: bytes) -> list[NameEntry]:
-        """The entries of a name."""
-        found: list[NameEntry] = []
+        """Return the entries of a name."""
+        entries: list[NameEntry] = []
         for i in self._places(name):
             if self.name(i) == name:
-                found += self.entries(i)
-                if len(found) > self.end - self._pool:
+                entries += self.entries(i)
+                if len(entries) > self.end - self._pool:
                     message = "names share their entries: there are more of them than the index has bytes"
                     raise self._error("limit_exceeded", message, self._pool)
-        return found
+        return entries
 
     def name(self, index: int) -> bytes:
-        """The name with an index, from 0."""
+        """Return the name with an index, from 0."""
         return self._source.string(".debug_str", self._strings[index])
 
     def names(self) -> Iterator[bytes]:
-        """All names."""
+        """Yield all names."""
         return (self.name(i) for i in range(len(self._strings)))
 
     def entries(self, index: int) -> list[NameEntry]:
-        """The entries of the name with an index."""
+        """Return the entries of the name with an index."""
         position = self._pool + self._entries[index]
         if position >= self.end:
             raise self._error("bad_offset", f"the entries of name {index} begin past the end", position)
         cursor = self._cursor(position)
-        found: list[NameEntry] = []
+        entries: list[NameEntry] = []
         while (entry := self._read_entry(cursor)) is not None:
-            if len(found) == MAX_ENTRIES:
+            if len(entries) == MAX_ENTRIES:
                 raise self._error("limit_exceeded", f"a name has more than {MAX_ENTRIES} entries", position)
-            found.append(entry)
-        return found
+            entries.append(entry)
+        return entries
 
     def entry_at(self, offset: int) -> NameEntry:
-        """The entry that stands at an offset of the section, such as the parent of another."""
-        found = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
-        if found is None:
-            raise self._error("bad_reference", f"no entry stands at {offset:#x}", offset)
-        return found
+        """Return the entry at an offset of the section, such as the parent of another."""
+        entry = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
+        if entry is None:
+            raise self._error("bad_reference", f"no entry begins at {offset:#x}", offset)
+        return entry
 
     def _places(self, name: bytes) -> Iterator[int]:
-        """The indices of the names that may be the one."""
+        """Yield the indices of the names that may be the wanted one."""
         count = len(self._buckets)
         if not count or not name.isascii():  # the hash of other letters depends on how they are folded
             from dwarfgpu.objfile.indexes.name_search import find_all
@@ -196,7 +196,7 @@ class NameTable:
         for attribute, form in attributes:
             value = read_value(cursor, form, self.format)
             if type(value) is not int and form != FLAG_PRESENT:
-                raise self._error("bad_form", f"{form_name(form)} is no number", start)
+                raise self._error("bad_form", f"{form_name(form)} is not a number", start)
             if attribute == PARENT:
                 parent = None if form == FLAG_PRESENT else self._pool + value
             values.setdefault(attribute, value)
@@ -205,7 +205,7 @@ class NameTable:
         return NameEntry(start, tag, values.get(DIE_OFFSET, 0), unit, signature, parent, external)
 
     def _unit_of(self, values: dict[int, Any], start: int) -> tuple[int | None, int | None]:
-        """The unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
+        """Return the unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
         unit = None
         index = values.get(COMPILE_UNIT)
         if index is None and len(self.compile_units) == 1:
@@ -229,7 +229,7 @@ class NameTable:
 
 
 def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
-    """All name indices of a file; for one that cannot be read its error, and then the next one."""
+    """Yield all name indices of a file, with an error in place of one that cannot be read."""
     return each_contribution(
         source.data(SECTION),
         source.byte_order,
@@ -239,8 +239,8 @@ def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
 
 
 def hash_of(name: bytes) -> int:
-    """The hash of a name (DWARF 5, 7.33): that of Bernstein, after folding the case."""
-    found = 5381
+    """Return the hash of a name (DWARF 5, 7.33): that of Bernstein, after folding the case."""
+    digest = 5381
     for byte in name.lower():
-        found = (found * 33 + byte) & 0xFFFFFFFF
-    return found
+        digest = (digest * 33 + byte) & 0xFFFFFFFF
+    return digest

@@ -63,14 +63,17 @@ class Entry:
 
 
 def is_static(location: bytes) -> bool:
-    """Whether a location does not depend on a frame: it begins with an address, or with a constant and is a place."""
+    """Return whether a location does not depend on a frame.
+
+    It begins with an address, or with a constant and is a location.
+    """
     if not location:
         return False
     return location[0] in _ADDRESSES or (location[0] in _CONSTANTS and location[-1] != _STACK_VALUE)
 
 
 def may_be_entry(abbreviation: Abbreviation) -> bool:
-    """Whether entries of an abbreviation can be entries of an index."""
+    """Return whether entries of an abbreviation can be entries of an index."""
     kind = KIND_OF.get(abbreviation.tag)
     if kind is None or is_declaration(abbreviation):
         return False
@@ -85,7 +88,7 @@ def may_be_entry(abbreviation: Abbreviation) -> bool:
 
 
 def kind_of(die: Die) -> Kind | None:
-    """What an entry is to an index; None when it is none of its entries."""
+    """Return the kind of an entry in an index, or None if the index leaves it out."""
     if not may_be_entry(die.abbreviation) or die.is_declaration:
         return None
     kind = KIND_OF[die.tag]

@@ -2,8 +2,8 @@
 
 What a producer has written for it is used: ``.debug_names`` and ``.debug_aranges``, for the units they cover. For all
 others nothing is prepared: a name is searched for in the bytes of the sections, an address in the ranges of the units,
-and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Whoever is
-going to ask much calls `build` first.
+and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Before
+many questions, call `build`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONGEST = 1000
 SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
 KEPT_NAMES = 1024
-"""Of so many names what was found is kept: a debugger asks for the same ones again and again."""
+"""How many names have their results kept: a debugger asks for the same ones again and again."""
 
 
 class Index:
@@ -52,7 +52,7 @@ class Index:
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
-        self._found: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
+        self._results: dict[tuple[str, tuple[Kind, ...]], list[Entry]] = {}
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._budget: Budget | None = None
@@ -77,31 +77,31 @@ class Index:
                 self.dwarf.note(error)
 
     def names_of(self, unit: Unit) -> NameIndex:
-        """The index of the names in a unit."""
-        found = self._names.get(unit)
-        if found is None:
+        """Return the index of the names in a unit."""
+        names = self._names.get(unit)
+        if names is None:
             from dwarfgpu.objfile.indexes.name_index import NameIndex
 
-            found = self._names[unit] = NameIndex(unit)
-        return found
+            names = self._names[unit] = NameIndex(unit)
+        return names
 
     def addresses_of(self, unit: Unit) -> Ranges:
-        """The ranges of the functions in a unit, each with the offset of the function."""
-        found = self._addresses.get(unit)
-        if found is None:
+        """Return the ranges of the functions in a unit, each with the offset of the function."""
+        addresses = self._addresses.get(unit)
+        if addresses is None:
             from dwarfgpu.objfile.indexes.address_index import functions_of
 
-            found = self._addresses[unit] = functions_of(unit)
-        return found
+            addresses = self._addresses[unit] = functions_of(unit)
+        return addresses
 
     def drop_caches(self) -> None:
-        """Give back the memory; what is asked for again is made again."""
+        """Free the memory; what is needed later is made again."""
         self._units = self._groups = self._tables = None
         self._covered.clear()
         self._names.clear()
         self._addresses.clear()
         self._searched.clear()
-        self._found.clear()
+        self._results.clear()
         self._spans.clear()
         self._variables.clear()
         self._budget = None
@@ -110,27 +110,27 @@ class Index:
     # --- By name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[Entry]:
-        """All that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
+        """Return all that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
 
         The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
         own in that unit.
         """
         key = name, tuple(kinds)
-        known = self._found.get(key)
+        known = self._results.get(key)
         if known is None:
-            if len(self._found) >= KEPT_NAMES:
-                self._found.clear()
-            known = self._found[key] = self._find(name, kinds)
+            if len(self._results) >= KEPT_NAMES:
+                self._results.clear()
+            known = self._results[key] = self._find(name, kinds)
         return list(known)
 
     def _find(self, name: str, kinds: Collection[Kind]) -> list[Entry]:
         *scopes, last = split_name(name)
-        found: dict[Die, Entry] = {}
+        entries: dict[Die, Entry] = {}
         concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
         for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
             try:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
-                    found[die] = Entry(kind, die)
+                    entries[die] = Entry(kind, die)
                     origin = die.number(at.ABSTRACT_ORIGIN) if kind == "function" else None
                     if origin is not None:
                         concrete.add(_place(origin))
@@ -138,12 +138,12 @@ class Index:
                 self.dwarf.note(error)
         return [
             entry
-            for die, entry in found.items()
+            for die, entry in entries.items()
             if (die.unit, die.offset) not in concrete or at.INLINE not in die.abbreviation.attributes
         ]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """The entries with a name."""
+        """Yield the entries with a name."""
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         listed = list(self._in_tables(name))
@@ -160,7 +160,7 @@ class Index:
             yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
 
     def units_with(self, name: bytes) -> Iterator[Unit]:
-        """The units that may have an entry of any kind with a name; what has it not is not among them."""
+        """Yield the units that may have an entry of any kind with a name; all others have none."""
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         needles: dict[int, Needle] = {}
@@ -173,7 +173,7 @@ class Index:
                 yield from group.units
 
     def _search_groups(self) -> list[NameSearch]:
-        """The units by the section they are in."""
+        """Return the units by the section they are in, ready to be searched."""
         if self._groups is None:
             from dwarfgpu.objfile.indexes.name_search import NameSearch
 
@@ -220,7 +220,7 @@ class Index:
             self.dwarf.note(error)
 
     def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """Those that are entries of an index with a name."""
+        """Yield those of the entries that are entries of an index with a name."""
         from dwarfgpu.objfile.indexes.name_index import is_named
 
         for die in dies:
@@ -232,24 +232,24 @@ class Index:
                 self.dwarf.note(error)
 
     def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
-        """All names that begin so, without their scopes, in order. This makes the index of every unit."""
+        """Return all names with a prefix, without their scopes, in order. This makes the index of every unit."""
         self.build()
-        found: set[str] = set()
+        names: set[str] = set()
         for unit, index in self._names.items():
             source, section = unit.source, ".debug_str" + unit.suffix
             for key, offsets in index.names.items():
                 try:
                     text = source.text(section, key) if isinstance(key, int) else decode(key)
-                    if text not in found and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
-                        found.add(text)
+                    if text not in names and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                        names.add(text)
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
-        return sorted(found)
+        return sorted(names)
 
     def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
-        """All names without their scopes, each with what it may be. This makes the names of one unit after the other.
+        """Yield all names without their scopes, each with the kinds it may be, one unit after the other.
 
-        It looks at no entry: some names may belong to one that is no entry of an index after all (`entries.kind_of`).
+        It reads no entries: some names may belong to one that is not in an index after all (`entries.kind_of`).
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
         for unit in self.units:
@@ -336,7 +336,7 @@ class Index:
     # --- By address -------------------------------------------------------------------------------------------------
 
     def functions_at(self, address: int) -> list[Die]:
-        """The functions with code at an address; one that is nested in another after it."""
+        """Return the functions with code at an address; one that is nested in another after it."""
         for unit in self._units_by_likelihood(address):
             try:
                 offsets = self.addresses_of(unit).at(address)
@@ -347,11 +347,11 @@ class Index:
         return []
 
     def unit_at(self, address: int) -> Unit | None:
-        """The unit with code at an address."""
+        """Return the unit with code at an address."""
         return next(self._units_by_likelihood(address), None)
 
     def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
-        """The units that may have code at an address: first those that are said to have, by whomever."""
+        """Yield the units that may have code at an address, first those that a table or a unit entry names."""
         tried: set[Unit] = set()
         for offset in self._sets_at(address):
             try:
@@ -367,46 +367,48 @@ class Index:
                 yield unit
 
     def _sets_at(self, address: int) -> list[int]:
-        """The offsets of the units that have an address by ``.debug_aranges``."""
+        """Return the offsets of the units that have an address by ``.debug_aranges``."""
         if self._sets is None:
             from dwarfgpu.objfile.indexes.aranges import SECTION, read_sets
 
             self._sets = []
             try:
-                for each in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
-                    if isinstance(each, DwarfGpuError):
-                        self.dwarf.note(each)
+                for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                    if isinstance(address_set, DwarfGpuError):
+                        self.dwarf.note(address_set)
                     else:
-                        self._sets.append(each)
+                        self._sets.append(address_set)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
         self._asked += 1
         if self._asked <= SEARCHES:
-            return [each.unit for each in self._sets if each.covers(address)]
+            return [address_set.unit for address_set in self._sets if address_set.covers(address)]
         if self._ranges is None:
             self._ranges = Ranges(
-                (low, high, each.unit) for each in self._sets for low, high in each.ranges()
+                (low, high, address_set.unit)
+                for address_set in self._sets
+                for low, high in address_set.ranges()
             )
         return self._ranges.at(address)
 
     def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
-        """The addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
-        found = self._spans.get(unit)
-        if found is None:
+        """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        spans = self._spans.get(unit)
+        if spans is None:
             if self._budget is None:
-                self._budget = Budget(sum(each.header.end - each.offset for each in self.units))
-            found = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
-        return found
+                self._budget = Budget(sum(listed.header.end - listed.offset for listed in self.units))
+            spans = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
+        return spans
 
     def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
         if unit.header.is_type_unit:
             return []
         try:
-            for each in filter(None, (unit, unit.skeleton)):
-                found = self._ranges_of(each)
-                budget.spend(each, found)
-                if found:
-                    return found
+            for owner in filter(None, (unit, unit.skeleton)):
+                ranges = self._ranges_of(owner)
+                budget.spend(owner, ranges)
+                if ranges:
+                    return ranges
             return self.addresses_of(unit).spans()
         except DwarfGpuError as error:
             self.dwarf.note(unit.error(error))
@@ -420,36 +422,36 @@ class Index:
             return []
 
     def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
-        """The variables whose object contains an address, by their size, or begins there if that is unknown.
+        """Return the variables whose object contains an address, or begins there if its size is unknown.
 
         A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
-        that operation, for producers that name an address space there. All units are looked at.
+        that operation, for producers that name an address space there. All units are read.
         """
-        found = []
+        variables = []
         for unit in self.units:
             try:
-                found += self._variables_of(unit).at(address, suffixes)
+                variables += self._variables_of(unit).at(address, suffixes)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
+        return variables
 
     def variable_addresses(self) -> set[int]:
-        """Where variables begin. All units are looked at."""
-        found: set[int] = set()
+        """Return where variables begin. All units are read."""
+        addresses: set[int] = set()
         for unit in self.units:
             try:
-                found.update(self._variables_of(unit).addresses)
+                addresses.update(self._variables_of(unit).addresses)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
+        return addresses
 
     def _variables_of(self, unit: Unit) -> VariableIndex:
-        found = self._variables.get(unit)
-        if found is None:
+        variables = self._variables.get(unit)
+        if variables is None:
             from dwarfgpu.objfile.indexes.variable_index import VariableIndex
 
-            found = self._variables[unit] = VariableIndex(unit)
-        return found
+            variables = self._variables[unit] = VariableIndex(unit)
+        return variables
 
 
 _INLINED = 0x1D
@@ -460,7 +462,7 @@ def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bo
 
 
 def _place(reference: Attribute) -> tuple[Unit, int]:
-    """The unit and offset that a reference leads to."""
+    """Return the unit and offset that a reference leads to."""
     if reference.form in REF_UNIT:
         return reference.die.unit, reference.value
     die = reference.reference()

@@ -1,7 +1,7 @@
 """The names of one unit: for each name the entries that may have it.
 
 Names are kept as producers encode them, by their offset in the string section, because to decode a hundred thousand
-strings takes longer than to look at all entries. Whoever looks a name up finds its offsets first (`name_search`).
+strings takes longer than to read all entries. A look-up of a name finds its offsets first (`name_search`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 
 
 class NameIndex:
-    """The names of one unit. What is found may be no entry of an index after all (`entries.kind_of`)."""
+    """The names of one unit. An entry with a name may not be an entry of an index (`entries.kind_of`)."""
 
     __slots__ = ("_inherited", "_readers", "_unit", "names")
 
@@ -93,25 +93,25 @@ class NameIndex:
                 names.setdefault(key, []).append(offset)
 
     def _names_of_origin(self, form: int, value: Any) -> tuple[Key, ...]:
-        """The names of the entry that a reference leads to, and of those that it completes."""
+        """Return the names of the entry that a reference leads to, and of those that it completes."""
         try:
             if form not in forms.REF_UNIT:
                 if form == forms.INDIRECT:
                     form, value = value.form, value.value
                 return tuple(names_of(self._unit.refer(form, value)))
-            found = self._inherited.get(value)
-            if found is None:
-                found = self._inherited[value] = tuple(self._names_at(value))
-            return found
+            names = self._inherited.get(value)
+            if names is None:
+                names = self._inherited[value] = tuple(self._names_at(value))
+            return names
         except DwarfGpuError as error:
             self._unit.dwarf.note(error)
             return ()
 
     def _names_at(self, offset: int) -> list[Key]:
-        """The names of an entry of the unit, and of those that it completes. Whether it is one is not checked here."""
+        """Return the names of the entry at an offset, and of those that it completes. The offset is not checked."""
         unit = self._unit
         data, table = unit.data, unit.table
-        found: list[Key] = []
+        names: list[Key] = []
         for _ in range(MAX_ORIGINS):
             try:
                 abbreviation, start = table.at(data, offset)
@@ -123,14 +123,14 @@ class NameIndex:
                 picked = reader.plan.values(data, start)
             except FAILURES:
                 raise truncated(unit.offset + offset, unit.section) from None
-            found += [key_of(unit, form, picked[place]) for place, form in reader.names]
+            names += [key_of(unit, form, picked[place]) for place, form in reader.names]
             if reader.origin < 0:
                 break
             if reader.origin_form not in forms.REF_UNIT:
-                found += self._names_of_origin(reader.origin_form, picked[reader.origin])
+                names += self._names_of_origin(reader.origin_form, picked[reader.origin])
                 break
             offset = picked[reader.origin]
-        return found
+        return names
 
 
 class _Reader:
@@ -159,7 +159,7 @@ class _Reader:
 
 
 def key_of(unit: Unit, form: int, value: Any) -> Key:
-    """The key of a name."""
+    """Return the key of a name."""
     if form == forms.INDIRECT:
         form, value = value.form, value.value
     if form == forms.STRP:
@@ -170,19 +170,19 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 
 def names_of(die: Die) -> set[bytes]:
-    """All names of an entry and of those that it completes."""
-    found = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
-    return {name.string() for name in found if name is not None}
+    """Return all names of an entry and of those that it completes."""
+    attributes = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
+    return {name.string() for name in attributes if name is not None}
 
 
 def is_named(die: Die, name: bytes) -> bool:
-    """Whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
+    """Return whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
     missing = {at.NAME, at.LINKAGE_NAME}
     for _ in range(MAX_ORIGINS):
         for kind, numbers in ((at.NAME, (at.NAME,)), (at.LINKAGE_NAME, LINKAGE_NAMES)):
-            found = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
-            if found is not None:
-                if found.string() == name:
+            attribute = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
+            if attribute is not None:
+                if attribute.string() == name:
                     return True
                 missing.remove(kind)
         reference = next(filter(None, map(die.number, ORIGINS)), None) if missing else None

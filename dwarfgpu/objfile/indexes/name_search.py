@@ -1,7 +1,7 @@
 """Finding a name in units that no index has been made of: the bytes say where it can be at all.
 
-A name stands in an entry itself, or in a string section, and then its offset or the index of that offset stands in the
-entry. So the units that can have a name are found by searching for bytes, and in each of them the places to look at.
+A name is in an entry itself, or in a string section, and then its offset or the index of that offset is in the entry.
+So the units that can have a name are found by searching for bytes, and in each of them the places to read.
 What is there is then read and compared, so that a coincidence of bytes is no answer; and where bytes alone cannot
 exclude that there is more, `LookAtAll` says so.
 """
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
 MAX_COPIES = 16
-"""With more copies of a name than this, also as the end of other names, it is quicker to look at all entries."""
+"""With more copies of a name than this, also as the end of other names, it is quicker to read all entries."""
 MAX_HITS = 200
-"""With more places in a unit than this it is quicker to look at all its entries."""
+"""With more places in a unit than this it is quicker to read all its entries."""
 
 _HEAD = 256
-"""So much of a name is searched for, and the rest compared: to make an expression of a long name takes long."""
+"""How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
 _NAMES = (at.NAME, *LINKAGE_NAMES)
 _REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
 _INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
@@ -46,7 +46,7 @@ _SUSPECTS = (
     re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
     re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
 )
-"""Bytes without which a table is such a one, quickly found. A table with them may be one, too."""
+"""Bytes that a table must have not to be such a table, quickly found. One that is such a table may have them, too."""
 _PLAIN_TABLE = re.compile(
     rb"""(?xs)
     (?:
@@ -71,24 +71,24 @@ class LookAtAll(Exception):
 
 
 class Needle:
-    """A name, and where it stands in the string sections of one file."""
+    """A name, and where it is in the string sections of one file."""
 
-    __slots__ = ("_found", "name", "source")
+    __slots__ = ("_offsets", "name", "source")
 
     def __init__(self, source: Source, name: bytes) -> None:
         self.source = source
         self.name = name
-        self._found: dict[str, list[int]] = {}
+        self._offsets: dict[str, list[int]] = {}
 
     def offsets(self, section: str) -> list[int]:
-        """The offsets of the name in a string section, also those where it is the end of a longer string."""
-        found = self._found.get(section)
-        if found is None:
-            found = self._found[section] = list(find_all(self.source.view(section), self.name + b"\0"))
-        return found
+        """Return the offsets of the name in a string section, also those where it is the end of a longer string."""
+        offsets = self._offsets.get(section)
+        if offsets is None:
+            offsets = self._offsets[section] = list(find_all(self.source.view(section), self.name + b"\0"))
+        return offsets
 
     def keys(self, unit: Unit) -> Iterator[Key]:
-        """The name as the `NameIndex` of a unit has it."""
+        """Yield the name in the forms that the `NameIndex` of a unit has it in."""
         yield self.name
         yield from self.offsets(".debug_str" + unit.suffix)
 
@@ -108,7 +108,7 @@ class NameSearch:
         self._suspects: list[int] | None = None
 
     def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
-        """Those of some units that may have a name, each with the places to look at; None for all of its entries."""
+        """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
         offsets = needle.offsets(".debug_str" + self._suffix)
         hits = self._direct_hits(needle, offsets)
         for unit in units:
@@ -127,7 +127,7 @@ class NameSearch:
         return places
 
     def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
-        """Where the name stands in entries, itself or by its offset. None when there are too many offsets."""
+        """Return where the entries hold the name itself or its offset, or None if it has too many offsets."""
         copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
         if len(copies) > MAX_COPIES:
             return None
@@ -142,11 +142,11 @@ class NameSearch:
         return hits
 
     def _low(self, offset: int) -> bytes:
-        """The four bytes of an offset that are the same in DWARF32 and DWARF64."""
+        """Return the four bytes of an offset that are the same in DWARF32 and DWARF64."""
         return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
 
     def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
-        """The indices of the name in the unit's table of string offsets."""
+        """Return the indices of the name in the unit's table of string offsets."""
         if unit.version < 5 and not unit.suffix:
             return []
         try:
@@ -163,11 +163,11 @@ class NameSearch:
         return [(p - start) // size for p in positions if not (p - start) % size]
 
     def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
-        """Where indices of the name may stand in the entries of a unit."""
+        """Return where the entries of a unit may hold indices of the name."""
         used = {
             form
-            for each in unit.table.all()
-            for form in map(each.form_of, _NAMES)
+            for abbreviation in unit.table.all()
+            for form in map(abbreviation.form_of, _NAMES)
             if form in forms.STRING_INDEX
         }
         patterns: set[bytes] = set()
@@ -181,13 +181,15 @@ class NameSearch:
         return [p for pattern in patterns for p in _few(unit, pattern)]
 
     def _is_odd(self, unit: Unit) -> bool:
-        """Whether entries of a unit may have names by other ways: through other units or files."""
+        """Return whether entries of a unit may have names by other ways: through other units or files."""
         start, section = unit.part(".debug_abbrev")
         start += unit.header.abbreviations
         if start not in self._odd:
             data = self.source.data(section)
             if self._suspects is None:
-                self._suspects = sorted(match.start() for each in _SUSPECTS for match in each.finditer(data))
+                self._suspects = sorted(
+                    match.start() for pattern in _SUSPECTS for match in pattern.finditer(data)
+                )
                 self._suspects.append(len(data))
             parts = {
                 unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
@@ -202,7 +204,7 @@ class NameSearch:
 
 
 def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
-    """The entries of a unit that have a name: those with a value of it at some places, and those that complete them."""
+    """Return the entries of a unit that have the name at one of these places, and those that complete them."""
     named: dict[int, Die] = {}
     waiting: list[Die] = []
     for place in places:
@@ -210,7 +212,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
         if die is not None and die.offset not in named and _has_name(die, needle.name):
             named[die.offset] = die
             waiting.append(die)
-    used = {form for each in unit.table.all() for form in map(each.form_of, ORIGINS) if form}
+    used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
     while waiting:
         origin = waiting.pop()
         if origin.tag not in COMPLETED:
@@ -224,7 +226,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
 
 
 def _entry_around(unit: Unit, place: int) -> Die | None:
-    """The entry whose data a place lies in."""
+    """Return the entry whose data a place lies in."""
     offset = unit.tree.entry_around(place)
     if offset is None:
         return None
@@ -232,16 +234,19 @@ def _entry_around(unit: Unit, place: int) -> Die | None:
 
 
 def _has_name(die: Die, name: bytes) -> bool:
-    return any(found is not None and found.string() == name for found in map(die.number, _NAMES))
+    return any(attribute is not None and attribute.string() == name for attribute in map(die.number, _NAMES))
 
 
 def _completes(die: Die, offset: int) -> bool:
-    found = (die.number(number) for number in ORIGINS)
-    return any(each is not None and each.form in forms.REF_UNIT and each.value == offset for each in found)
+    references = (die.number(number) for number in ORIGINS)
+    return any(
+        reference is not None and reference.form in forms.REF_UNIT and reference.value == offset
+        for reference in references
+    )
 
 
 def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
-    """Where references to an entry of the unit may stand in it."""
+    """Return where a unit may hold references to one of its entries."""
     patterns = set()
     for form in used:
         size = _REFERENCE_SIZES.get(form)
@@ -253,26 +258,26 @@ def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
 
 
 def _few(unit: Unit, pattern: bytes) -> list[int]:
-    """The places of a pattern in a unit, if it is long enough for them to be few."""
+    """Return the places of a pattern in a unit, if it is long enough for them to be few."""
     if len(pattern) < 2:
         raise LookAtAll
-    found = list(find_all(unit.data, pattern, unit.first))
-    if len(found) > MAX_HITS:
+    places = list(find_all(unit.data, pattern, unit.first))
+    if len(places) > MAX_HITS:
         raise LookAtAll
-    return found
+    return places
 
 
 def find_all(
     data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
 ) -> Iterator[int]:
-    """All places of a pattern, also those that overlap."""
+    """Yield all places of a pattern, also those that overlap."""
     head = pattern[:_HEAD]
-    found = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
+    search = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros
     size = len(pattern)
     stop = len(data) if end is None else end
-    match = found(data, start, stop)
+    match = search(data, start, stop)
     while match is not None:
         position = match.start()
         if size <= _HEAD or (position + size <= stop and data[position : position + size] == pattern):
             yield position
-        match = found(data, position + 1, stop)
+        match = search(data, position + 1, stop)

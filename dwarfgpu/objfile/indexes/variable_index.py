@@ -35,13 +35,13 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class VariableIndex:
     """The variables of one unit by address."""
 
-    __slots__ = ("_found", "_starts", "_unit")
+    __slots__ = ("_starts", "_unit", "_variables")
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        found: list[
+        rows: list[
             tuple[int, int, bytes]
-        ] = []  # (address, offset of the entry, the expression behind the address)
+        ] = []  # (address, offset of the entry, the expression after the address)
         for offset, plan, picked in scan(unit, _select):
             form, location = plan.abbreviation.form_of(at.LOCATION), picked[plan.places[at.LOCATION]]
             if form == INDIRECT:
@@ -54,9 +54,9 @@ class VariableIndex:
                 unit.dwarf.note(unit.error(error, offset))
                 continue
             if place is not None and not is_dead(place[0], unit.address_size):
-                found.append((place[0], offset, place[1]))
-        self._found = sorted(found)
-        self._starts = [address for address, _, _ in self._found]
+                rows.append((place[0], offset, place[1]))
+        self._variables = sorted(rows)
+        self._starts = [address for address, _, _ in self._variables]
 
     @property
     def addresses(self) -> list[int]:
@@ -64,8 +64,8 @@ class VariableIndex:
         return self._starts
 
     def at(self, address: int, suffixes: Collection[bytes]) -> list[Die]:
-        """The variables whose object contains an address."""
-        found: list[Die] = []
+        """Return the variables whose object contains an address."""
+        variables: list[Die] = []
         sizes: dict[Die | None, int | None] = {}  # many variables have the same type
         i = bisect_right(self._starts, address)
         start = None
@@ -73,17 +73,17 @@ class VariableIndex:
             i -= 1
             if start is not None and self._starts[i] != start:
                 break  # objects of other variables end before this one begins
-            begin, offset, suffix = self._found[i]
+            begin, offset, suffix = self._variables[i]
             if suffix not in suffixes:
                 continue
             start = begin
             die = self._unit.die_known_at(offset)
             if begin == address or address < begin + (self._size(die, sizes) or 0):
-                found.append(die)
-        return found[::-1]
+                variables.append(die)
+        return variables[::-1]
 
     def _size(self, die: Die, sizes: dict[Die | None, int | None]) -> int | None:
-        """The size of an object; unknown where its type is broken, which hides no other variable."""
+        """Return the size of an object; None if its type is broken, so that others are still found."""
         try:
             kind = die.type()
             if kind not in sizes:
@@ -95,7 +95,7 @@ class VariableIndex:
 
 
 def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
-    """The address that an expression begins with, and the rest of it; None when it begins otherwise."""
+    """Return the address that an expression begins with, and the rest of it; None if it begins otherwise."""
     if not expression or expression[0] not in (_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX):
         return None
     cursor = Cursor(expression, 1, byte_order=unit.format.byte_order, error=MalformedFile)
@@ -105,7 +105,7 @@ def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
 
 
 def size_of_type(die: Die | None) -> int | None:
-    """The size in bytes of a type (DWARF 5, 5 and 2.21); None when it is not a constant."""
+    """Return the size in bytes of a type (DWARF 5, 5 and 2.21), or None if it is not a constant."""
     factor = 1
     for _ in range(MAX_TYPES):
         if die is None:
@@ -125,7 +125,7 @@ def size_of_type(die: Die | None) -> int | None:
 
 
 def _elements(array: Die) -> int | None:
-    """How many elements an array has in all its dimensions."""
+    """Return how many elements an array has in all its dimensions."""
     total = 1
     for dimension in array.children():
         if dimension.tag not in (_SUBRANGE, _ENUMERATION):
@@ -142,7 +142,7 @@ def _elements(array: Die) -> int | None:
 
 
 def _default_lower_bound(die: Die) -> int:
-    """The lower bound of an array that does not say one (DWARF 5, table 7.17)."""
+    """Return the lower bound of an array that does not name one (DWARF 5, table 7.17)."""
     return 1 if die.unit.root_number(_LANGUAGE) in _FROM_ONE else 0
 
 
@@ -154,5 +154,5 @@ _FROM_ONE = frozenset(
 
 
 def _constant(die: Die, attribute: int) -> int | None:
-    found = die.number(attribute)
-    return int(found.value) if found is not None and found.value_class == "constant" else None
+    number = die.number(attribute)
+    return int(number.value) if number is not None and number.value_class == "constant" else None

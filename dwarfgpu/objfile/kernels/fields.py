@@ -14,7 +14,7 @@ from dwarfgpu.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Generations in order; 95 stands for gfx90a and gfx94x and gfx950, which the texts call GFX90A and GFX940
+# Generations in order; 95 means gfx90a and gfx94x and gfx950, which the texts call GFX90A and GFX940
 GFX6, GFX8, GFX9, GFX90A, GFX10, GFX11, GFX12, GFX125 = 60, 80, 90, 95, 100, 110, 120, 125
 LAST = 999
 
@@ -211,7 +211,7 @@ MAY_BE_SET = frozenset(("ENABLE_TRAP_HANDLER",))
 
 
 def generation_of(processor: str) -> int | None:
-    """The generation of a processor, such as gfx90a or gfx11-generic; None if its name does not tell."""
+    """Return the generation of a processor, such as gfx90a or gfx11-generic; None if its name does not tell."""
     digits = processor.partition(":")[0].removeprefix("gfx")
     if digits == processor:
         return None
@@ -237,13 +237,13 @@ _chosen: dict[tuple[int, int | None], tuple[tuple[BitField, ...], tuple[BitField
 def _rows_of(
     table: tuple[BitField, ...], words: dict[str, int], generation: int | None
 ) -> tuple[tuple[BitField, ...], tuple[BitField, ...]]:
-    """The rows for a generation, in the order of the words and bits, and those of them that must be 0.
+    """Return the rows for a generation, in the order of the words and bits, and those of them that must be 0.
 
     For None they are those that every generation has.
     """
     key = (id(table), generation)
-    found = _chosen.get(key)
-    if found is None:
+    rows = _chosen.get(key)
+    if rows is None:
         wanted = [
             row
             for row in table
@@ -255,24 +255,24 @@ def _rows_of(
         ]
         order = list(words)
         by_bits = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
-        found = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
-    return found
+        rows = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
+    return rows
 
 
 _decoded: dict[tuple[int, int | None, tuple[int, ...]], tuple[Field, ...]] = {}
-"""What is known by table, generation and words: the kernels of a file have most of them in common."""
+"""Decoded fields by table, generation and words: the kernels of a file have most of them in common."""
 MAX_DECODED = 1 << 12
 
 
 def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
-    """The fields of all words for a generation; None: only those that every generation has."""
+    """Decode the fields of all words for a generation; for None only those that every generation has."""
     key = (id(table), generation, tuple(words.values()))
-    found = _decoded.get(key)
-    if found is None:
+    fields = _decoded.get(key)
+    if fields is None:
         if len(_decoded) >= MAX_DECODED:
             _decoded.clear()
-        found = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
-    return found
+        fields = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
+    return fields
 
 
 def _fields(rows: tuple[BitField, ...], words: dict[str, int]) -> Iterator[Field]:
@@ -288,13 +288,13 @@ def violations(
     generation: int | None,
     allowed: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """What is not 0 and must be."""
+    """Return a description of each field that must be 0 and is not."""
     result = []
     for row in _rows_of(table, words, generation)[1]:
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
         if value and row.name not in allowed:
             last = row.shift + row.width - 1
             bits = f"bit {row.shift}" if row.width == 1 else f"bits {last}:{row.shift}"
-            what = "reserved " if row.name == "RESERVED" else f"{row.name}, "
-            result.append(f"{row.word}: {what}{bits} must be 0, found {value:#x}")
+            field = "reserved " if row.name == "RESERVED" else f"{row.name}, "
+            result.append(f"{row.word}: {field}{bits} must be 0, found {value:#x}")
     return tuple(result)

@@ -2,7 +2,7 @@
 
 AMDGPU usage, "Kernel Descriptor": 64 bytes at the symbol ``<name>.kd`` since code object V3. Before, 256 bytes of
 ``amd_kernel_code_t`` (AMDGPU Compute ABI 0.40, "AMD Kernel Code Object") at the kernel's own symbol, with the code
-behind them; the CLRX assembler writes the same.
+after them; the CLRX assembler writes the same.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class UserSgprs:
 
 
 class _BitFields:
-    """What both ways to describe a kernel have: bit fields, and the registers that they ask for."""
+    """The base of both ways to describe a kernel: bit fields, and the registers that they ask for."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class _BitFields:
         def wavefront_size(self) -> int | None: ...
 
     def field(self, name: str) -> int | None:
-        """The value of a bit field; None if this generation has no such field."""
+        """Return the value of a bit field, or None if this generation has no such field."""
         return _value(self.fields, name)
 
     @property
@@ -217,9 +217,9 @@ class Kernels:
 
 
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
-    """All kernels of a code object.
+    """Return all kernels of a code object.
 
-    ``processor`` says how to read bit fields that differ between generations; without it the notes are asked, which
+    ``processor`` says how to read bit fields that differ between generations; without it the notes are read, which
     know it in every code object version but 3.
     """
     problems: list[DwarfGpuError] = []
@@ -232,12 +232,14 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
-    said = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
-    found = _kernel_symbols(image, set(said))
+    by_symbol = (
+        {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
+    )
+    symbols = _kernel_symbols(image, set(by_symbol))
     kernels = []
-    for name, symbol in found.items():
+    for name, symbol in symbols.items():
         try:
-            kernel = _kernel(image, name, symbol, _described(said, name), generation)
+            kernel = _kernel(image, name, symbol, _described(by_symbol, name), generation)
             kernels.append(kernel)
             if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
                 message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
@@ -246,11 +248,11 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
                 )
         except DwarfGpuError as error:
             problems.append(error)
-            kernels.append(Kernel(name, symbol, None, None, _described(said, name), None, None))
-    for said_symbol, described in said.items():
-        name = _kernel_name(said_symbol)
-        if name not in found:
-            message = f"the kernel {name} has metadata, but there is no symbol {said_symbol}"
+            kernels.append(Kernel(name, symbol, None, None, _described(by_symbol, name), None, None))
+    for symbol_name, described in by_symbol.items():
+        name = _kernel_name(symbol_name)
+        if name not in symbols:
+            message = f"the kernel {name} has metadata, but there is no symbol {symbol_name}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
             kernels.append(Kernel(name, None, None, None, described, None, None))
     return Kernels(tuple(kernels), metadata, processor, tuple(problems))
@@ -301,27 +303,27 @@ def parse_kernel_code(data: bytes) -> KernelCode:
 # --- Finding them -------------------------------------------------------------------------------------------------
 
 
-def _kernel_symbols(image: Image, said: set[str]) -> dict[str, Symbol]:
-    """The symbols of descriptors and kernel codes by the kernels' names."""
-    found: dict[str, Symbol] = {}
+def _kernel_symbols(image: Image, described: set[str]) -> dict[str, Symbol]:
+    """Return the symbols of descriptors and kernel codes by the kernels' names."""
+    symbols: dict[str, Symbol] = {}
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
             continue
         is_descriptor = symbol.name.endswith(".kd") and (
-            symbol.size == DESCRIPTOR_SIZE or symbol.name in said
+            symbol.size == DESCRIPTOR_SIZE or symbol.name in described
         )
         if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
-            found.setdefault(_kernel_name(symbol.name), symbol)
-    return found
+            symbols.setdefault(_kernel_name(symbol.name), symbol)
+    return symbols
 
 
 def _kernel_name(symbol: str) -> str:
-    """The kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
+    """Return the name of the kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
     return symbol.removesuffix(".kd").removesuffix("@kd")
 
 
-def _described(said: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
-    return next((said[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in said), None)
+def _described(by_symbol: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
+    return next((by_symbol[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in by_symbol), None)
 
 
 def _kernel(
@@ -357,7 +359,7 @@ def _wavefront_size(fields: tuple[Field, ...], generation: int | None) -> int | 
 
 
 def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: int | None) -> int | None:
-    """Blocks of registers times what a block has; "GRANULATED_WORKITEM_VGPR_COUNT"."""
+    """Return blocks of registers times the size of a block; "GRANULATED_WORKITEM_VGPR_COUNT"."""
     blocks = _value(fields, "GRANULATED_WORKITEM_VGPR_COUNT")
     if generation is None or blocks is None:
         return None
@@ -371,7 +373,7 @@ def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: in
 
 
 def _sgprs(fields: tuple[Field, ...], generation: int | None) -> int | None:
-    """Blocks of registers times what a block has; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
+    """Return blocks of registers times the size of a block; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
     blocks = _value(fields, "GRANULATED_WAVEFRONT_SGPR_COUNT")
     if generation is None or blocks is None:
         return None

@@ -31,10 +31,10 @@ class KernelArgument:
     name: str | None
     type_name: str | None
     offset: int | None
-    """In the kernarg segment. V2 does not give it; then it follows from the sizes and alignments before it."""
+    """The offset in the kernarg segment. V2 does not give it; then it follows from the preceding arguments."""
     size: int | None
     align: int | None
-    """Only V2 gives it."""
+    """The alignment, which only V2 gives."""
     value_kind: str | None
     """``by_value``, ``global_buffer``, ``hidden_block_count_x`` and so on."""
     value_type: str | None
@@ -109,7 +109,7 @@ class Metadata:
     encoding: str
     """``msgpack`` or ``yaml``."""
     version: tuple[int, ...] | None
-    """Of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
+    """The version of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
     target: str | None
     """The target triple and target ID, since V4."""
     kernels: tuple[KernelMetadata, ...]
@@ -168,7 +168,10 @@ _V2_WORDS = (".value_kind", ".value_type", ".address_space", ".access", ".actual
 
 
 def read_metadata(image: Image) -> Metadata | None:
-    """The metadata of a code object; None if it has none. Several notes, as linking makes them, are read as one."""
+    """Read the metadata of a code object; None if it has none.
+
+    Several notes, as linking makes them, are read as one.
+    """
     notes = [
         note
         for note in image.notes()
@@ -183,20 +186,20 @@ def read_metadata(image: Image) -> Metadata | None:
 
 
 def target_name(image: Image) -> str | None:
-    """The target that the notes of a code object name; None if they do not. ``e_flags`` says it too."""
+    """Return the target that the notes of a code object name, or None. ``e_flags`` says it, too."""
     for note in image.notes():
         if (note.owner, note.type) == ("AMDGPU", NT_AMDGPU_METADATA):
             target = _value_of(note.data, "amdhsa.target")
             if isinstance(target, str):
                 return target
-    found = hsa_notes(image)
-    if found.isa_name:
-        return found.isa_name
-    return f"amdgcn-amd-amdhsa--{found.isa.processor}" if found.isa is not None else None
+    notes = hsa_notes(image)
+    if notes.isa_name:
+        return notes.isa_name
+    return f"amdgcn-amd-amdhsa--{notes.isa.processor}" if notes.isa is not None else None
 
 
 def _value_of(data: bytes, key: str) -> Any:
-    """The value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
+    """Return the value of one key of a MessagePack map, without reading the others; None if it cannot be found."""
     try:
         import msgpack
     except ImportError:
@@ -266,12 +269,12 @@ class _Reader:
         try:
             import msgpack
         except ImportError:
-            message = f"{self._file}: the metadata is MessagePack, which cannot be read here"
+            message = f"{self._file}: the metadata is MessagePack, which needs a package to be read"
             raise Unsupported("no_msgpack", message, hint="install the package msgpack", spec=SPEC) from None
         try:
             return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="backslashreplace")
         except msgpack.ExtraData as error:
-            self._problem("there is something behind the document")
+            self._problem("there are more bytes after the document")
             return error.unpacked
         except (*_UNPACK_ERRORS, msgpack.UnpackException) as error:
             raise self._malformed(f"not a MessagePack document: {error}") from None
@@ -292,7 +295,7 @@ class _Reader:
         self._problems.append(self._malformed(message, kind))
 
     def _value(self, value: Any, kind: type, key: str) -> Any:
-        """A value of a kind; None, and a problem, if it is something else."""
+        """Return a value of a kind; for any other value note a problem and return None."""
         if value is None:
             return None
         if kind is tuple:
@@ -309,7 +312,7 @@ class _Reader:
         return None
 
     def _maps(self, value: Any, key: str) -> list[dict[Any, Any]]:
-        """A sequence of maps."""
+        """Return a sequence of maps."""
         if value is None:
             return []
         if not isinstance(value, list):
@@ -323,7 +326,7 @@ class _Reader:
     def _fields(
         self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]
     ) -> dict[str, Any]:
-        """The values of a map by field; ``nothing`` has what stands for those it does not have."""
+        """Return the values of a map by field; ``nothing`` has those for fields that are missing."""
         values = nothing.copy()
         values["other"] = other = {}
         unusual = set()
@@ -348,31 +351,31 @@ class _Reader:
             self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
         end = 0
         arguments = []
-        for each in self._maps(item.get(".args"), ".args"):
-            argument = self._argument(each, end)
+        for argument_map in self._maps(item.get(".args"), ".args"):
+            argument = self._argument(argument_map, end)
             arguments.append(argument)
             end = (argument.offset or end) + (argument.size or 0)
         values["args"] = tuple(arguments)
         return KernelMetadata(**values)
 
     def _argument(self, item: dict[Any, Any], end: int) -> KernelArgument:
-        """One argument; ``end`` is where the one before it ends."""
+        """Read one argument; ``end`` is where the one before it ends."""
         key: tuple[Any, ...] | None = (*item.items(), *map(type, item.values()))
         try:
-            found = self._arguments.get(key)  # kernels have most arguments in common
+            argument = self._arguments.get(key)  # kernels have most arguments in common
         except TypeError:  # a value that is a list or a map
-            found = key = None
-        if found is None:
+            argument = key = None
+        if argument is None:
             problems = len(self._problems)
             values = self._fields(item, _ARGUMENT_FIELDS, _NO_ARGUMENT)
             align = values["align"]
             if values["offset"] is None and align and align > 0:
                 values["offset"] = end + -end % align
                 key = None
-            found = KernelArgument(**values)
+            argument = KernelArgument(**values)
             if key is not None and problems == len(self._problems):
-                self._arguments[key] = found
-        return found
+                self._arguments[key] = argument
+        return argument
 
     def _read_printf(self, value: Any, key: str) -> None:
         if value is None:
@@ -407,7 +410,7 @@ def _is_number(text: str) -> bool:
 
 
 def _modern_kernel(item: dict[Any, Any]) -> dict[Any, Any]:
-    """A kernel of V2 with the keys and words of V3."""
+    """Convert a kernel of V2 to the keys and words of V3."""
     result: dict[Any, Any] = {".sgpr_count": 0, ".vgpr_count": 0}  # V2 leaves zeros out
     groups = ((item, _V2_KERNEL), (item.get("Attrs"), _V2_ATTRIBUTES), (item.get("CodeProps"), _V2_CODE))
     for group, keys in groups:
@@ -433,6 +436,6 @@ def _modern_argument(item: Any) -> Any:
 
 
 def _snake_case(word: str) -> str:
-    """``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
+    """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
     out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
     return out.removeprefix("_")

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 StringAt: TypeAlias = Callable[[str, int], bytes]
-"""The bytes of a string that stands in another section, for a form such as ``line_strp`` and its offset or index."""
+"""The bytes of a string in another section, for a form such as ``line_strp`` and its offset or index."""
 
 MAX_ENTRIES = 1 << 20
-"""More files or directories in one table are refused."""
+"""How many files or directories one table may have."""
 MAX_TEXT = 1 << 27
-"""More bytes of names and sources in one table are refused: strings may overlap, so a small file could ask for any."""
+"""How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
 
 # Content types (DWARF 5, 7.22, and A.6.2.4.1).
 _PATH, _DIRECTORY_INDEX, _TIMESTAMP, _SIZE, _MD5, _LLVM_SOURCE, _LLVM_IS_MD5 = 1, 2, 3, 4, 5, 0x2001, 0x2002
@@ -47,9 +47,9 @@ class FileEntry:
     timestamp: int = 0
     size: int = 0
     md5: bytes | None = None
-    """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is none."""
+    """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is not valid."""
     source: str | None = None
-    """The embedded text (DW_LNCT_LLVM_source); None when there is none. An empty file has a single newline."""
+    """The embedded text (DW_LNCT_LLVM_source); None if there is no text. An empty file has a single newline."""
 
 
 @record
@@ -65,7 +65,7 @@ class LineHeader:
     address_size: int
     byte_order: ByteOrder
     program: int
-    """Where the first instruction stands."""
+    """Where the first instruction begins."""
     min_instruction_length: int
     max_operations: int
     default_is_stmt: bool
@@ -77,7 +77,7 @@ class LineHeader:
     directories: tuple[str, ...]
     files: tuple[FileEntry, ...]
     error: DwarfGpuError | None = None
-    """What is wrong with the tables or the length. The program can be run nevertheless."""
+    """What is wrong with the tables or the length. The program can still be run."""
 
     @property
     def first_file(self) -> int:
@@ -85,7 +85,7 @@ class LineHeader:
         return 0 if self.version >= 5 else 1
 
     def directory(self, index: int, compilation_directory: str = "") -> str:
-        """The path of a directory; those before the compilation directory are relative to it."""
+        """Return the path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
             if index == 0 and self.directories:
                 return self.directories[
@@ -100,7 +100,7 @@ class LineHeader:
 
 
 def join(directory: str, name: str) -> str:
-    """A path below a directory, unless it is absolute by itself."""
+    """Return a path below a directory, unless it is absolute by itself."""
     if not directory or name.startswith(("/", "\\")) or name[1:3] in {":\\", ":/"}:
         return name
     return f"{directory.rstrip('/')}/{name}" if name else directory
@@ -118,12 +118,15 @@ def read_line_header(
     """Read the header at an offset. ``address_size`` is the unit's, for versions whose header does not say it."""
     cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile, section=section)
     if offset < 0:
-        raise cursor.fail("bad_offset", "a line number program cannot begin there", "DWARF 5, 6.2.4")
+        raise cursor.fail("bad_offset", f"a line number program cannot begin at {offset}", "DWARF 5, 6.2.4")
     length, offset_size = initial_length(cursor)
     error: DwarfGpuError | None = None
     if length > cursor.remaining:
         error = cursor.fail(
-            "truncated", f"the table is to have {length} more bytes", "DWARF 5, 6.2.4", offset
+            "truncated",
+            f"the table claims {length} more bytes, {cursor.remaining} are left",
+            "DWARF 5, 6.2.4",
+            offset,
         )
     end = cursor.end = min(cursor.position + length, len(data))
     version = cursor.unsigned(2)
@@ -138,7 +141,11 @@ def read_line_header(
         cursor.unsigned(1)  # the size of segment selectors
     header_length = cursor.unsigned(offset_size)
     if header_length > cursor.remaining:
-        raise cursor.fail("truncated", f"the header is to have {header_length} more bytes", "DWARF 5, 6.2.4")
+        raise cursor.fail(
+            "truncated",
+            f"the header claims {header_length} more bytes, {cursor.remaining} are left",
+            "DWARF 5, 6.2.4",
+        )
     program = cursor.position + header_length
     cursor.end = program
     min_instruction_length = cursor.unsigned(1)
@@ -165,7 +172,7 @@ def read_line_header(
         byte_order=byte_order,
         program=program,
         min_instruction_length=min_instruction_length,
-        max_operations=max_operations or 1,  # 0 stands in old files of producers without wide instructions
+        max_operations=max_operations or 1,  # old files of producers without wide instructions have 0
         default_is_stmt=default_is_stmt,
         line_base=line_base,
         line_range=line_range,
@@ -203,7 +210,7 @@ class _Tables:
             self._check_count(len(self.files))
 
     def _entries(self) -> Iterator[FileEntry]:
-        """A table that describes its own form (DWARF 5, 6.2.4 (12) to (19))."""
+        """Read a table that describes its own form (DWARF 5, 6.2.4 (12) to (19))."""
         cursor = self.cursor
         form_of = [(cursor.uleb(), cursor.uleb()) for _ in range(cursor.unsigned(1))]
         start = cursor.position
@@ -211,30 +218,35 @@ class _Tables:
         if count > cursor.remaining:  # a value has at least one byte, whatever its form
             raise cursor.fail(
                 "truncated",
-                f"{count} entries cannot stand in {cursor.remaining} bytes",
+                f"{count} entries do not fit in the {cursor.remaining} bytes left",
                 "DWARF 5, 6.2.4",
                 start,
             )
         if count and not form_of:
-            raise cursor.fail("bad_format", f"{count} entries without any content", "DWARF 5, 6.2.4", start)
+            raise cursor.fail(
+                "bad_format",
+                f"the table has {count} entries, but no format for them",
+                "DWARF 5, 6.2.4",
+                start,
+            )
         self._check_count(count)
         return (self._entry(form_of) for _ in range(count))
 
     def _entry(self, form_of: list[tuple[int, int]]) -> FileEntry:
-        found: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
-        md5 = found.get(_MD5)
-        source = found.get(_LLVM_SOURCE)
+        values: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
+        md5 = values.get(_MD5)
+        source = values.get(_LLVM_SOURCE)
         return FileEntry(
-            name=_text(found.get(_PATH)),
-            directory=_number(found.get(_DIRECTORY_INDEX)),
-            timestamp=_number(found.get(_TIMESTAMP)),
-            size=_number(found.get(_SIZE)),
-            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and found.get(_LLVM_IS_MD5) != 0 else None,
+            name=_text(values.get(_PATH)),
+            directory=_number(values.get(_DIRECTORY_INDEX)),
+            timestamp=_number(values.get(_TIMESTAMP)),
+            size=_number(values.get(_SIZE)),
+            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and values.get(_LLVM_IS_MD5) != 0 else None,
             source=source if isinstance(source, str) and source else None,
         )
 
     def _value(self, form: int) -> int | bytes | str:
-        """A value of any form that the section allows, so that unknown content types can be passed over."""
+        """Read a value of any form that the section allows, so that unknown content types can be skipped."""
         cursor = self.cursor
         if form == 0x08:  # DW_FORM_string
             return self._string()
@@ -262,7 +274,7 @@ class _Tables:
             return cursor.unsigned(self.offset_size)
         if form in {0x1A, 0x1F02}:  # DW_FORM_strx, DW_FORM_GNU_str_index
             return self._elsewhere("strx", cursor.uleb())
-        raise cursor.fail("bad_form", f"the form {form:#x} cannot stand in a line table", "DWARF 5, 7.22")
+        raise cursor.fail("bad_form", f"the form {form:#x} is not allowed in a line table", "DWARF 5, 7.22")
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
@@ -279,10 +291,10 @@ class _Tables:
         text = self.elsewhere.get((form, value))
         if text is None:
             try:
-                found = None if self.string_at is None else self.string_at(form, value)
+                data = None if self.string_at is None else self.string_at(form, value)
             except DwarfGpuError:  # a name that cannot be read hides neither the rows nor the other names
-                found = None
-            text = f"<{form} {value:#x}>" if found is None else self._decoded(found)
+                data = None
+            text = f"<{form} {value:#x}>" if data is None else self._decoded(data)
             self.elsewhere[form, value] = text
         return text
 
@@ -300,7 +312,7 @@ class _Tables:
 
 
 def file_entry(cursor: Cursor, name: str) -> FileEntry:
-    """The rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
+    """Read the rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
     return FileEntry(name, cursor.uleb(), cursor.uleb(), cursor.uleb())
 
 
@@ -309,7 +321,7 @@ def _text(value: int | bytes | str | None) -> str:
 
 
 def _number(value: int | bytes | str | None) -> int:
-    """A number; a block holds one where a compiler needs more than 8 bytes for a time (DWARF 5, 6.2.4.1 (3))."""
+    """Return a number; a compiler writes a block for a time of more than 8 bytes (DWARF 5, 6.2.4.1 (3))."""
     if isinstance(value, bytes):
         return int.from_bytes(value[:8], "little")
     return value if isinstance(value, int) else 0

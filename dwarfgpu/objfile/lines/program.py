@@ -59,7 +59,7 @@ class Sequence:
     stop: int
     """The row past the last one, which is the end_sequence row unless the program is cut short."""
     origin: int
-    """The first address that the program sets in it: that of the code, or a tombstone where there is none any more."""
+    """The first address that the program sets in it: that of the code, or a tombstone if the linker dropped it."""
 
 
 class Rows:
@@ -142,7 +142,9 @@ def run(data: bytes, header: LineHeader) -> Rows:
 
 
 def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None) -> None:  # noqa: C901, PLR0912, PLR0915
-    """The loop. One function with all registers in local variables: a call would cost more than the row it makes.
+    """Run the loop.
+
+    One function has all registers in local variables: a call would cost more than the row it makes.
 
     With wide instructions (``wide``) the address register counts operations, and `_Wide` makes addresses of them.
     """
@@ -254,7 +256,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
 
 
 def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]:
-    """What each special opcode adds to the address and to the line (DWARF 5, 6.2.5.1)."""
+    """Return what each special opcode adds to the address and to the line (DWARF 5, 6.2.5.1)."""
     if not header.line_range:
         return [], []
     adjusted = [max(0, op - header.opcode_base) for op in range(256)]
@@ -306,10 +308,14 @@ def _register(value: int, bits: int, name: str) -> int:
 
 
 def _extended(rest: Iterator[int]) -> bytes:
-    """The bytes of an extended instruction after its length; the opcode is the first."""
+    """Return the bytes of an extended instruction after its length; the opcode is the first."""
     length = _uleb(rest)
     if length > length_hint(rest):
-        raise _error("truncated", f"an extended instruction is to have {length} more bytes", "6.2.5.3")
+        raise _error(
+            "truncated",
+            f"an extended instruction claims {length} bytes, {length_hint(rest)} are left",
+            "6.2.5.3",
+        )
     if length == 0:
         raise _error("bad_extended_opcode", "an extended instruction has no opcode", "6.2.5.3")
     return bytes(islice(rest, length))
@@ -323,7 +329,7 @@ def _address(payload: bytes, byte_order: ByteOrder) -> int:
 
 
 def _define_file(rows: Rows, payload: bytes) -> None:
-    """DW_LNE_define_file, of versions 2 to 4 (DWARF 4, 6.2.5.3 (3))."""
+    """Read DW_LNE_define_file, of versions 2 to 4 (DWARF 4, 6.2.5.3 (3))."""
     cursor = Cursor(payload, payload.find(b"\0") + 1, error=MalformedFile)
     if cursor.position == 0 or len(rows.defined_files) >= MAX_DEFINED_FILES:
         raise _error("bad_file", "DW_LNE_define_file has no end, or there are too many", "6.2.5.3")

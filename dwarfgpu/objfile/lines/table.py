@@ -1,6 +1,6 @@
 """Line tables: from addresses to source positions and back (DWARF 5 section 6.2).
 
-What a table says about code that is not there must not answer a question. So look-ups pass over a sequence whose first
+What a table says about code that is not there must not answer a question. So look-ups skip a sequence whose first
 address is a *tombstone*, which a linker leaves where it dropped a function: 0 by default, except in relocatable
 objects, where code begins there, all ones or all ones minus one where it was asked to. The rows are still there.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @record
 class LineSpan:
-    """The addresses that one row speaks for: from its own to that of the next row of its sequence."""
+    """The addresses that one row applies to: from its own to that of the next row of its sequence."""
 
     start: int
     end: int
-    """Equal to ``start`` where the next row has the same address."""
+    """The end of the addresses; equal to ``start`` if the next row has the same address."""
     row: Row
 
 
@@ -65,7 +65,7 @@ class LineTable:
 
     @property
     def error(self) -> DwarfGpuError | None:
-        """What is wrong with the header's tables or the program; what is there is good all the same."""
+        """What is wrong with the header's tables or the program; the rows before it are good."""
         return self.header.error or self.rows.error
 
     def drop(self) -> None:
@@ -76,44 +76,44 @@ class LineTable:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def at(self, address: int) -> list[LineSpan]:
-        """The rows that speak for an address: one, or one for each of several sequences that overlap there."""
+        """Return the rows that apply to an address: one, or one for each of several sequences that overlap there."""
         pieces = self._live()
-        found = []
+        rows_there = []
         index = bisect_right(self._starts, address) - 1
         while index >= 0 and self._reaches[index] > address:
             piece = pieces[index]
             if address < piece.end:
                 row = self._row_at(piece, address)
                 if row is not None:
-                    found.append(self._span(row))
+                    rows_there.append(self._span(row))
             index -= 1
-        found.reverse()
-        return found
+        rows_there.reverse()
+        return rows_there
 
     def ranges(self) -> list[tuple[int, int]]:
-        """The address ranges of the sequences whose code is there, by their start."""
+        """Return the address ranges of the sequences whose code is there, by their start."""
         return [(piece.start, piece.end) for piece in self._live()]
 
     def spans(self, line: int, files: Collection[int], column: int | None = None) -> list[LineSpan]:
-        """Where the code of a line is: the rows for it in one of the files, in the order of the table."""
+        """Return where the code of a line is: the rows for it in one of the files, in the order of the table."""
         rows = self.rows
-        found = []
+        rows_there = []
         for piece in sorted(self._live(), key=lambda piece: piece.sequence.first):
             for index in _indices(rows, line, piece.sequence):
                 place = rows.places[index]
                 if place >> 32 in files and (column is None or place & 0xFFFFFFFF == column):
-                    found.append(self._span(index))
-        return found
+                    rows_there.append(self._span(index))
+        return rows_there
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
-        """The first line from ``line`` on that has code, which is where a breakpoint on ``line`` goes."""
+        """Return the first line from ``line`` on that has code, which is where a breakpoint on ``line`` goes."""
         rows = self.rows
         best: int | None = None
         for piece in self._live():
             first, stop = piece.sequence.first, piece.sequence.stop - 1
-            for found, place in zip(rows.lines[first:stop], rows.places[first:stop], strict=True):
-                if found >= line and (best is None or found < best) and place >> 32 in files:
-                    best = found
+            for row_line, place in zip(rows.lines[first:stop], rows.places[first:stop], strict=True):
+                if row_line >= line and (best is None or row_line < best) and place >> 32 in files:
+                    best = row_line
         return best
 
     def _live(self) -> list[_Piece]:
@@ -145,7 +145,7 @@ class LineTable:
     # --- Files ----------------------------------------------------------------------------------------------------
 
     def file(self, number: int) -> FileEntry | None:
-        """The row of the file table with a number as it stands in a row or in DW_AT_decl_file."""
+        """Return the row of the file table with a number, as a row of the table or DW_AT_decl_file gives it."""
         index = number - self.header.first_file
         if index < 0:
             return None
@@ -156,11 +156,11 @@ class LineTable:
         return defined[index] if index < len(defined) else None
 
     def files(self) -> Iterator[tuple[int, FileEntry]]:
-        """All rows of the file table with their numbers."""
+        """Yield all rows of the file table with their numbers."""
         return enumerate([*self.header.files, *self.rows.defined_files], self.header.first_file)
 
     def path(self, number: int, compilation_directory: str = "") -> str | None:
-        """The path of a file; ``compilation_directory`` is the unit's, which versions before 5 do not repeat."""
+        """Return the path of a file; ``compilation_directory`` is the unit's, which versions before 5 do not repeat."""
         entry = self.file(number)
         return None if entry is None else self._path(entry, compilation_directory)
 
@@ -168,14 +168,14 @@ class LineTable:
         return join(self.header.directory(entry.directory, compilation_directory), entry.name)
 
     def files_named(self, name: str, compilation_directory: str = "") -> set[int]:
-        """The numbers of the files with a path, or whose path ends in these components."""
+        """Return the numbers of the files with a path, or whose path ends in these components."""
         tail = "/" + name.lstrip("/")
-        found = set()
+        numbers = set()
         for number, entry in self.files():
             path = self._path(entry, compilation_directory)
             if path == name or (not name.startswith("/") and f"/{path}".endswith(tail)):
-                found.add(number)
-        return found
+                numbers.add(number)
+        return numbers
 
 
 def _piece(rows: Rows, sequence: Sequence) -> _Piece:
@@ -185,7 +185,7 @@ def _piece(rows: Rows, sequence: Sequence) -> _Piece:
 
 
 def _indices(rows: Rows, line: int, sequence: Sequence) -> Iterator[int]:
-    """The rows of a line in a sequence, of which the last one only ends it."""
+    """Yield the rows of a line in a sequence, of which the last one only ends it."""
     index = sequence.first - 1
     while True:
         try:
@@ -205,7 +205,7 @@ def line_table(
     section: str = ".debug_line",
     zero_is_code: bool = False,
 ) -> LineTable:
-    """The table at an offset, as a unit names it by DW_AT_stmt_list."""
+    """Read the table at an offset, as a unit names it by DW_AT_stmt_list."""
     header = read_line_header(
         data, offset, byte_order=byte_order, address_size=address_size, string_at=string_at, section=section
     )
@@ -215,6 +215,6 @@ def line_table(
 def line_tables(
     data: bytes, *, byte_order: ByteOrder = "little", **how: Any
 ) -> Iterator[LineTable | DwarfGpuError]:
-    """All tables of a section in order, each read as `line_table` is told; an error stands in place of a broken one."""
+    """Yield all tables of a section in order, read as by `line_table`, with an error in place of a broken one."""
     read = partial(line_table, data, byte_order=byte_order, **how)
     return each_contribution(data, byte_order, read, lambda table: table.header.end)

@@ -3,11 +3,11 @@
 Both kinds of list are DWARF 5 section 2.6.2 and 2.17.3, encoded as 7.7.3 and 7.25 say. Before version 5 they were
 pairs of addresses; those are read as the version 5 kinds they mean.
 
-A linker that drops a function leaves its debug information behind, with a *tombstone* where the address was. All ones
+A linker that drops a function keeps its debug information, with a *tombstone* where the address was. All ones
 is one in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a
 tombstone, or counts from one, is *dead*: its range is empty, so it never matches, but it is still listed. What linkers
-leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only who knows
-where code begins can leave such ranges out.
+leave by default, 0 and (in ``.debug_loc`` and ``.debug_ranges``) 1, cannot be told from an address here: only a caller
+that knows where code begins can leave such ranges out.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RawEntry:
 
 
 def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
-    """A cursor at the first entry of a list. ``end`` bounds it where the end of its table is known."""
+    """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
     if offset < 0:
         error = MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5")
         raise error.at(section=section)
@@ -142,7 +142,7 @@ class Bounds:
         self.address_at = context.address_at
 
     def of(self, kind: int, operands: tuple[int, ...]) -> tuple[int, int] | None:
-        """The range of an entry, with start == end for a dead one; None when the entry sets the base address."""
+        """Return the range of an entry, with start == end for a dead one; None if the entry sets the base address."""
         if kind == OFFSET_PAIR:
             begin, end = operands
             base = self.base
@@ -151,7 +151,7 @@ class Bounds:
             if base is None:
                 raise MissingContext(
                     "unit_base",
-                    "the entry counts from the unit's base address, which it does not have",
+                    "the entry is relative to the base address of its unit, which has none",
                     spec="DWARF 5, 2.6.2",
                 )
             if base in self.dead:
@@ -174,7 +174,7 @@ class Bounds:
     def _indexed(self, index: int) -> int:
         if self.address_at is None:
             raise MissingContext(
-                "debug_addr", f"address {index} is asked for, but there is no .debug_addr table"
+                "debug_addr", f"the entry needs address {index}, but there is no .debug_addr table"
             )
         return self.address_at(index)
 
@@ -201,7 +201,7 @@ def operands_of(cursor: Cursor, kind: int, address_size: int) -> tuple[int, ...]
 
 
 def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """The pairs of ``.debug_loc`` and ``.debug_ranges`` as (offset, kind, operands), without the last one (0, 0).
+    """Yield the pairs of ``.debug_loc`` and ``.debug_ranges`` as (offset, kind, operands), without the end (0, 0).
 
     A pair counts from the base address, unless the first is all ones: then the second is the new base address
     (DWARF 4, 2.6.2 and 2.17.3).
@@ -231,14 +231,14 @@ class ListTable:
         return self.header.count
 
     def __getitem__(self, index: int) -> int:
-        """Where the list with an index begins: what DW_FORM_loclistx and DW_FORM_rnglistx mean (DWARF 5, 7.5.5)."""
+        """Return where the list with an index begins: for DW_FORM_loclistx and DW_FORM_rnglistx (DWARF 5, 7.5.5)."""
         header = self.header
         if not 0 <= index < header.count:
             raise self._error("index_out_of_range", f"there is no list {index}, the table has {header.count}")
         start = header.base + index * header.offset_size
         if start + header.offset_size > header.end:
             raise self._error(
-                "truncated", f"the table is to have {header.count} offsets, but ends before number {index}"
+                "truncated", f"the table claims {header.count} offsets, but ends before number {index}"
             )
         place = header.base + int.from_bytes(self.data[start : start + header.offset_size], self.byte_order)
         if place >= header.end:
@@ -256,19 +256,22 @@ class ListTable:
 def list_table(
     data: bytes, base: int, *, section: str, offset_size: int = 4, byte_order: ByteOrder = "little"
 ) -> ListTable:
-    """The table that DW_AT_loclists_base or DW_AT_rnglists_base names."""
+    """Return the table that DW_AT_loclists_base or DW_AT_rnglists_base names."""
     header = contribution_with_base(data, base, offset_size, byte_order, section)
     return ListTable(data, header, byte_order, section)
 
 
 def list_table_at(data: bytes, start: int, *, section: str, byte_order: ByteOrder = "little") -> ListTable:
-    """The table whose header begins at ``start``: a split unit has no base, its table is the first of its section."""
+    """Return the table whose header begins at ``start``.
+
+    A split unit has no base, its table is the first of its section.
+    """
     return ListTable(data, contribution_at(data, start, byte_order, section), byte_order, section)
 
 
 def list_tables(
     data: bytes, *, section: str, byte_order: ByteOrder = "little"
 ) -> Iterator[ListTable | DwarfGpuError]:
-    """All tables of a section in order; an error stands in place of one that cannot be read."""
+    """Yield all tables of a section in order, with an error in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
         yield header if isinstance(header, DwarfGpuError) else ListTable(data, header, byte_order, section)

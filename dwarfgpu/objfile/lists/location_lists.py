@@ -41,14 +41,14 @@ class ListEntry:
     """Whether it is valid wherever no bounded entry is."""
     expression: bytes
     offset: int
-    """Where the entry stands in its section."""
+    """The offset of the entry in its section."""
     expression_offset: int
-    """Where its expression stands there."""
+    """The offset of its expression there."""
     views: tuple[int, int] | None = None
-    """The location views of GCC at start and end, which tell places of one address apart; not looked at here."""
+    """The location views of GCC at start and end, which tell places of one address apart; not used here."""
 
     def covers(self, pc: int) -> bool:
-        """Whether it is a bounded entry whose range holds ``pc``."""
+        """Return whether it is a bounded entry whose range holds ``pc``."""
         return self.start <= pc < self.end
 
 
@@ -64,14 +64,14 @@ class LocationList:
     error: DwarfGpuError | None = None
 
     def matching(self, pc: int) -> tuple[ListEntry, ...]:
-        """The entries that apply at a program location (A.2.5.5). A list with an error has no answer."""
+        """Return the entries that apply at a program location (A.2.5.5). A list with an error has no answer."""
         if self.error is not None:
             raise self.error.again()
         return matching(self.entries, pc)
 
 
 def matching(entries: Sequence[ListEntry], pc: int) -> tuple[ListEntry, ...]:
-    """The bounded entries whose range holds ``pc``, however many; when there is none, the default ones (A.2.5.5)."""
+    """Return the bounded entries whose range holds ``pc``, or else the default ones (A.2.5.5)."""
     bounded = tuple(entry for entry in entries if entry.covers(pc))
     return bounded or tuple(entry for entry in entries if entry.default)
 
@@ -113,14 +113,14 @@ def read_location_list(
 def raw_location_list(
     data: bytes, offset: int, *, section: str, context: ListContext, end: int | None = None
 ) -> tuple[list[RawEntry], int, DwarfGpuError | None]:
-    """The entries as they are encoded, where the list ends, and the error that cut it short, if any."""
+    """Return the entries as they are encoded, where the list ends, and the error that cut it short, if any."""
     cursor = list_cursor(data, offset, section, context, end)
     reading = Reading(cursor, _decoder(section)(cursor, context.address_size))
     return list(reading), cursor.position, reading.error
 
 
 def kind_name(kind: int, section: str = ".debug_loclists") -> str:
-    """The name of an entry kind as the standard writes it, or GNU; ``.debug_loc`` has no kinds, and so no names."""
+    """Return the name of an entry kind as the standard or GNU writes it; the kinds of ``.debug_loc`` have no names."""
     if section.startswith(".debug_loclists"):
         return f"DW_LLE_{NAMES[kind]}"
     return f"DW_LLE_GNU_{_GNU_NAMES[kind]}_entry" if section.endswith(".dwo") else ""
@@ -153,7 +153,7 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
 
 
 def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
-    """``.debug_loc``: pairs of addresses, each with the 2-byte length of its expression (DWARF 4, 7.7.3)."""
+    """Read ``.debug_loc``: pairs of addresses, each with the 2-byte length of its expression (DWARF 4, 7.7.3)."""
     for offset, kind, operands in pairs_before_5(cursor, address_size):
         if kind == OFFSET_PAIR:
             yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
@@ -166,7 +166,7 @@ _GNU_KINDS = (END_OF_LIST, BASE_ADDRESSX, STARTX_ENDX, STARTX_LENGTH, OFFSET_PAI
 
 
 def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
-    """``.debug_loc.dwo`` before version 5 (DW_LLE_GNU_*): kinds as in version 5 up to 4.
+    """Read ``.debug_loc.dwo`` before version 5 (DW_LLE_GNU_*): kinds as in version 5 up to 4.
 
     Lengths and offsets have 4 bytes, and the lengths of expressions 2, as in ``.debug_loc``. (GCC wiki, DebugFission.)
     """

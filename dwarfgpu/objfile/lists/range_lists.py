@@ -29,7 +29,7 @@ class RangeEntry:
     start: int
     end: int
     offset: int
-    """Where the entry stands in its section."""
+    """The offset of the entry in its section."""
 
 
 @record
@@ -44,7 +44,7 @@ class RangeList:
     error: DwarfGpuError | None = None
 
     def spans(self) -> list[tuple[int, int]]:
-        """The ranges that are not empty, in the order of the list. A list with an error has no answer."""
+        """Return the ranges that are not empty, in the order of the list. A list with an error has no answer."""
         if self.error is not None:
             raise self.error.again()
         return [(entry.start, entry.end) for entry in self.entries if entry.start < entry.end]
@@ -72,14 +72,14 @@ def read_range_list(
 def raw_range_list(
     data: bytes, offset: int, *, section: str, context: ListContext, end: int | None = None
 ) -> tuple[list[RawEntry], int, DwarfGpuError | None]:
-    """The entries as they are encoded, where the list ends, and the error that cut it short, if any."""
+    """Return the entries as they are encoded, where the list ends, and the error that cut it short, if any."""
     cursor = list_cursor(data, offset, section, context, end)
     reading = _reading(cursor, section, context)
     return list(reading), cursor.position, reading.error
 
 
 def kind_name(kind: int, section: str = ".debug_rnglists") -> str:
-    """The name of an entry kind as the standard writes it; ``.debug_ranges`` has no kinds, and so no names."""
+    """Return the name of an entry kind as the standard writes it; the kinds of ``.debug_ranges`` have no names."""
     return f"DW_RLE_{NAMES[kind]}" if section.startswith(".debug_rnglists") else ""
 
 

@@ -26,7 +26,7 @@ SPEC = "DWARF 5, 7.5.1"
 
 @record
 class UnitHeader:
-    """What stands before the entries of a unit."""
+    """The data before the entries of a unit."""
 
     section: str
     offset: int
@@ -39,9 +39,9 @@ class UnitHeader:
     first: int
     """Where the unit entry begins, counted from the header."""
     signature: int | None = None
-    """Of a type unit: the signature of its type."""
+    """The signature of its type, for a type unit."""
     type_offset: int = 0
-    """Of a type unit: the entry of the type, counted from the header."""
+    """The entry of the type, counted from the header, for a type unit."""
     dwo_id: int | None = None
 
     @property
@@ -56,7 +56,7 @@ class UnitHeader:
 def read_headers(
     data: bytes | memoryview, section: str, byte_order: ByteOrder
 ) -> Iterator[UnitHeader | DwarfGpuError]:
-    """All unit headers of a section; for one that cannot be read its error, and then the next one."""
+    """Yield all unit headers of a section, with an error in place of one that cannot be read."""
     position = 0
     while position < len(data):
         try:
@@ -75,7 +75,7 @@ def read_headers(
 
 
 def read_header(data: bytes | memoryview, offset: int, section: str, byte_order: ByteOrder) -> UnitHeader:
-    """The header at an offset."""
+    """Read the header at an offset."""
     cursor = Cursor(cast("bytes", data), offset, byte_order=byte_order, error=MalformedFile, section=section)
     length, offset_size = initial_length(cursor)
     end = cursor.position + length
@@ -87,7 +87,7 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
         error = Unsupported(
-            "bad_version", f"units of version {version} are not known, only those of 2 to 6", spec=SPEC
+            "bad_version", f"the unit has the unknown version {version}; the known ones are 2 to 6", spec=SPEC
         )
         raise error.at(section=section, offset=offset)
     if version >= 5:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
 
     Contributions: TypeAlias = dict[str, tuple[int, int]]
-    """For each section the offset and size of a unit's part."""
+    """The offset and size of a unit's part, by section."""
 
 
 @record
@@ -38,7 +38,7 @@ class SplitFile:
 
 if TYPE_CHECKING:
     OpenSplit: TypeAlias = Callable[[SplitFile], Sections | None]
-    """Opens the file that a skeleton names; None when there is no such file."""
+    """A function that opens the file that a skeleton names, or returns None if there is no such file."""
 
 # The columns of an index: DWARF 5, table 7.1; version 2 is that of GCC's and LLVM's DWARF 4 packages.
 _SECTIONS_2 = (
@@ -76,15 +76,15 @@ class PackageIndex:
         self._sizes = self._offsets + 4 * columns * self.units
         if columns > MAX_COLUMNS or self._sizes + 4 * columns * self.units > len(data):
             raise self._error(
-                f"it is to have {self.units} units and {columns} columns, for which it is too short"
+                f"it claims {self.units} units and {columns} columns, but is too short for them"
             )
         if self.slots & (self.slots - 1):
-            raise self._error(f"its hash table has {self.slots} slots, which is no power of two")
+            raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
         numbers = [self._number(header + 4 * i) for i in range(columns)]
         self.sections = tuple(names[n] if n < len(names) else "" for n in numbers)
 
     def find(self, unit_id: int) -> Contributions | None:
-        """The parts of the unit with an id or signature; None when the package has no such unit."""
+        """Return the parts of the unit with an id or signature, or None if the package has no such unit."""
         mask = self.slots - 1
         slot, step = unit_id & mask, (unit_id >> 32) & mask | 1
         for _ in range(self.slots):
@@ -97,15 +97,15 @@ class PackageIndex:
         return None
 
     def rows(self) -> dict[int, Contributions]:
-        """The parts of all units, by where their part of ``.debug_info`` (or ``.debug_types``) begins."""
-        found = {}
+        """Return the parts of all units, by where their part of ``.debug_info`` (or ``.debug_types``) begins."""
+        parts_by_offset = {}
         for row in range(1, self.units + 1):
             parts = self._row(row)
             for section in (".debug_info", ".debug_types"):
                 if section in parts:
-                    found[parts[section][0]] = parts
+                    parts_by_offset[parts[section][0]] = parts
                     break
-        return found
+        return parts_by_offset
 
     def _row(self, row: int) -> Contributions:
         if row > self.units:
@@ -132,12 +132,12 @@ class PackageIndex:
 
 
 def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
-    """The unit that a skeleton stands for: in the same file, in the package, or in the file that it names."""
+    """Return the split unit of a skeleton: from the same file, the package, or the file that it names."""
     unit_id = skeleton.dwo_id
     for candidate in (dwarf, dwarf.package):
-        found = None if candidate is None else candidate.split_unit_with(unit_id)
-        if found is not None:
-            return found
+        unit = None if candidate is None else candidate.split_unit_with(unit_id)
+        if unit is not None:
+            return unit
     name = skeleton.split_name or ""
     wanted = SplitFile(name, skeleton.directory, unit_id)
     other = dwarf.open_split_file(wanted)
@@ -149,12 +149,14 @@ def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
             hint=f"it was compiled in {wanted.directory}" if wanted.directory else None,
         )
         raise skeleton.error(error)
-    found = other.split_unit_with(unit_id)
-    if found is None:
+    unit = other.split_unit_with(unit_id)
+    if unit is None:
         shown = "no id" if unit_id is None else f"the id {unit_id:#x}"
         raise skeleton.error(
             MissingContext(
-                "split_unit", f"{name} has no unit with {shown}: it is another file", spec="DWARF 5, 3.1.3.1"
+                "split_unit",
+                f"{name} has no unit with {shown}: it comes from a different compilation",
+                spec="DWARF 5, 3.1.3.1",
             )
         )
-    return found
+    return unit

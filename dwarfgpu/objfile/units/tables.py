@@ -28,7 +28,7 @@ LIST_SECTIONS = {
     "loclist": (".debug_loc", ".debug_loclists"),
     "rnglist": (".debug_ranges", ".debug_rnglists"),
 }
-"""Before version 5, and since."""
+"""The names of the section before version 5, and since."""
 
 
 class UnitTables:
@@ -41,18 +41,18 @@ class UnitTables:
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
         self._no_addresses: DwarfGpuError | None = None
-        """Why it has no addresses, once somebody has asked."""
+        """Why it has no addresses, once they were to be read."""
         self.ranges: tuple[str, int, RangeList] | None = None
         """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:
-        """Give back what has been read."""
+        """Free what has been read."""
         self._strings = self._addresses = self._no_addresses = self.ranges = None
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
     def string_place(self, form: int, value: Any) -> tuple[Source, str, int]:
-        """Where the string of a value is that is not in the entry itself."""
+        """Return where the string of a value is that is not in the entry itself."""
         section = STRING_SECTIONS.get(form)
         if section is not None:
             return self.unit.source, section + self.unit.suffix, value
@@ -61,11 +61,11 @@ class UnitTables:
         if form in (forms.STRP_SUP, forms.GNU_STRP_ALT):
             return self.unit.dwarf.supplementary_file().source, ".debug_str", value
         raise self.unit.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no string", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
         )
 
     def string_offset(self, index: int) -> int:
-        """An entry of the unit's string offsets table (DWARF 5, 7.26)."""
+        """Return an entry of the unit's string offsets table (DWARF 5, 7.26)."""
         try:
             return self.string_offsets[index]
         except IndexError:
@@ -83,7 +83,7 @@ class UnitTables:
         return self._strings
 
     def string_offsets_place(self) -> tuple[bytes, int, int] | None:
-        """The section that its string offsets stand in, and where; None when it has none."""
+        """Return the section with its string offsets, and where they are in it; None if it has none."""
         unit = self.unit
         data = unit.source.data(".debug_str_offsets" + unit.suffix)
         if not data or (not unit.suffix and unit.root_value(at.STR_OFFSETS_BASE) is None):
@@ -99,13 +99,13 @@ class UnitTables:
             end = min(end, part + unit.contributions[".debug_str_offsets"][1])
         if unit.version < 5:  # the GNU table has no header
             return part, end
-        found = unit.root_number(at.STR_OFFSETS_BASE)
-        if found is None and not unit.suffix:
+        base_attribute = unit.root_number(at.STR_OFFSETS_BASE)
+        if base_attribute is None and not unit.suffix:
             message = "the unit has no DW_AT_str_offsets_base"
             raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
         wide = unit.offset_size == 8
         header = 16 if wide else 8
-        base = part + (header if found is None else found)
+        base = part + (header if base_attribute is None else base_attribute)
         if header <= base <= end:
             order = unit.format.byte_order
             length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
@@ -119,7 +119,7 @@ class UnitTables:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def address(self, index: int) -> int:
-        """An entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
+        """Return an entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
         table = self.addresses
         try:
             return table[index]
@@ -140,10 +140,10 @@ class UnitTables:
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
-        found = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
-        if found is None and self.unit.skeleton is not None:
+        base = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        if base is None and self.unit.skeleton is not None:
             return self.unit.skeleton.tables.addresses
-        if found is None:
+        if base is None:
             if self.unit.suffix:
                 raise self._no_skeleton("addresses")
             raise self.unit.error(
@@ -151,7 +151,7 @@ class UnitTables:
             )
         table = address_table(
             self.unit.source.data(".debug_addr"),
-            found,
+            base,
             version=self.unit.version,
             address_size=self.unit.address_size,
             byte_order=self.unit.format.byte_order,
@@ -167,18 +167,18 @@ class UnitTables:
             little=self.unit.format.byte_order == "little",
         )
 
-    def _no_skeleton(self, what: str) -> DwarfGpuError:
-        message = f"a split unit has the {what} of its skeleton, which is not known"
+    def _no_skeleton(self, name: str) -> DwarfGpuError:
+        message = f"a split unit has the {name} of its skeleton, which is not known"
         return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
 
     # --- Lists ----------------------------------------------------------------------------------------------------
 
     def list_data(self, section: str) -> bytes:
-        """The content of a section of lists."""
+        """Return the content of a section of lists."""
         return self.list_source(section).data(section)
 
     def list_source(self, section: str) -> Source:
-        """The file with a section of lists. That of range lists before version 5 is the program's."""
+        """Return the file with a section of lists. That of range lists before version 5 is the program's."""
         unit = self.unit
         if unit.suffix and not section.endswith(".dwo"):
             if unit.skeleton is None:
@@ -187,7 +187,7 @@ class UnitTables:
         return unit.source
 
     def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
-        """Section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
+        """Return section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
         old, new = LIST_SECTIONS[kind]
         if self.unit.version >= 5:
             part, section = self.unit.part(new)
@@ -202,14 +202,14 @@ class UnitTables:
         return section, part + int(value)
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
-        """What an index into the offsets before the lists means (DWARF 5, 7.28 and 7.29)."""
+        """Return the offset that an index into the offsets before the lists gives (DWARF 5, 7.28 and 7.29)."""
         from dwarfgpu.objfile.lists.encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
-        found = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
-        if found is not None:
+        base = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        if base is not None:
             size = self.unit.offset_size
-            table = list_table(data, part + found, section=section, offset_size=size, byte_order=order)
+            table = list_table(data, part + base, section=section, offset_size=size, byte_order=order)
         elif self.unit.suffix:
             table = list_table_at(data, part, section=section, byte_order=order)
         else:
@@ -217,8 +217,8 @@ class UnitTables:
             raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
         return table[index]
 
-    def _no_index(self, what: str, index: int, count: int) -> DwarfGpuError:
-        message = f"there is no {what} {index}, the table of the unit has {count}"
+    def _no_index(self, name: str, index: int, count: int) -> DwarfGpuError:
+        message = f"there is no {name} {index}, the table of the unit has {count}"
         return self.unit.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
 
 
@@ -227,11 +227,11 @@ _TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"
 
 
 def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
-    """The unsigned numbers of ``data[start:end]``; without a copy where the machine has the same byte order."""
+    """Return the unsigned numbers of ``data[start:end]``; without a copy if the machine has the same byte order."""
     view = memoryview(data)[start : end - (end - start) % size]
     kind = _TYPES[size]
     if little == _NATIVE_LITTLE or size == 1:
         return view.cast(kind)
-    found = array(kind, view.tobytes())
-    found.byteswap()
-    return found
+    decoded = array(kind, view.tobytes())
+    decoded.byteswap()
+    return decoded

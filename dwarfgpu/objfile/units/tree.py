@@ -1,4 +1,4 @@
-"""Where the entries of a unit are: which owns which, and whether an offset is one at all.
+"""Where the entries of a unit are: which owns which, and whether one begins at an offset.
 
 Nothing is kept of most entries. There is a mark in every half kilobyte, the beginning of an entry with the one that
 owns it, and what lies between two marks is found again when it is asked for. The unit is read once, no further than
@@ -29,7 +29,7 @@ DESCENTS = 16
 STEPS = 64
 """After so many steps beside each other the place is remembered, and the next question can begin there."""
 MAX_OWNERS = 8
-"""Places that lie deeper than this are not: what is remembered of a place are the entries that own it."""
+"""Places that lie deeper than this are not remembered: to remember a place is to keep the entries that own it."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -74,11 +74,11 @@ class UnitTree:
         self._questions = 0
 
     def contains(self, offset: int) -> bool:
-        """Whether an entry begins at an offset."""
+        """Return whether an entry begins at an offset."""
         return self.entry_around(offset) == offset
 
     def entry_around(self, place: int) -> int | None:
-        """The offset of the entry whose code or data a place lies in."""
+        """Return the offset of the entry whose code or data a place lies in."""
         data = self._data
         if not self._first <= place < len(data):
             return None
@@ -96,19 +96,19 @@ class UnitTree:
         return position if data[position] else None
 
     def parent(self, offset: int) -> int | None:
-        """The offset of the entry that owns the one at an offset; None for the unit entry."""
+        """Return the offset of the entry that owns the one at an offset; None for the unit entry."""
         if offset <= self._first:
             return None
-        found = self._parents.get(offset)
-        if found is None and self._descends():
+        parent = self._parents.get(offset)
+        if parent is None and self._descends():
             self._descend(offset)
-            found = self._parents.get(offset)
-        if found is None:
+            parent = self._parents.get(offset)
+        if parent is None:
             self._read(offset + 1)
             if self._position <= offset:
                 raise self._no_entry(offset)
-            found = self._parents[offset] = self._find_parent(offset)
-        return found
+            parent = self._parents[offset] = self._find_parent(offset)
+        return parent
 
     def _no_entry(self, offset: int) -> DwarfGpuError:
         error = MalformedFile(
@@ -117,12 +117,12 @@ class UnitTree:
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
 
     def _descends(self) -> bool:
-        """Whether to answer a question by the siblings."""
+        """Return whether to answer a question by the siblings."""
         self._questions += 1
         return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
 
     def _descend(self, place: int) -> int | None:
-        """The entry around a place. The parents on the way to it are remembered, and the way itself."""
+        """Return the entry around a place, and remember the parents on the way to it and the way itself."""
         data, table, known = self._data, self._table, self._table.dense
         siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
         stop = bisect_right(self._stops, place) - 1
@@ -181,7 +181,7 @@ class UnitTree:
         i = bisect_right(self._marks, offset) - 1
         position = self._marks[i]
         owner = self._owners[i]
-        inner: list[int] = []  # owners that began behind the mark
+        inner: list[int] = []  # owners that began after the mark
         while position < offset:
             if not data[position]:
                 if inner:
@@ -199,7 +199,7 @@ class UnitTree:
         return inner[-1] if inner else owner
 
     def _after(self, position: int) -> int:
-        """The position behind an entry or null entry."""
+        """Return the position after an entry or null entry."""
         data = self._data
         if not data[position]:
             return position + 1
@@ -294,13 +294,13 @@ class UnitTree:
 
 
 def has_siblings(table: AbbreviationTable) -> bool:
-    """Whether entries that own others say where the next one beside them is, as those of GCC do."""
-    owners = [each for each in table.all() if each.has_children]
-    return 2 * sum(each.index_of(SIBLING) >= 0 for each in owners) > len(owners)
+    """Return whether entries that own others name the next one beside them, as those of GCC do."""
+    owners = [abbreviation for abbreviation in table.all() if abbreviation.has_children]
+    return 2 * sum(abbreviation.index_of(SIBLING) >= 0 for abbreviation in owners) > len(owners)
 
 
 def _sibling_reader(abbreviation: Abbreviation) -> Skip:
-    """A function that tells where the entry beside one is; 0 when the entry does not say it."""
+    """Return a function that tells where the entry beside one is; 0 if the entry does not say it."""
     index = abbreviation.index_of(SIBLING)
     if index < 0 or abbreviation.forms[index] not in REF_UNIT:
         return lambda _data, _position: 0
@@ -311,7 +311,7 @@ def _sibling_reader(abbreviation: Abbreviation) -> Skip:
 
 
 def entry_sizes(table: AbbreviationTable) -> list[int]:
-    """For each code how many bytes an entry has: negative if it may own others, 0 if it depends on the entry."""
+    """Return by code how many bytes an entry has: negative if it may own others, 0 if it depends on the entry."""
     sizes = [0] * len(table.dense)
     for code, abbreviation in enumerate(table.dense):
         if abbreviation is not None:
@@ -322,7 +322,10 @@ def entry_sizes(table: AbbreviationTable) -> list[int]:
 
 
 def after_children(data: bytes, position: int, table: AbbreviationTable) -> int:
-    """Where the entries that begin at a position end, with all they own: behind the null entry, or at the end."""
+    """Return where the entries that begin at a position end, with all they own.
+
+    That is after the null entry, or at the end.
+    """
     known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
     depth, end = 1, len(data)
     while position < end:

@@ -1,6 +1,6 @@
 """Units: one contribution to ``.debug_info`` or ``.debug_types`` (DWARF 5 section 3.1 and 7.5.1).
 
-Everything is read when it is asked for, and can be given back.
+Everything is read when it is asked for, and can be freed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _PIECE = 512
-"""The unit entry nearly always fits in so many bytes."""
+"""The unit entry nearly always fits in this many bytes."""
 
 
 class Unit:
@@ -41,7 +41,7 @@ class Unit:
         self.dwarf = dwarf
         self.header = header
         self.contributions = contributions
-        """In a package: for each section where the part of this unit begins, and its size."""
+        """Where the part of this unit in each section begins, and its size, in a package."""
         self.section = header.section
         self.offset = header.offset
         self.format = header.format
@@ -51,7 +51,7 @@ class Unit:
         self.first = header.first
         self.suffix = ".dwo" if header.section.endswith(".dwo") else ""
         self.skeleton: Unit | None = None
-        """Of a split unit: the unit in the program's file that stands for it."""
+        """Its skeleton in the program's file, for a split unit."""
         self.tables = UnitTables(self)
         """The tables that indices in its entries lead into."""
         self._data: bytes | None = None
@@ -60,9 +60,9 @@ class Unit:
         self._tree: UnitTree | None = None
         self._positions: tuple[int, list[tuple[int, int]]] | None = None
         self.ends: dict[int, int] = {}
-        """Where what some entries own ends, by the offset of the owner."""
+        """The ends of what entries own, by the offset of the owner."""
         self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
-        """The scopes of what some entries own, by the offset of the owner (`scopes`)."""
+        """The scopes of what entries own, by the offset of the owner (`scopes`)."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
@@ -97,18 +97,18 @@ class Unit:
         return self._tree
 
     def part(self, name: str) -> tuple[int, str]:
-        """Where this unit's part of a section begins, and the full name of the section."""
+        """Return where this unit's part of a section begins, and the full name of the section."""
         contribution = None if self.contributions is None else self.contributions.get(name)
         return (0 if contribution is None else contribution[0]), name + self.suffix
 
     def release(self) -> None:
-        """Give back the data and what was made of it; what is asked for again is read again."""
+        """Free the data and what was made of it; what is needed later is read again."""
         self._data = self._tree = self._positions = None
         self.ends.clear()
         self.scopes.clear()
 
     def drop(self) -> None:
-        """Give back everything but the header."""
+        """Free everything but the header."""
         self.release()
         self._table = self._root = None
         self.tables.drop()
@@ -120,7 +120,7 @@ class Unit:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, offset: int) -> tuple[Abbreviation, tuple[Any, ...], int]:
-        """Decode what stands at an offset: abbreviation, values and end. That an entry begins there is not checked."""
+        """Decode the entry at an offset: abbreviation, values and end. That an entry begins there is not checked."""
         data = self.data
         try:
             abbreviation, start = self.table.at(data, offset)
@@ -134,7 +134,7 @@ class Unit:
         return abbreviation, values, end
 
     def entries(self, offset: int = 0) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, values), from the unit entry or from another one on.
+        """Yield all entries as (offset, depth, abbreviation, values), from the unit entry or from another one on.
 
         This is the fastest way through a unit. It ends with the entry it began with; a unit may end without the null
         entries that should close it.
@@ -176,7 +176,10 @@ class Unit:
             raise truncated(self.offset + start, self.section) from None
 
     def positions(self, die: Die) -> list[tuple[int, int]]:
-        """Where the value of each attribute of an entry begins and ends; those of the last entry are remembered."""
+        """Return where the value of each attribute of an entry begins and ends.
+
+        Those of the last entry are remembered.
+        """
         known = self._positions
         if known is None or known[0] != die.offset:
             _, start = self.table.at(self.data, die.offset)
@@ -184,14 +187,14 @@ class Unit:
         return known[1]
 
     def dies(self) -> Iterator[Die]:
-        """All entries, in order."""
+        """Yield all entries, in order."""
         from dwarfgpu.objfile.entries.dies import Die
 
         for offset, _, abbreviation, values in self.entries():
             yield Die(self, offset, abbreviation, values)
 
     def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """All entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
+        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
         from dwarfgpu.objfile.entries.decoding import Decoder
 
         return Decoder(self).entries()
@@ -205,7 +208,7 @@ class Unit:
         return Die(self, self.first, abbreviation, values)
 
     def die_at(self, offset: int) -> Die:
-        """The entry at an offset from the header; an error when none begins there."""
+        """Return the entry at an offset from the header; raise an error if none begins there."""
         if not self.tree.contains(offset):
             error = MalformedFile(
                 "bad_reference", f"no entry begins at {self.offset + offset:#x}", spec="DWARF 5, 7.5.5"
@@ -214,7 +217,7 @@ class Unit:
         return self.die_known_at(offset)
 
     def die_known_at(self, offset: int) -> Die:
-        """The same for an offset that is known to be right: it is not checked."""
+        """Return the entry at an offset that is known to be right: it is not checked."""
         from dwarfgpu.objfile.entries.dies import Die
 
         abbreviation, values, _ = self.entry(offset)
@@ -246,7 +249,7 @@ class Unit:
         return abbreviation, values
 
     def root_value(self, *numbers: int) -> tuple[int, Any] | None:
-        """Form and value of the first of some attributes that the unit entry has."""
+        """Return form and value of the first of these attributes that the unit entry has."""
         abbreviation, values = self._root_entry()
         for number in numbers:
             index = abbreviation.index_of(number)
@@ -256,17 +259,17 @@ class Unit:
         return None
 
     def root_number(self, *numbers: int) -> int | None:
-        """The first of some attributes that the unit entry has, where it must be a number."""
-        found = self.root_value(*numbers)
-        if found is None or type(found[1]) is int:
-            return None if found is None else found[1]
-        message = f"an attribute of the unit entry is no number ({forms.form_name(found[0])})"
+        """Return the first of these attributes that the unit entry has, which must be a number."""
+        value = self.root_value(*numbers)
+        if value is None or type(value[1]) is int:
+            return None if value is None else value[1]
+        message = f"an attribute of the unit entry is not a number ({forms.form_name(value[0])})"
         raise self.error(MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5"), self.first)
 
     def root_text(self, *numbers: int) -> str | None:
-        """The text of a string attribute of the unit entry."""
-        found = self.root_value(*numbers)
-        return None if found is None else self.text(*found)
+        """Return the text of a string attribute of the unit entry."""
+        value = self.root_value(*numbers)
+        return None if value is None else self.text(*value)
 
     @property
     def name(self) -> str | None:
@@ -279,12 +282,12 @@ class Unit:
     @property
     def directory(self) -> str | None:
         """DW_AT_comp_dir, for a split unit that of its skeleton."""
-        found = self.root_text(at.COMP_DIR)
-        return self.skeleton.directory if found is None and self.skeleton is not None else found
+        directory = self.root_text(at.COMP_DIR)
+        return self.skeleton.directory if directory is None and self.skeleton is not None else directory
 
     @property
     def split_name(self) -> str | None:
-        """DW_AT_dwo_name: the file with the entries that this skeleton stands for."""
+        """DW_AT_dwo_name: the file with the entries of this skeleton."""
         return self.root_text(at.DWO_NAME, at.GNU_DWO_NAME)
 
     @property
@@ -310,8 +313,8 @@ class Unit:
         """The base address of the unit (DWARF 5, 3.1.1)."""
         if self.skeleton is not None:
             return self.skeleton.low_pc
-        found = self.root_value(at.LOW_PC, at.ENTRY_PC)
-        return None if found is None else self.address(*found)
+        value = self.root_value(at.LOW_PC, at.ENTRY_PC)
+        return None if value is None else self.address(*value)
 
     # --- The dialect of its attributes ------------------------------------------------------------------------------
 
@@ -343,30 +346,30 @@ class Unit:
         return self._old_augmentation() if self.dialect is at.LLVM_OLD else None
 
     def _old_augmentation(self) -> str | None:
-        found = self.root_value(at.AUGMENTATION_CODE)
-        if found is None or forms.class_of(found[0], at.AUGMENTATION_CODE, self.version) != "string":
+        value = self.root_value(at.AUGMENTATION_CODE)
+        if value is None or forms.class_of(value[0], at.AUGMENTATION_CODE, self.version) != "string":
             return None
-        return self.text(*found)
+        return self.text(*value)
 
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def text(self, form: int, value: Any) -> str:
-        """The text of a value of class string."""
+        """Return the text of a value of class string."""
         if form == forms.STRING:
             return decode(value)
         source, section, offset = self.tables.string_place(form, value)
         return source.text(section, offset)
 
     def string(self, form: int, value: Any) -> bytes:
-        """The bytes of a value of class string, without the end."""
+        """Return the bytes of a value of class string, without the end."""
         if form == forms.STRING:
-            found: bytes = value
-            return found
+            data: bytes = value
+            return data
         source, section, offset = self.tables.string_place(form, value)
         return source.string(section, offset)
 
     def address(self, form: int, value: Any) -> int:
-        """The address of a value of class address."""
+        """Return the address of a value of class address."""
         if form == forms.ADDR:
             return int(value)
         if form in forms.ADDRESS_INDEX:
@@ -375,11 +378,11 @@ class Unit:
             index, offset = value
             return self.tables.address(index) + int(offset)
         raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no address", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not an address", spec="DWARF 5, 7.5.5")
         )
 
     def refer(self, form: int, value: int) -> Die:
-        """The entry that a value of class reference leads to; an error when none begins there."""
+        """Return the entry that a value of class reference leads to; raise an error if none begins there."""
         if form in forms.REF_UNIT:
             return self.die_at(value)
         if form == forms.REF_ADDR:
@@ -389,5 +392,5 @@ class Unit:
         if form in forms.REF_SUPPLEMENTARY:
             return self.dwarf.supplementary_file().die_at(value)
         raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is no reference", spec="DWARF 5, 7.5.5")
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not a reference", spec="DWARF 5, 7.5.5")
         )

@@ -138,7 +138,7 @@ def test_a_file_that_is_not_linked():
 
 
 def test_nothing_to_load():
-    with pytest.raises(DwarfGpuError, match="there is nothing to load"):
+    with pytest.raises(DwarfGpuError, match="the file has no segments to load"):
         load(open_image(ElfBuilder().build()), 0)
 
 
@@ -175,7 +175,7 @@ def test_segments_that_are_far_apart_or_aligned_strangely(address, align):
 
 def test_a_truncated_file():
     path = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
-    with pytest.raises(DwarfGpuError, match="is not whole in the file"):
+    with pytest.raises(DwarfGpuError, match="reaches past the end of the file"):
         load(open_image(path.read_bytes()[:9000]), 0)
 
 
