@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_EH_PE_aligned,
+    DW_EH_PE_datarel,
+    DW_EH_PE_funcrel,
+    DW_EH_PE_indirect,
+    DW_EH_PE_omit,
+    DW_EH_PE_pcrel,
+    DW_EH_PE_textrel,
+)
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.records import record
@@ -18,21 +27,16 @@ if TYPE_CHECKING:
 
 SPEC = "LSB 5.0, 10.5.1"
 
-ABSOLUTE = 0x00
-OMIT = 0xFF
-"""There is no pointer, and no bytes for one."""
-INDIRECT = 0x80
 
-PCREL, TEXTREL, DATAREL, FUNCREL, ALIGNED = 0x10, 0x20, 0x30, 0x40, 0x50
 _APPLICATION = 0x70
 
 APPLICATIONS = {
     0: "",
-    PCREL: "pcrel",
-    TEXTREL: "textrel",
-    DATAREL: "datarel",
-    FUNCREL: "funcrel",
-    ALIGNED: "aligned",
+    DW_EH_PE_pcrel: "pcrel",
+    DW_EH_PE_textrel: "textrel",
+    DW_EH_PE_datarel: "datarel",
+    DW_EH_PE_funcrel: "funcrel",
+    DW_EH_PE_aligned: "aligned",
 }
 FORMATS = {
     0: "absptr",
@@ -74,9 +78,9 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
     """Read a pointer that is there: the encoding is not OMIT."""
     start = cursor.position
     mask = (1 << 8 * form.address_size) - 1
-    indirect = bool(encoding & INDIRECT)
+    indirect = bool(encoding & DW_EH_PE_indirect)
     application = encoding & _APPLICATION
-    if application == ALIGNED:
+    if application == DW_EH_PE_aligned:
         cursor.bytes(-(bases.section + start) % form.address_size)
         number = cursor.unsigned(form.address_size)
         return Pointer(number, indirect, number == 0)
@@ -95,7 +99,7 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
 
 def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
     """Read a size that is encoded as a pointer is, but counts from nothing."""
-    if encoding & _APPLICATION == ALIGNED:
+    if encoding & _APPLICATION == DW_EH_PE_aligned:
         return cursor.unsigned(form.address_size)
     size: int = operands.read(operands.pointer_kind(encoding), cursor, form)
     return size
@@ -103,24 +107,24 @@ def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
 
 def encoding_text(encoding: int) -> str:
     """``pcrel sdata4``; ``omit``."""
-    if encoding == OMIT:
+    if encoding == DW_EH_PE_omit:
         return "omit"
-    if encoding & _APPLICATION == ALIGNED:
+    if encoding & _APPLICATION == DW_EH_PE_aligned:
         return "aligned"
     application = APPLICATIONS.get(encoding & _APPLICATION)
     format_ = FORMATS.get(encoding & 0x0F)
     if application is None or format_ is None:
         return f"{encoding:#x}"
-    words = ["indirect" if encoding & INDIRECT else "", application, format_]
+    words = ["indirect" if encoding & DW_EH_PE_indirect else "", application, format_]
     return " ".join(filter(None, words))
 
 
 def _base(application: int, position: int, bases: Bases) -> int | None:
     known = {
         0: 0,
-        PCREL: bases.section + position,
-        TEXTREL: bases.text,
-        DATAREL: bases.data,
-        FUNCREL: bases.function,
+        DW_EH_PE_pcrel: bases.section + position,
+        DW_EH_PE_textrel: bases.text,
+        DW_EH_PE_datarel: bases.data,
+        DW_EH_PE_funcrel: bases.function,
     }
     return known.get(application)

@@ -7,6 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_MACINFO_vendor_ext,
+    DW_MACRO_define,
+    DW_MACRO_define_strp,
+    DW_MACRO_define_strx,
+    DW_MACRO_define_sup,
+    DW_MACRO_end_file,
+    DW_MACRO_import,
+    DW_MACRO_import_sup,
+    DW_MACRO_start_file,
+    DW_MACRO_undef,
+    DW_MACRO_undef_strp,
+    DW_MACRO_undef_strx,
+    DW_MACRO_undef_sup,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
@@ -28,22 +43,21 @@ SPEC = "DWARF 5, 6.3"
 MAX_ENTRIES = 1 << 22
 """A unit with more entries is refused."""
 _OFFSET_64, _HAS_LINES, _HAS_OPERANDS = 1, 2, 4
-_VENDOR = 0xFF
 
 # Operands: `l` a line, `f` the number of a file, `s` a string here, `p`, `u` and `x` one elsewhere, `o` an offset.
 _KINDS = {
-    0x01: ("define", "ls"),
-    0x02: ("undef", "ls"),
-    0x03: ("start_file", "lf"),
-    0x04: ("end_file", ""),
-    0x05: ("define_strp", "lp"),
-    0x06: ("undef_strp", "lp"),
-    0x07: ("import", "o"),
-    0x08: ("define_sup", "lu"),
-    0x09: ("undef_sup", "lu"),
-    0x0A: ("import_sup", "o"),
-    0x0B: ("define_strx", "lx"),
-    0x0C: ("undef_strx", "lx"),
+    DW_MACRO_define: ("define", "ls"),
+    DW_MACRO_undef: ("undef", "ls"),
+    DW_MACRO_start_file: ("start_file", "lf"),
+    DW_MACRO_end_file: ("end_file", ""),
+    DW_MACRO_define_strp: ("define_strp", "lp"),
+    DW_MACRO_undef_strp: ("undef_strp", "lp"),
+    DW_MACRO_import: ("import", "o"),
+    DW_MACRO_define_sup: ("define_sup", "lu"),
+    DW_MACRO_undef_sup: ("undef_sup", "lu"),
+    DW_MACRO_import_sup: ("import_sup", "o"),
+    DW_MACRO_define_strx: ("define_strx", "lx"),
+    DW_MACRO_undef_strx: ("undef_strx", "lx"),
 }
 """DWARF 5, table 7.25. GNU's numbers up to 0x0a are the same, under other names."""
 _GNU_NAMES = {
@@ -161,7 +175,7 @@ def _entries(
             return
         name, operands = _KINDS.get(number, ("", ""))
         if is_macinfo:
-            if number == _VENDOR:  # a constant and a string (DWARF 4, 6.3.1.4)
+            if number == DW_MACINFO_vendor_ext:  # a constant and a string (DWARF 4, 6.3.1.4)
                 cursor.uleb()
                 yield MacroEntry(offset, "DW_MACINFO_vendor_ext", text=_string(cursor))
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dwarfgpu.dwarf_constants import DW_FORM_addr, DW_FORM_loclistx, DW_FORM_rnglistx, DW_FORM_string
 from dwarfgpu.errors import MissingContext
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.constants import UT, VALUES, name_of
@@ -74,7 +75,7 @@ def _value(file: Opened, attribute: Attribute) -> str:
     if kind == "block":
         return bytes(found).hex(" ")
     if kind in ("loclist", "rnglist"):
-        index = f"[{found}] " if attribute.form in (forms.LOCLISTX, forms.RNGLISTX) else ""
+        index = f"[{found}] " if attribute.form in (DW_FORM_loclistx, DW_FORM_rnglistx) else ""
         return f"{index}{attribute.list_place()[1]:#x}"
     if kind == "flag":
         return hex(int(found))
@@ -86,7 +87,7 @@ def _text(file: Opened, attribute: Attribute) -> str:
         shown = escaped(attribute.string())
     except MissingContext:  # in a supplementary file
         return hex(attribute.value)
-    if attribute.form == forms.STRING:
+    if attribute.form == DW_FORM_string:
         return shown
     index = attribute.value
     return f"[{index}] {shown}" if attribute.form in forms.STRING_INDEX else f"{index:#x} {shown}"
@@ -96,7 +97,7 @@ def _address(file: Opened, attribute: Attribute) -> str:
     found, index = attribute.value, ""
     if isinstance(found, tuple):
         index = f"[{found[0]}] + {found[1]:#x} "
-    elif attribute.form != forms.ADDR:
+    elif attribute.form != DW_FORM_addr:
         index = f"[{found}] "
     try:
         return f"{index}{attribute.address():#x}"

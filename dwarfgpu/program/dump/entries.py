@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_linkage_name,
+    DW_AT_MIPS_linkage_name,
+    DW_AT_name,
+    DW_AT_specification,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.inlining import SCOPES, covers
 from dwarfgpu.objfile.entries.scopes import in_scopes, scopes_of, split_name
@@ -309,7 +315,7 @@ class EntryDump:
             raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}")
 
 
-_NAMED = (at.NAME, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME, at.ABSTRACT_ORIGIN, at.SPECIFICATION)
+_NAMED = (DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_abstract_origin, DW_AT_specification)
 
 
 def _is_called(die: Die, name: str) -> bool:

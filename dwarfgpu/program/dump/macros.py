@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_AT_GNU_macros, DW_AT_macro_info, DW_AT_macros, DW_AT_stmt_list
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.attributes import GNU_MACROS, MACRO_INFO, MACROS, STMT_LIST
 from dwarfgpu.objfile.macros import read_macro_units
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 from dwarfgpu.program.files.codelookup import line_table
@@ -51,7 +51,7 @@ def _owners(file: CodeObject, section: str) -> dict[int, Unit]:
     for unit in (*file.dwarf.units, *file.dwarf.split_units):
         start, name = unit.part(section.removesuffix(".dwo"))
         try:
-            place = unit.root_number(MACROS, GNU_MACROS, MACRO_INFO)
+            place = unit.root_number(DW_AT_macros, DW_AT_GNU_macros, DW_AT_macro_info)
         except DwarfGpuError as error:
             file.dwarf.note(error)
             continue
@@ -62,7 +62,7 @@ def _owners(file: CodeObject, section: str) -> dict[int, Unit]:
 
 def _lines(unit: Unit) -> int | None:
     try:
-        return unit.root_number(STMT_LIST)
+        return unit.root_number(DW_AT_stmt_list)
     except DwarfGpuError as error:
         unit.dwarf.note(error)
         return None

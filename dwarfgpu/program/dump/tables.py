@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_AT_addr_base, DW_AT_GNU_addr_base, DW_FORM_implicit_const
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.addresses import address_table, address_tables
-from dwarfgpu.objfile.entries.attributes import ADDR_BASE, GNU_ADDR_BASE
 from dwarfgpu.objfile.entries.constants import TAG, name_of
-from dwarfgpu.objfile.entries.forms import IMPLICIT_CONST, class_of, form_name
+from dwarfgpu.objfile.entries.forms import class_of, form_name
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 
@@ -64,7 +64,7 @@ def _declaration(abbreviation: Abbreviation) -> str:
 def _attributes(unit: Unit, abbreviation: Abbreviation) -> Iterator[tuple[str, str, int | None]]:
     for index, (number, form) in enumerate(zip(abbreviation.attributes, abbreviation.forms, strict=True)):
         name = unit.dialect.name_of(number, class_of(form, number, unit.version))
-        value = abbreviation.value(index, ()) if form == IMPLICIT_CONST else None
+        value = abbreviation.value(index, ()) if form == DW_FORM_implicit_const else None
         yield name, form_name(form), value
 
 
@@ -78,7 +78,7 @@ def addresses(file: CodeObject, section: str) -> Iterator[Part]:
     bases: dict[int, Unit] = {}
     for unit in dwarf.units:
         try:
-            found = unit.root_number(ADDR_BASE, GNU_ADDR_BASE)
+            found = unit.root_number(DW_AT_addr_base, DW_AT_GNU_addr_base)
         except DwarfGpuError as error:
             dwarf.note(error)
             continue

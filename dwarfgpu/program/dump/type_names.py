@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.dwarf_constants import DW_AT_containing_type, DW_AT_signature
 from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.types.bounds import dimension
@@ -72,7 +72,7 @@ class _Writer:
         if tag in _POINTERS:
             return self.pointing(die.type(), _POINTERS[tag] + declarator, depth)
         if tag == _MEMBER_POINTER:
-            owner = die.number(at.CONTAINING_TYPE)
+            owner = die.number(DW_AT_containing_type)
             scope = self.name(owner.reference(), "", depth + 1) if owner is not None else "?"
             return self.pointing(die.type(), f"{scope}::*{declarator}", depth)
         if tag == _ARRAY:
@@ -114,7 +114,7 @@ def _spaced(declarator: str) -> str:
 
 
 def _own_name(die: Die) -> str:
-    signature = die.number(at.SIGNATURE)
+    signature = die.number(DW_AT_signature)
     if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
         die = signature.reference()
     return qualified_name(die) or f"(unnamed {die.tag_name.removeprefix('DW_TAG_').removesuffix('_type')})"
