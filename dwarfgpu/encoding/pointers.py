@@ -15,7 +15,9 @@ from dwarfgpu.dwarf_constants import (
     DW_EH_PE_indirect,
     DW_EH_PE_omit,
     DW_EH_PE_pcrel,
+    DW_EH_PE_signed,
     DW_EH_PE_textrel,
+    names,
 )
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import Unsupported
@@ -28,27 +30,7 @@ if TYPE_CHECKING:
 SPEC = "LSB 5.0, 10.5.1"
 
 
-_APPLICATION = 0x70
-
-APPLICATIONS = {
-    0: "",
-    DW_EH_PE_pcrel: "pcrel",
-    DW_EH_PE_textrel: "textrel",
-    DW_EH_PE_datarel: "datarel",
-    DW_EH_PE_funcrel: "funcrel",
-    DW_EH_PE_aligned: "aligned",
-}
-FORMATS = {
-    0: "absptr",
-    1: "uleb128",
-    2: "udata2",
-    3: "udata4",
-    4: "udata8",
-    9: "sleb128",
-    10: "sdata2",
-    11: "sdata4",
-    12: "sdata8",
-}
+_FORMAT, _APPLICATION = 0x0F, 0x70
 
 
 @record
@@ -75,7 +57,7 @@ class Pointer:
 
 
 def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> Pointer:
-    """Read a pointer that is there: the encoding is not OMIT."""
+    """Read a pointer that is there: the encoding is not DW_EH_PE_omit."""
     start = cursor.position
     mask = (1 << 8 * form.address_size) - 1
     indirect = bool(encoding & DW_EH_PE_indirect)
@@ -86,7 +68,7 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
         return Pointer(number, indirect, number == 0)
     base = _base(application, start, bases)
     if base is None:
-        name = APPLICATIONS.get(application, "not defined")
+        name = names("DW_EH_PE").get(application, "not defined").removeprefix("DW_EH_PE_")
         message = f"what pointers with the encoding {encoding:#x} ({name}) count from is not known"
         raise Unsupported("pointer_encoding", message, spec=SPEC).at(section=cursor.section, offset=start)
     try:
@@ -111,12 +93,11 @@ def encoding_text(encoding: int) -> str:
         return "omit"
     if encoding & _APPLICATION == DW_EH_PE_aligned:
         return "aligned"
-    application = APPLICATIONS.get(encoding & _APPLICATION)
-    format_ = FORMATS.get(encoding & 0x0F)
-    if application is None or format_ is None:
+    known = names("DW_EH_PE")
+    parts = [*filter(None, (encoding & DW_EH_PE_indirect, encoding & _APPLICATION)), encoding & _FORMAT]
+    if parts[-1] == DW_EH_PE_signed or any(part not in known for part in parts):
         return f"{encoding:#x}"
-    words = ["indirect" if encoding & DW_EH_PE_indirect else "", application, format_]
-    return " ".join(filter(None, words))
+    return " ".join(known[part].removeprefix("DW_EH_PE_") for part in parts)
 
 
 def _base(application: int, position: int, bases: Bases) -> int | None:

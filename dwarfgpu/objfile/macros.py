@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import (
+    DW_MACINFO_end_file,
     DW_MACINFO_vendor_ext,
     DW_MACRO_define,
     DW_MACRO_define_strp,
@@ -21,6 +22,8 @@ from dwarfgpu.dwarf_constants import (
     DW_MACRO_undef_strp,
     DW_MACRO_undef_strx,
     DW_MACRO_undef_sup,
+    name_of,
+    names,
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
@@ -45,29 +48,21 @@ MAX_ENTRIES = 1 << 22
 _OFFSET_64, _HAS_LINES, _HAS_OPERANDS = 1, 2, 4
 
 # Operands: `l` a line, `f` the number of a file, `s` a string here, `p`, `u` and `x` one elsewhere, `o` an offset.
-_KINDS = {
-    DW_MACRO_define: ("define", "ls"),
-    DW_MACRO_undef: ("undef", "ls"),
-    DW_MACRO_start_file: ("start_file", "lf"),
-    DW_MACRO_end_file: ("end_file", ""),
-    DW_MACRO_define_strp: ("define_strp", "lp"),
-    DW_MACRO_undef_strp: ("undef_strp", "lp"),
-    DW_MACRO_import: ("import", "o"),
-    DW_MACRO_define_sup: ("define_sup", "lu"),
-    DW_MACRO_undef_sup: ("undef_sup", "lu"),
-    DW_MACRO_import_sup: ("import_sup", "o"),
-    DW_MACRO_define_strx: ("define_strx", "lx"),
-    DW_MACRO_undef_strx: ("undef_strx", "lx"),
+_OPERANDS = {
+    DW_MACRO_define: "ls",
+    DW_MACRO_undef: "ls",
+    DW_MACRO_start_file: "lf",
+    DW_MACRO_end_file: "",
+    DW_MACRO_define_strp: "lp",
+    DW_MACRO_undef_strp: "lp",
+    DW_MACRO_import: "o",
+    DW_MACRO_define_sup: "lu",
+    DW_MACRO_undef_sup: "lu",
+    DW_MACRO_import_sup: "o",
+    DW_MACRO_define_strx: "lx",
+    DW_MACRO_undef_strx: "lx",
 }
-"""DWARF 5, table 7.25. GNU's numbers up to 0x0a are the same, under other names."""
-_GNU_NAMES = {
-    0x05: "define_indirect",
-    0x06: "undef_indirect",
-    0x07: "transparent_include",
-    0x08: "define_indirect_alt",
-    0x09: "undef_indirect_alt",
-    0x0A: "transparent_include_alt",
-}
+"""GNU's numbers up to 0x0a are the same, under other names, and so are those of .debug_macinfo up to 4."""
 _STRINGS = {"p": "strp", "u": "strp_sup", "x": "strx"}
 
 
@@ -173,27 +168,19 @@ def _entries(
         number = cursor.unsigned(1)
         if not number:
             return
-        name, operands = _KINDS.get(number, ("", ""))
-        if is_macinfo:
-            if number == DW_MACINFO_vendor_ext:  # a constant and a string (DWARF 4, 6.3.1.4)
-                cursor.uleb()
-                yield MacroEntry(offset, "DW_MACINFO_vendor_ext", text=_string(cursor))
-                continue
-            if number > 0x04:
-                name = ""
-        elif number in known or not name:
-            if number not in known:
-                raise _unknown(cursor, number, offset)
+        kind = "DW_MACINFO" if is_macinfo else "DW_MACRO_GNU" if form.version < 5 else "DW_MACRO"
+        if is_macinfo and number == DW_MACINFO_vendor_ext:  # a constant and a string (DWARF 4, 6.3.1.4)
+            cursor.uleb()
+            yield MacroEntry(offset, name_of(kind, number), text=_string(cursor))
+        elif not is_macinfo and number in known:
             for each in known[number]:
                 read_value(cursor, each, form)
-            yield MacroEntry(offset, f"DW_MACRO_{name or f'unknown_{number:#x}'}")
-            continue
-        elif form.version < 5:
-            name = f"GNU_{_GNU_NAMES.get(number, name)}"
-        if not name:
+            yield MacroEntry(offset, name_of("DW_MACRO", number))
+        elif number in _OPERANDS and not (is_macinfo and number > DW_MACINFO_end_file):
+            name = names(kind).get(number) or name_of("DW_MACRO", number)
+            yield _entry(cursor, form, offset, name, _OPERANDS[number], string_at)
+        else:
             raise _unknown(cursor, number, offset)
-        kind = f"{'DW_MACINFO' if is_macinfo else 'DW_MACRO'}_{name}"
-        yield _entry(cursor, form, offset, kind, operands, string_at)
 
 
 def _entry(

@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import (
+    LLVM_OLD_ATTRIBUTES,
     DW_AT_LLVM_language_dialect,
     DW_AT_LLVM_ptrauth_isa_pointer,
-    LLVM_OLD_ATTRIBUTES,
     names,
 )
 from dwarfgpu.errors import UsageError
@@ -22,6 +22,7 @@ from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.forms import Class
+
 
 @record
 class AttributeDialect:
@@ -50,7 +51,7 @@ def _dialect(
     name: str, numbers: dict[str, int], source: str, by_class: dict[tuple[int, Class], str] | None = None
 ) -> AttributeDialect:
     """Return the dialect with some numbers of its own, and otherwise those on which all agree."""
-    own = {number: attribute for attribute, number in numbers.items()}
+    own = {number: attribute for attribute, number in reversed(numbers.items())}  # the first name counts
     common = {number: attribute for number, attribute in names("DW_AT").items() if number not in _RENUMBERED}
     codes = {attribute: number for number, attribute in common.items()}
     return AttributeDialect(name, {**common, **own}, {**codes, **numbers}, by_class or {}, source)

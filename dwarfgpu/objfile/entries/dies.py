@@ -21,10 +21,10 @@ from dwarfgpu.dwarf_constants import (
     DW_AT_specification,
     DW_AT_type,
     DW_FORM_indirect,
+    name_of,
 )
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.constants import TAG, name_of
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 from dwarfgpu.objfile.entries.values import Attribute
 from dwarfgpu.objfile.units.tree import after_children
@@ -76,7 +76,7 @@ class Die:
 
     @property
     def tag_name(self) -> str:
-        return name_of(TAG, "DW_TAG_", self.abbreviation.tag)
+        return name_of("DW_TAG", self.abbreviation.tag)
 
     @property
     def has_children(self) -> bool:

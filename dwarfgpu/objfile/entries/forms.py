@@ -77,6 +77,7 @@ from dwarfgpu.dwarf_constants import (
     DW_FORM_strx3,
     DW_FORM_strx4,
     DW_FORM_udata,
+    name_of,
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
@@ -129,60 +130,59 @@ class Indirect:
     value: Any
 
 
-_ROWS: tuple[tuple[int, str, Encoding, Class], ...] = (
-    (DW_FORM_addr, "addr", "address", "address"),
-    (DW_FORM_block2, "block2", "block2", "block"),
-    (DW_FORM_block4, "block4", "block4", "block"),
-    (DW_FORM_data2, "data2", "u2", "constant"),
-    (DW_FORM_data4, "data4", "u4", "constant"),
-    (DW_FORM_data8, "data8", "u8", "constant"),
-    (DW_FORM_string, "string", "string", "string"),
-    (DW_FORM_block, "block", "block", "block"),
-    (DW_FORM_block1, "block1", "block1", "block"),
-    (DW_FORM_data1, "data1", "u1", "constant"),
-    (DW_FORM_flag, "flag", "u1", "flag"),
-    (DW_FORM_sdata, "sdata", "sleb", "constant"),
-    (DW_FORM_strp, "strp", "offset", "string"),
-    (DW_FORM_udata, "udata", "uleb", "constant"),
-    (DW_FORM_ref_addr, "ref_addr", "reference", "reference"),
-    (DW_FORM_ref1, "ref1", "u1", "reference"),
-    (DW_FORM_ref2, "ref2", "u2", "reference"),
-    (DW_FORM_ref4, "ref4", "u4", "reference"),
-    (DW_FORM_ref8, "ref8", "u8", "reference"),
-    (DW_FORM_ref_udata, "ref_udata", "uleb", "reference"),
-    (DW_FORM_indirect, "indirect", "indirect", "unknown"),
-    (DW_FORM_sec_offset, "sec_offset", "offset", "unknown"),
-    (DW_FORM_exprloc, "exprloc", "block", "exprloc"),
-    (DW_FORM_flag_present, "flag_present", "nothing", "flag"),
-    (DW_FORM_strx, "strx", "uleb", "string"),
-    (DW_FORM_addrx, "addrx", "uleb", "address"),
-    (DW_FORM_ref_sup4, "ref_sup4", "u4", "reference"),
-    (DW_FORM_strp_sup, "strp_sup", "offset", "string"),
-    (DW_FORM_data16, "data16", "u16", "constant"),
-    (DW_FORM_line_strp, "line_strp", "offset", "string"),
-    (DW_FORM_ref_sig8, "ref_sig8", "u8", "reference"),
-    (DW_FORM_implicit_const, "implicit_const", "implicit", "constant"),
-    (DW_FORM_loclistx, "loclistx", "uleb", "loclist"),
-    (DW_FORM_rnglistx, "rnglistx", "uleb", "rnglist"),
-    (DW_FORM_ref_sup8, "ref_sup8", "u8", "reference"),
-    (DW_FORM_strx1, "strx1", "u1", "string"),
-    (DW_FORM_strx2, "strx2", "u2", "string"),
-    (DW_FORM_strx3, "strx3", "u3", "string"),
-    (DW_FORM_strx4, "strx4", "u4", "string"),
-    (DW_FORM_addrx1, "addrx1", "u1", "address"),
-    (DW_FORM_addrx2, "addrx2", "u2", "address"),
-    (DW_FORM_addrx3, "addrx3", "u3", "address"),
-    (DW_FORM_addrx4, "addrx4", "u4", "address"),
-    (DW_FORM_GNU_addr_index, "GNU_addr_index", "uleb", "address"),
-    (DW_FORM_GNU_str_index, "GNU_str_index", "uleb", "string"),
-    (DW_FORM_GNU_ref_alt, "GNU_ref_alt", "offset", "reference"),
-    (DW_FORM_GNU_strp_alt, "GNU_strp_alt", "offset", "string"),
-    (DW_FORM_LLVM_addrx_offset, "LLVM_addrx_offset", "index_offset", "address"),
+_ROWS: tuple[tuple[int, Encoding, Class], ...] = (
+    (DW_FORM_addr, "address", "address"),
+    (DW_FORM_block2, "block2", "block"),
+    (DW_FORM_block4, "block4", "block"),
+    (DW_FORM_data2, "u2", "constant"),
+    (DW_FORM_data4, "u4", "constant"),
+    (DW_FORM_data8, "u8", "constant"),
+    (DW_FORM_string, "string", "string"),
+    (DW_FORM_block, "block", "block"),
+    (DW_FORM_block1, "block1", "block"),
+    (DW_FORM_data1, "u1", "constant"),
+    (DW_FORM_flag, "u1", "flag"),
+    (DW_FORM_sdata, "sleb", "constant"),
+    (DW_FORM_strp, "offset", "string"),
+    (DW_FORM_udata, "uleb", "constant"),
+    (DW_FORM_ref_addr, "reference", "reference"),
+    (DW_FORM_ref1, "u1", "reference"),
+    (DW_FORM_ref2, "u2", "reference"),
+    (DW_FORM_ref4, "u4", "reference"),
+    (DW_FORM_ref8, "u8", "reference"),
+    (DW_FORM_ref_udata, "uleb", "reference"),
+    (DW_FORM_indirect, "indirect", "unknown"),
+    (DW_FORM_sec_offset, "offset", "unknown"),
+    (DW_FORM_exprloc, "block", "exprloc"),
+    (DW_FORM_flag_present, "nothing", "flag"),
+    (DW_FORM_strx, "uleb", "string"),
+    (DW_FORM_addrx, "uleb", "address"),
+    (DW_FORM_ref_sup4, "u4", "reference"),
+    (DW_FORM_strp_sup, "offset", "string"),
+    (DW_FORM_data16, "u16", "constant"),
+    (DW_FORM_line_strp, "offset", "string"),
+    (DW_FORM_ref_sig8, "u8", "reference"),
+    (DW_FORM_implicit_const, "implicit", "constant"),
+    (DW_FORM_loclistx, "uleb", "loclist"),
+    (DW_FORM_rnglistx, "uleb", "rnglist"),
+    (DW_FORM_ref_sup8, "u8", "reference"),
+    (DW_FORM_strx1, "u1", "string"),
+    (DW_FORM_strx2, "u2", "string"),
+    (DW_FORM_strx3, "u3", "string"),
+    (DW_FORM_strx4, "u4", "string"),
+    (DW_FORM_addrx1, "u1", "address"),
+    (DW_FORM_addrx2, "u2", "address"),
+    (DW_FORM_addrx3, "u3", "address"),
+    (DW_FORM_addrx4, "u4", "address"),
+    (DW_FORM_GNU_addr_index, "uleb", "address"),
+    (DW_FORM_GNU_str_index, "uleb", "string"),
+    (DW_FORM_GNU_ref_alt, "offset", "reference"),
+    (DW_FORM_GNU_strp_alt, "offset", "string"),
+    (DW_FORM_LLVM_addrx_offset, "index_offset", "address"),
 )
 
-FORMS = {code: Form(code, f"DW_FORM_{name}", encoding, base) for code, name, encoding, base in _ROWS}
+FORMS = {code: Form(code, name_of("DW_FORM", code), encoding, base) for code, encoding, base in _ROWS}
 """Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
-
 
 STRING_INDEX = frozenset(
     (DW_FORM_strx, DW_FORM_strx1, DW_FORM_strx2, DW_FORM_strx3, DW_FORM_strx4, DW_FORM_GNU_str_index)
@@ -219,8 +219,7 @@ def form(code: int) -> Form:
 
 def form_name(code: int) -> str:
     """The name of a form, also of an unknown one."""
-    found = FORMS.get(code)
-    return found.name if found is not None else f"DW_FORM_unknown_{code:#x}"
+    return name_of("DW_FORM", code)
 
 
 def fixed_size(encoding: Encoding, format: Format) -> int | None:
@@ -256,10 +255,10 @@ _POINTERS: dict[int, Class] = {
     DW_AT_rnglists_base: "rnglistsptr",
     DW_AT_macros: "macptr",
     DW_AT_loclists_base: "loclistsptr",
-    DW_AT_GNU_macros: "macptr",  # GNU_macros
-    DW_AT_GNU_ranges_base: "rnglistsptr",  # GNU_ranges_base
-    DW_AT_GNU_addr_base: "addrptr",  # GNU_addr_base
-    DW_AT_GNU_locviews: "loclist",  # GNU_locviews
+    DW_AT_GNU_macros: "macptr",
+    DW_AT_GNU_ranges_base: "rnglistsptr",
+    DW_AT_GNU_addr_base: "addrptr",
+    DW_AT_GNU_locviews: "loclist",
 }
 _POINTER_NAMES: dict[str, Class] = {
     "DW_AT_LLVM_active_lane": "loclist",
@@ -270,10 +269,10 @@ _POINTER_NAMES: dict[str, Class] = {
 """The same for attributes whose number depends on the dialect (A.3.3.5)."""
 
 _NUMBERS = frozenset((DW_AT_data_member_location,))
-"""DW_AT_data_member_location: DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
+"""DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
 nowhere and offsets of members in these forms, so they are read as numbers in every version."""
 _TRUE_BLOCKS = frozenset((DW_AT_const_value, DW_AT_discr_list))
-"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are no expressions (table 7.5)."""
+"""The blocks of the standard that are no expressions (table 7.5)."""
 
 
 def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:

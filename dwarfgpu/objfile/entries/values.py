@@ -23,6 +23,24 @@ if TYPE_CHECKING:
 
 _SIGN_BITS = {DW_FORM_data1: 8, DW_FORM_data2: 16, DW_FORM_data4: 32, DW_FORM_data8: 64, DW_FORM_data16: 128}
 
+VALUE_KINDS = {
+    "DW_AT_accessibility": "DW_ACCESS",
+    "DW_AT_calling_convention": "DW_CC",
+    "DW_AT_decimal_sign": "DW_DS",
+    "DW_AT_defaulted": "DW_DEFAULTED",
+    "DW_AT_encoding": "DW_ATE",
+    "DW_AT_endianity": "DW_END",
+    "DW_AT_identifier_case": "DW_ID",
+    "DW_AT_inline": "DW_INL",
+    "DW_AT_language": "DW_LANG",
+    "DW_AT_language_name": "DW_LNAME",
+    "DW_AT_LLVM_memory_space": "DW_MSPACE_LLVM",
+    "DW_AT_ordering": "DW_ORD",
+    "DW_AT_virtuality": "DW_VIRTUALITY",
+    "DW_AT_visibility": "DW_VIS",
+}
+"""The attributes of class constant whose values have names, and of which kind these are (`dwarf_constants.names`)."""
+
 
 @record
 class Block:

@@ -74,12 +74,40 @@ _TAGS: dict[Kind, tuple[int, ...]] = {
     "function": (DW_TAG_subprogram, DW_TAG_entry_point),
     "variable": (DW_TAG_variable, DW_TAG_constant),  # variable, constant
     "type": (
-        DW_TAG_array_type, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_pointer_type, DW_TAG_reference_type, DW_TAG_string_type, DW_TAG_structure_type, DW_TAG_subroutine_type, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_ptr_to_member_type, DW_TAG_set_type, DW_TAG_subrange_type, DW_TAG_base_type, DW_TAG_const_type, DW_TAG_file_type, DW_TAG_packed_type, DW_TAG_thrown_type,
-        DW_TAG_volatile_type, DW_TAG_restrict_type, DW_TAG_interface_type, DW_TAG_unspecified_type, DW_TAG_shared_type, DW_TAG_rvalue_reference_type, DW_TAG_template_alias, DW_TAG_coarray_type, DW_TAG_generic_subrange, DW_TAG_dynamic_type, DW_TAG_atomic_type, DW_TAG_immutable_type,
+        DW_TAG_array_type,
+        DW_TAG_class_type,
+        DW_TAG_enumeration_type,
+        DW_TAG_pointer_type,
+        DW_TAG_reference_type,
+        DW_TAG_string_type,
+        DW_TAG_structure_type,
+        DW_TAG_subroutine_type,
+        DW_TAG_typedef,
+        DW_TAG_union_type,
+        DW_TAG_ptr_to_member_type,
+        DW_TAG_set_type,
+        DW_TAG_subrange_type,
+        DW_TAG_base_type,
+        DW_TAG_const_type,
+        DW_TAG_file_type,
+        DW_TAG_packed_type,
+        DW_TAG_thrown_type,
+        DW_TAG_volatile_type,
+        DW_TAG_restrict_type,
+        DW_TAG_interface_type,
+        DW_TAG_unspecified_type,
+        DW_TAG_shared_type,
+        DW_TAG_rvalue_reference_type,
+        DW_TAG_template_alias,
+        DW_TAG_coarray_type,
+        DW_TAG_generic_subrange,
+        DW_TAG_dynamic_type,
+        DW_TAG_atomic_type,
+        DW_TAG_immutable_type,
     ),  # all types of DWARF 5; only those with a name count
     "namespace": (DW_TAG_namespace, DW_TAG_module),  # namespace, module
     "label": (DW_TAG_label,),
-}  # fmt: skip
+}
 KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
 
 _ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index

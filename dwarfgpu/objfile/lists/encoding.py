@@ -40,25 +40,11 @@ AddressAt: TypeAlias = Callable[[int], int]
 MAX_ENTRIES = 1 << 20
 """A longer list is refused: no producer writes one, and a broken section must not fill the memory."""
 
-# The kinds of entries (DWARF 5, 7.7.3). Those of range lists (7.25) are the same without the default, so they are
-# numbered differently from 5 on; here both go by these numbers.
-
-NAMES = (
-    "end_of_list",
-    "base_addressx",
-    "startx_endx",
-    "startx_length",
-    "offset_pair",
-    "default_location",
-    "base_address",
-    "start_end",
-    "start_length",
-    "GNU_view_pair",
-)
-
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
+# The kinds of entries are those of location lists (DW_LLE). Those of range lists (DW_RLE) are the same without the
+# default location, and so numbered differently from 5 on; their reader translates them.
 OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 

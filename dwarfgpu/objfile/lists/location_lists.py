@@ -13,13 +13,15 @@ from dwarfgpu.dwarf_constants import (
     DW_LLE_end_of_list,
     DW_LLE_GNU_view_pair,
     DW_LLE_offset_pair,
+    DW_LLE_start_end,
+    DW_LLE_start_length,
     DW_LLE_startx_endx,
     DW_LLE_startx_length,
+    name_of,
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
-    NAMES,
     Bounds,
     ListContext,
     RawEntry,
@@ -124,8 +126,8 @@ def raw_location_list(
 def kind_name(kind: int, section: str = ".debug_loclists") -> str:
     """The name of an entry kind as the standard writes it, or GNU; ``.debug_loc`` has no kinds, and so no names."""
     if section.startswith(".debug_loclists"):
-        return f"DW_LLE_{NAMES[kind]}"
-    return f"DW_LLE_GNU_{_GNU_NAMES[kind]}_entry" if section.endswith(".dwo") else ""
+        return name_of("DW_LLE", kind)
+    return name_of("DW_LLE_GNU", kind) if section.endswith(".dwo") else ""
 
 
 def _decoder(section: str) -> Callable[[Cursor, int], Iterator[RawEntry]]:
@@ -140,7 +142,7 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         kind = cursor.unsigned(1)
         if kind == DW_LLE_end_of_list:
             return
-        if kind >= len(NAMES):
+        if kind > DW_LLE_GNU_view_pair:
             raise cursor.fail(
                 "unknown_entry_kind",
                 f"the location list entry kind {kind:#x} is not known",
@@ -150,7 +152,7 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         operands = operands_of(cursor, kind, address_size)
         if (
             DW_LLE_startx_endx <= kind <= DW_LLE_default_location
-            or DW_LLE_GNU_view_pair > kind > DW_LLE_default_location + 1
+            or DW_LLE_start_end <= kind <= DW_LLE_start_length
         ):
             yield _with_expression(cursor, offset, kind, operands, cursor.uleb())
         else:
@@ -166,7 +168,6 @@ def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
             yield RawEntry(offset, kind, operands)
 
 
-_GNU_NAMES = ("end_of_list", "base_address_selection", "start_end", "start_length", "offset_pair")
 _GNU_KINDS = (
     DW_LLE_end_of_list,
     DW_LLE_base_addressx,

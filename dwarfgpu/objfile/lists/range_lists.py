@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length
+from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
-    NAMES,
     Bounds,
     ListContext,
     RawEntry,
@@ -78,7 +77,9 @@ def raw_range_list(
 
 def kind_name(kind: int, section: str = ".debug_rnglists") -> str:
     """The name of an entry kind as the standard writes it; ``.debug_ranges`` has no kinds, and so no names."""
-    return f"DW_RLE_{NAMES[kind]}" if section.startswith(".debug_rnglists") else ""
+    if not section.startswith(".debug_rnglists"):
+        return ""
+    return name_of("DW_RLE", kind - (kind > DW_LLE_default_location))
 
 
 def _reading(cursor: Cursor, section: str, context: ListContext) -> Reading:

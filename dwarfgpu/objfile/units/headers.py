@@ -40,6 +40,7 @@ class UnitHeader:
     """Where the next unit begins."""
     format: Format
     unit_type: int
+    """DW_UT_*. Before version 5 there is no such field: DW_AT_GNU_dwo_id and the section tell."""
     abbreviations: int
     """The offset in ``.debug_abbrev`` (of the contribution, in a package)."""
     first: int

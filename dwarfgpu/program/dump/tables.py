@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.dwarf_constants import DW_AT_addr_base, DW_AT_GNU_addr_base, DW_FORM_implicit_const
+from dwarfgpu.dwarf_constants import DW_AT_addr_base, DW_AT_GNU_addr_base, DW_FORM_implicit_const, name_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.addresses import address_table, address_tables
-from dwarfgpu.objfile.entries.constants import TAG, name_of
 from dwarfgpu.objfile.entries.forms import class_of, form_name
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.dump.parts import Columns, Part, Table
@@ -58,7 +57,7 @@ def abbreviations(file: CodeObject, section: str) -> Iterator[Part]:
 
 def _declaration(abbreviation: Abbreviation) -> str:
     children = "with children" if abbreviation.has_children else "no children"
-    return f"{abbreviation.code}  {name_of(TAG, 'DW_TAG_', abbreviation.tag)}  {children}"
+    return f"{abbreviation.code}  {name_of('DW_TAG', abbreviation.tag)}  {children}"
 
 
 def _attributes(unit: Unit, abbreviation: Abbreviation) -> Iterator[tuple[str, str, int | None]]:
@@ -192,7 +191,7 @@ def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
             name = decode(table.name(index))
             for each in table.entries(index):
                 die = each.die_offset + (each.unit or 0)
-                tag = name_of(TAG, "DW_TAG_", each.tag)
+                tag = name_of("DW_TAG", each.tag)
                 yield name, each.offset, tag, each.unit, die, each.signature, each.parent
         except DwarfGpuError as error:
             dwarf.note(error)

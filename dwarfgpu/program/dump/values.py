@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dwarfgpu.dwarf_constants import DW_AT_low_pc, DW_FORM_indirect
+from dwarfgpu.dwarf_constants import DW_AT_low_pc, DW_FORM_indirect, names
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.constants import VALUES
+from dwarfgpu.objfile.entries.values import VALUE_KINDS
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
 from dwarfgpu.program.dump.listed import ListedEntry, ListReader
 from dwarfgpu.program.files.codelookup import line_table, tidy
@@ -136,8 +136,8 @@ class UnitValues:
     def _constant(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         name, value = attribute.name, attribute.value
         note = None
-        if name in VALUES:
-            note = VALUES[name].get(value)
+        if name in VALUE_KINDS:
+            note = names(VALUE_KINDS[name]).get(value)
         elif name in _FILES:
             note = self._path(value)
         elif name in _SPACES:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
 __all__ = [
-    "OMIT",
     "Block",
     "CfaRule",
     "Cie",

@@ -10,8 +10,8 @@ from dwarfgpu.dwarf_constants import (
     DW_AT_language_name,
     DW_AT_macro_info,
     DW_AT_macros,
+    names,
 )
-from dwarfgpu.objfile.entries.constants import LANG, LNAME
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def facts_of(file: SourceFile) -> SourceFacts | None:
 
 def language_of(unit: Unit) -> str | None:
     """The language of a unit as GDB calls it: without the year of its standard."""
-    number, names = unit.root_number(DW_AT_language), LANG
+    number, kind = unit.root_number(DW_AT_language), "DW_LANG"
     if number is None:
-        number, names = unit.root_number(DW_AT_language_name), LNAME
-    name = None if number is None else names.get(number)
+        number, kind = unit.root_number(DW_AT_language_name), "DW_LNAME"
+    name = None if number is None else names(kind).get(number)
     if name is None:
         return None
     name = name.removeprefix("DW_LANG_").removeprefix("DW_LNAME_")

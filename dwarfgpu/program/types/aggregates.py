@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import (
+    DW_ACCESS_private,
+    DW_ACCESS_protected,
+    DW_ACCESS_public,
     DW_AT_accessibility,
     DW_AT_artificial,
     DW_AT_bit_offset,
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Function, Type
     from dwarfgpu.program.types.reader import Types
 
-_ACCESS = {1: "public", 2: "protected", 3: "private"}
+_ACCESS = {DW_ACCESS_public: "public", DW_ACCESS_protected: "protected", DW_ACCESS_private: "private"}
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
 

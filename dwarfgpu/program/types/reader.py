@@ -50,9 +50,9 @@ from dwarfgpu.dwarf_constants import (
     DW_TAG_subrange_type,
     DW_TAG_subroutine_type,
     DW_TAG_unspecified_parameters,
+    names,
 )
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types.bounds import bound, bound_of, dimension, strides
@@ -142,7 +142,7 @@ class Types:
     # --- By tag ---------------------------------------------------------------------------------------------------
 
     def _make(self, die: Die) -> Type:
-        tag = TAG.get(die.tag, "")[7:]
+        tag = names("DW_TAG").get(die.tag, "")[7:]
         if tag in _SIGNS:
             return self._pointer(die, _SIGNS[tag])
         if tag in _WORDS:

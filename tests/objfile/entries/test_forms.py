@@ -18,13 +18,14 @@ from dwarfgpu.dwarf_constants import (
     DW_AT_str_offsets_base,
     DW_AT_type,
     DW_FORM_sec_offset,
+    name_of,
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.constants import VALUES
 from dwarfgpu.objfile.entries.forms import FORMS, Indirect, class_of, read_value
+from dwarfgpu.objfile.entries.values import VALUE_KINDS
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 
 FORMATS = [
@@ -280,10 +281,10 @@ def test_an_unknown_dialect_is_refused():
 
 
 def test_values_with_names():
-    assert VALUES["DW_AT_language"][0x30] == "DW_LANG_HIP"
-    assert VALUES["DW_AT_language"][0x8100] == "DW_LANG_LLVM_HIP"
-    assert VALUES["DW_AT_LLVM_memory_space"][3] == "DW_MSPACE_LLVM_group"
-    assert VALUES["DW_AT_encoding"][5] == "DW_ATE_signed"
+    assert name_of(VALUE_KINDS["DW_AT_language"], 0x30) == "DW_LANG_HIP"
+    assert name_of(VALUE_KINDS["DW_AT_language"], 0x8100) == "DW_LANG_LLVM_HIP"
+    assert name_of(VALUE_KINDS["DW_AT_LLVM_memory_space"], 3) == "DW_MSPACE_LLVM_group"
+    assert name_of(VALUE_KINDS["DW_AT_encoding"], 5) == "DW_ATE_signed"
 
 
 def test_building_is_stable():
