@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.backends.gdb.watch import watch
-from dwarfgpu.dwarf_constants import DW_ATE_float
+from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import (
     Array,
@@ -79,7 +79,7 @@ def _of_symbol(variable: Variable, frame: Any, kind: Type) -> Any:
         symbol = gdb.lookup_symbol(variable.name, block)[0] if block is not None else None
     if symbol is None or symbol.type is None or _has_own_bounds(symbol.type):
         return None
-    line = variable.die.find_number(0x3B)  # DW_AT_decl_line
+    line = variable.die.find_number(DW_AT_decl_line)
     if line is not None and symbol.line and symbol.line != line.value:
         return None  # one of another block
     return symbol.type if symbol.type.sizeof == known_size(kind) else None

@@ -174,10 +174,10 @@ def _elements(array: Die) -> int | None:
 
 def _default_lower_bound(die: Die) -> int:
     """The lower bound of an array that does not say one (DWARF 5, table 7.17)."""
-    return 1 if die.unit.root_number(DW_AT_language) in _FROM_ONE else 0
+    return 1 if die.unit.root_number(DW_AT_language) in FROM_ONE else 0
 
 
-_FROM_ONE = frozenset(
+FROM_ONE = frozenset(
     (
         DW_LANG_Ada83,
         DW_LANG_Cobol74,
@@ -198,7 +198,7 @@ _FROM_ONE = frozenset(
         DW_LANG_Ada2012,
     )
 )
-"""Ada, Cobol, Fortran, Pascal, Modula, PL/I and Julia."""
+"""The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
 
 
 def _constant(die: Die, attribute: int) -> int | None:

@@ -66,10 +66,24 @@ _TRANSPARENT = frozenset(
     (DW_TAG_packed_type, DW_TAG_shared_type, DW_TAG_immutable_type, DW_TAG_LLVM_ptrauth_type)
 )
 _SUBRANGE = frozenset((DW_TAG_subrange_type, DW_TAG_generic_subrange))
-_NAMED = frozenset((
-    DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_interface_type, DW_TAG_set_type, DW_TAG_string_type, DW_TAG_structure_type,
-    DW_TAG_template_alias, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_unspecified_type, DW_TAG_coarray_type, DW_TAG_dynamic_type, DW_TAG_file_type,
-))  # fmt: skip
+_NAMED = frozenset(
+    (
+        DW_TAG_base_type,
+        DW_TAG_class_type,
+        DW_TAG_enumeration_type,
+        DW_TAG_interface_type,
+        DW_TAG_set_type,
+        DW_TAG_string_type,
+        DW_TAG_structure_type,
+        DW_TAG_template_alias,
+        DW_TAG_typedef,
+        DW_TAG_union_type,
+        DW_TAG_unspecified_type,
+        DW_TAG_coarray_type,
+        DW_TAG_dynamic_type,
+        DW_TAG_file_type,
+    )
+)
 TYPES = (
     _NAMED
     | _TRANSPARENT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.dwarf_constants import (
     DW_TAG_call_site,
     DW_TAG_call_site_parameter,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.values import Attribute
 
 
-DEREF = b"\x06"
+DEREF = DWARF5.by_name["DW_OP_deref"].opcode
 """DW_OP_deref."""
 
 

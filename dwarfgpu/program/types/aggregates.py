@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.dwarf_constants import (
     DW_ACCESS_private,
     DW_ACCESS_protected,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.reader import Types
 
 _ACCESS = {DW_ACCESS_public: "public", DW_ACCESS_protected: "protected", DW_ACCESS_private: "private"}
+_PLUS_UCONST = DWARF5.by_name["DW_OP_plus_uconst"].opcode
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
 
@@ -135,7 +137,7 @@ def _place(die: Die) -> tuple[int, Dynamic | None]:
 
 def _constant_offset(data: bytes) -> int | None:
     """The offset that DW_OP_plus_uconst adds, which is how DWARF 2 writes every offset."""
-    if data[:1] != b"\x23" or len(data) > 10:
+    if data[:1] != _PLUS_UCONST or len(data) > 10:
         return None
     value = 0
     for index, byte in enumerate(data[1:]):

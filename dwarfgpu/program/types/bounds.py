@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import (
-    DW_LANG_PLI,
     DW_AT_bit_stride,
     DW_AT_byte_size,
     DW_AT_byte_stride,
@@ -23,25 +22,10 @@ from dwarfgpu.dwarf_constants import (
     DW_FORM_data4,
     DW_FORM_data8,
     DW_FORM_data16,
-    DW_LANG_Ada83,
-    DW_LANG_Ada95,
-    DW_LANG_Ada2005,
-    DW_LANG_Ada2012,
-    DW_LANG_Cobol74,
-    DW_LANG_Cobol85,
-    DW_LANG_Fortran03,
-    DW_LANG_Fortran08,
-    DW_LANG_Fortran18,
-    DW_LANG_Fortran77,
-    DW_LANG_Fortran90,
-    DW_LANG_Fortran95,
-    DW_LANG_Julia,
-    DW_LANG_Modula2,
-    DW_LANG_Modula3,
-    DW_LANG_Pascal83,
     DW_TAG_base_type,
 )
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.objfile.indexes.variable_index import FROM_ONE
 from dwarfgpu.program.types.model import Dimension, Dynamic
 
 if TYPE_CHECKING:
@@ -49,28 +33,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.values import Attribute
     from dwarfgpu.program.types.model import Bound
 
-FROM_ONE = frozenset(
-    (
-        DW_LANG_Ada83,
-        DW_LANG_Cobol74,
-        DW_LANG_Cobol85,
-        DW_LANG_Fortran77,
-        DW_LANG_Fortran90,
-        DW_LANG_Pascal83,
-        DW_LANG_Modula2,
-        DW_LANG_Ada95,
-        DW_LANG_Fortran95,
-        DW_LANG_PLI,
-        DW_LANG_Modula3,
-        DW_LANG_Julia,
-        DW_LANG_Fortran03,
-        DW_LANG_Fortran08,
-        DW_LANG_Fortran18,
-        DW_LANG_Ada2005,
-        DW_LANG_Ada2012,
-    )
-)
-"""The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
 _DATA = frozenset((DW_FORM_data1, DW_FORM_data2, DW_FORM_data4, DW_FORM_data8, DW_FORM_data16))
 _SIGNED = frozenset((DW_ATE_signed, DW_ATE_signed_char, DW_ATE_signed_fixed))
 
