@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "records", "json_node"}
+GROUND = {"errors", "records", "json_node", "dwarf_constants"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "records": set(),
     "json_node": {"errors", "records"},
+    "dwarf_constants": set(),
     # the toolbox
     "bits": GROUND | TOOLBOX,
     "lanes": GROUND | TOOLBOX,
@@ -83,6 +84,8 @@ IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
 NO_INPUT_OUTPUT = {"render"}
 LONGEST_MODULE = 500
+TABLES = {"dwarf_constants"}
+"""Modules that are one long table, and may have any length."""
 
 
 # --- Reading the source -------------------------------------------------------------------------------------------
@@ -259,7 +262,8 @@ def test_only_the_faces_print():
 
 
 def test_modules_are_short():
-    lengths = [(module.path, len(module.source.splitlines())) for module in MODULES]
+    written = [module for module in MODULES if within(module.name) not in TABLES]
+    lengths = [(module.path, len(module.source.splitlines())) for module in written]
     breaches = [f"{path}: {n} lines: split it" for path, n in lengths if n > LONGEST_MODULE]
     assert not breaches, report(breaches)
 

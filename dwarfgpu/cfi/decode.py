@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cfi import table
 from dwarfgpu.cfi.rules import Block
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.pointers import OMIT, read_pointer
+from dwarfgpu.encoding.pointers import read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.records import record, replace
 
@@ -120,7 +121,7 @@ class _Reader:
     def _address(self) -> int:
         """A target address, encoded like the location of the entry."""
         how = self._format
-        if how.pointers == OMIT:
+        if how.pointers == DW_EH_PE_omit:
             message = "the augmentation omits addresses"
             raise IllFormed("bad_augmentation", message, spec=SPEC)
         bases = replace(how.bases, section=how.bases.section + self._offset)

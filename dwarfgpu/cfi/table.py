@@ -9,6 +9,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.cfi import rules
+from dwarfgpu.dwarf_constants import (
+    DW_CFA_AARCH64_negate_ra_state_with_pc,
+    DW_CFA_AARCH64_set_ra_state,
+    DW_CFA_advance_loc,
+    DW_CFA_advance_loc1,
+    DW_CFA_advance_loc2,
+    DW_CFA_advance_loc4,
+    DW_CFA_def_cfa,
+    DW_CFA_def_cfa_expression,
+    DW_CFA_def_cfa_offset,
+    DW_CFA_def_cfa_offset_sf,
+    DW_CFA_def_cfa_register,
+    DW_CFA_def_cfa_sf,
+    DW_CFA_expression,
+    DW_CFA_GNU_args_size,
+    DW_CFA_GNU_negative_offset_extended,
+    DW_CFA_GNU_window_save,
+    DW_CFA_LLVM_def_aspace_cfa,
+    DW_CFA_LLVM_def_aspace_cfa_sf,
+    DW_CFA_MIPS_advance_loc8,
+    DW_CFA_nop,
+    DW_CFA_offset,
+    DW_CFA_offset_extended,
+    DW_CFA_offset_extended_sf,
+    DW_CFA_register,
+    DW_CFA_remember_state,
+    DW_CFA_restore,
+    DW_CFA_restore_extended,
+    DW_CFA_restore_state,
+    DW_CFA_same_value,
+    DW_CFA_set_loc,
+    DW_CFA_undefined,
+    DW_CFA_val_expression,
+    DW_CFA_val_offset,
+    DW_CFA_val_offset_sf,
+    name_of,
+)
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.records import record
 
@@ -91,7 +128,6 @@ _NAMES: dict[str, CallFrameInstruction] = {}
 
 
 def instruction(
-    name: str,
     code: int,
     effect: str,
     spec: str,
@@ -101,6 +137,7 @@ def instruction(
     aliases: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Declare a row."""
+    name = name_of("DW_CFA", code)
 
     def declare(function: F) -> F:
         pairs = tuple(Operand(*item.split(":")) for item in operands.split())
@@ -135,7 +172,7 @@ def rows() -> list[CallFrameInstruction]:
 # --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ---------------------------------------------------------------
 
 
-@instruction("DW_CFA_set_loc", 0x01, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
+@instruction(DW_CFA_set_loc, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
 def _set_loc(state: State, address: int) -> None:
     """A row begins at the address A, which is greater than the current one."""
     if address <= state.location_for("DW_CFA_set_loc"):
@@ -144,11 +181,11 @@ def _set_loc(state: State, address: int) -> None:
     state.go_to(address)
 
 
-@instruction("DW_CFA_advance_loc", 0x40, "location", "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
-@instruction("DW_CFA_advance_loc1", 0x02, "location", "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
-@instruction("DW_CFA_advance_loc2", 0x03, "location", "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
-@instruction("DW_CFA_advance_loc4", 0x04, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
-@instruction("DW_CFA_MIPS_advance_loc8", 0x1D, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
+@instruction(DW_CFA_advance_loc, "location", "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
+@instruction(DW_CFA_advance_loc1, "location", "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
+@instruction(DW_CFA_advance_loc2, "location", "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
+@instruction(DW_CFA_advance_loc4, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
+@instruction(DW_CFA_MIPS_advance_loc8, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
 def _advance_loc(state: State, delta: int) -> None:
     """A row begins D bytes behind the current location."""
     state.go_to(state.location_for("an advance") + delta)
@@ -157,16 +194,15 @@ def _advance_loc(state: State, delta: int) -> None:
 # --- CFA definition (A.6.4.2.2) --------------------------------------------------------------------------------------
 
 
-@instruction("DW_CFA_def_cfa", 0x0C, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
-@instruction("DW_CFA_def_cfa_sf", 0x12, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
+@instruction(DW_CFA_def_cfa, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
+@instruction(DW_CFA_def_cfa_sf, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
 def _def_cfa(state: State, register: int, offset: int) -> None:
     """The CFA is B bytes from the address in R, in the default address space."""
     state.cfa = rules.RegisterOffset(register, offset, state.default_space)
 
 
 @instruction(
-    "DW_CFA_LLVM_def_aspace_cfa",
-    0x30,
+    DW_CFA_LLVM_def_aspace_cfa,
     "cfa",
     "A.6.4.2.2 (3)",
     operands="R:register B:offset AS:space",
@@ -174,8 +210,7 @@ def _def_cfa(state: State, register: int, offset: int) -> None:
     aliases=("DW_CFA_def_aspace_cfa",),
 )
 @instruction(
-    "DW_CFA_LLVM_def_aspace_cfa_sf",
-    0x31,
+    DW_CFA_LLVM_def_aspace_cfa_sf,
     "cfa",
     "A.6.4.2.2 (4)",
     operands="R:register B:sfactored AS:space",
@@ -188,22 +223,22 @@ def _def_aspace_cfa(state: State, register: int, offset: int, space: int) -> Non
     state.cfa = rules.RegisterOffset(register, offset, space)
 
 
-@instruction("DW_CFA_def_cfa_register", 0x0D, "cfa", "A.6.4.2.2 (5)", operands="R:register")
+@instruction(DW_CFA_def_cfa_register, "cfa", "A.6.4.2.2 (5)", operands="R:register")
 def _def_cfa_register(state: State, register: int) -> None:
     """The CFA counts from R, with the offset and the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
 
 
-@instruction("DW_CFA_def_cfa_offset", 0x0E, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
-@instruction("DW_CFA_def_cfa_offset_sf", 0x13, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
+@instruction(DW_CFA_def_cfa_offset, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
+@instruction(DW_CFA_def_cfa_offset_sf, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
 def _def_cfa_offset(state: State, offset: int) -> None:
     """The CFA is B bytes from the register that it counts from, in the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
-@instruction("DW_CFA_def_cfa_expression", 0x0F, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
+@instruction(DW_CFA_def_cfa_expression, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
 def _def_cfa_expression(state: State, block: rules.Block) -> None:
     """The CFA is the location that E gives."""
     state.cfa = rules.CfaExpression(block)
@@ -212,31 +247,29 @@ def _def_cfa_expression(state: State, block: rules.Block) -> None:
 # --- Register rules (A.6.4.2.3) --------------------------------------------------------------------------------------
 
 
-@instruction("DW_CFA_undefined", 0x07, "register", "A.6.4.2.3 (1)", operands="R:register")
+@instruction(DW_CFA_undefined, "register", "A.6.4.2.3 (1)", operands="R:register")
 def _undefined(state: State, register: int) -> None:
     """R has no recoverable value."""
     state.set_rule(register, rules.Undefined())
 
 
-@instruction("DW_CFA_same_value", 0x08, "register", "A.6.4.2.3 (2)", operands="R:register")
+@instruction(DW_CFA_same_value, "register", "A.6.4.2.3 (2)", operands="R:register")
 def _same_value(state: State, register: int) -> None:
     """R has not been modified."""
     state.set_rule(register, rules.SameValue())
 
 
-@instruction("DW_CFA_offset", 0x80, "register", "A.6.4.2.3 (3)", operands="R:register6 B:factored")
-@instruction("DW_CFA_offset_extended", 0x05, "register", "A.6.4.2.3 (4)", operands="R:register B:factored")
+@instruction(DW_CFA_offset, "register", "A.6.4.2.3 (3)", operands="R:register6 B:factored")
+@instruction(DW_CFA_offset_extended, "register", "A.6.4.2.3 (4)", operands="R:register B:factored")
 @instruction(
-    "DW_CFA_offset_extended_sf",
-    0x11,
+    DW_CFA_offset_extended_sf,
     "register",
     "A.6.4.2.3 (5)",
     operands="R:register B:sfactored",
     since="3",
 )
 @instruction(
-    "DW_CFA_GNU_negative_offset_extended",
-    0x2F,
+    DW_CFA_GNU_negative_offset_extended,
     "register",
     "LSB 5.0, 10.5.2",
     operands="R:register B:negated",
@@ -247,41 +280,35 @@ def _offset(state: State, register: int, offset: int) -> None:
     state.set_rule(register, rules.Offset(offset))
 
 
-@instruction(
-    "DW_CFA_val_offset", 0x14, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3"
-)
-@instruction(
-    "DW_CFA_val_offset_sf", 0x15, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3"
-)
+@instruction(DW_CFA_val_offset, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3")
+@instruction(DW_CFA_val_offset_sf, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3")
 def _val_offset(state: State, register: int, offset: int) -> None:
     """The value of R is the address B bytes from the CFA."""
     state.set_rule(register, rules.ValOffset(offset))
 
 
-@instruction("DW_CFA_register", 0x09, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
+@instruction(DW_CFA_register, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
 def _register(state: State, register: int, other: int) -> None:
     """R1 is stored in R2."""
     state.set_rule(register, rules.Register(other))
 
 
-@instruction(
-    "DW_CFA_expression", 0x10, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3"
-)
+@instruction(DW_CFA_expression, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3")
 def _expression(state: State, register: int, block: rules.Block) -> None:
     """R is where E says."""
     state.set_rule(register, rules.Expression(block))
 
 
 @instruction(
-    "DW_CFA_val_expression", 0x16, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
+    DW_CFA_val_expression, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
 )
 def _val_expression(state: State, register: int, block: rules.Block) -> None:
     """The value of R is that of E."""
     state.set_rule(register, rules.ValExpression(block))
 
 
-@instruction("DW_CFA_restore", 0xC0, "register", "A.6.4.2.3 (11)", operands="R:register6")
-@instruction("DW_CFA_restore_extended", 0x06, "register", "A.6.4.2.3 (12)", operands="R:register")
+@instruction(DW_CFA_restore, "register", "A.6.4.2.3 (11)", operands="R:register6")
+@instruction(DW_CFA_restore_extended, "register", "A.6.4.2.3 (12)", operands="R:register")
 def _restore(state: State, register: int) -> None:
     """R has the rule that the initial instructions of the CIE gave it."""
     state.restore_rule(register)
@@ -290,13 +317,13 @@ def _restore(state: State, register: int) -> None:
 # --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ------------------------------------------------------------------
 
 
-@instruction("DW_CFA_remember_state", 0x0A, "state", "DWARF 5, 6.4.2.4 (1)")
+@instruction(DW_CFA_remember_state, "state", "DWARF 5, 6.4.2.4 (1)")
 def _remember_state(state: State) -> None:
     """The rules are pushed on a stack."""
     state.remember()
 
 
-@instruction("DW_CFA_restore_state", 0x0B, "state", "DWARF 5, 6.4.2.4 (2)")
+@instruction(DW_CFA_restore_state, "state", "DWARF 5, 6.4.2.4 (2)")
 def _restore_state(state: State) -> None:
     """The rules are popped from the stack."""
     state.restore()
@@ -305,19 +332,18 @@ def _restore_state(state: State) -> None:
 # --- Padding (A.6.4.2.5), and what changes no rule here --------------------------------------------------------------
 
 
-@instruction("DW_CFA_nop", 0x00, "nothing", "DWARF 5, 6.4.2.5")
+@instruction(DW_CFA_nop, "nothing", "DWARF 5, 6.4.2.5")
 def _nop(state: State) -> None:
     """Nothing."""
 
 
-@instruction("DW_CFA_GNU_args_size", 0x2E, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
+@instruction(DW_CFA_GNU_args_size, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
 def _args_size(state: State, size: int) -> None:
     """N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 
 
 @instruction(
-    "DW_CFA_GNU_window_save",
-    0x2D,
+    DW_CFA_GNU_window_save,
     "nothing",
     "SPARC; AArch64",
     since="GNU",
@@ -327,13 +353,11 @@ def _window_save(state: State) -> None:
     """A register window was saved (SPARC), or the return address is signed or no longer (AArch64)."""
 
 
-@instruction("DW_CFA_AARCH64_negate_ra_state_with_pc", 0x2C, "nothing", "AArch64", since="AArch64")
+@instruction(DW_CFA_AARCH64_negate_ra_state_with_pc, "nothing", "AArch64", since="AArch64")
 def _negate_ra_state_with_pc(state: State) -> None:
     """The return address is signed with the address of this place, or no longer (AArch64)."""
 
 
-@instruction(
-    "DW_CFA_AARCH64_set_ra_state", 0x2B, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64"
-)
+@instruction(DW_CFA_AARCH64_set_ra_state, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64")
 def _set_ra_state(state: State, ra_state: int, delta: int) -> None:
     """The return address is in the state S, signed D bytes from this place (AArch64)."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.commands import asking
+from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.program.source.operands import loaded
 from dwarfgpu.program.types.model import VOID, Array, Base, Function, Pointer
@@ -28,7 +29,6 @@ LETTERS = "xduotacfszri"
 PREFIXES = {1: "", 2: "u", 4: "U"}
 MAX_COUNT = 1 << 20
 _FORMAT = re.compile(r"(-?\d*)(\w*)")
-_SIGNED = 0x05
 
 
 @record
@@ -149,7 +149,7 @@ class _Shower:
         self.writer = Writer(self.look, is_cplus=False)
         self.bytes = SIZES[form.size or "b"]
         name = f"int{8 * self.bytes}_t"
-        self.type = Base(name, _SIGNED, self.bytes)
+        self.type = Base(name, DW_ATE_signed, self.bytes)
 
     def show(self, where: Address) -> None:
         """Show as many units as were asked for; what cannot be read ends it."""

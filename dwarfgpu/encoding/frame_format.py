@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dwarfgpu.dwarf_constants import DW_EH_PE_absptr
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import ABSOLUTE, Bases
+from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.records import record
 
 
@@ -16,7 +17,7 @@ class FrameFormat:
     """The factor of advances (code_alignment_factor)."""
     data_alignment: int = 1
     """The factor of factored offsets (data_alignment_factor)."""
-    pointers: int = ABSOLUTE
+    pointers: int = DW_EH_PE_absptr
     """How addresses are encoded."""
     bases: Bases = Bases()
     """What they count from."""

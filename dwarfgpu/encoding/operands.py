@@ -10,6 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_EH_PE_absptr,
+    DW_EH_PE_sdata2,
+    DW_EH_PE_sdata4,
+    DW_EH_PE_sdata8,
+    DW_EH_PE_sleb128,
+    DW_EH_PE_udata2,
+    DW_EH_PE_udata4,
+    DW_EH_PE_udata8,
+    DW_EH_PE_uleb128,
+)
 from dwarfgpu.encoding import leb128
 from dwarfgpu.errors import IllFormed, Unsupported, shown
 from dwarfgpu.records import record
@@ -102,8 +113,18 @@ def _out_of_range(kind: str, value: int) -> IllFormed:
     )
 
 
-# The low four bits of a pointer encoding (DW_EH_PE, Linux Standard Base 10.5.1).
-_POINTER_KINDS = {0: "address", 1: "uleb", 2: "u2", 3: "u4", 4: "u8", 9: "sleb", 10: "s2", 11: "s4", 12: "s8"}
+# The low four bits of a pointer encoding (Linux Standard Base 10.5.1).
+_POINTER_KINDS = {
+    DW_EH_PE_absptr: "address",
+    DW_EH_PE_uleb128: "uleb",
+    DW_EH_PE_udata2: "u2",
+    DW_EH_PE_udata4: "u4",
+    DW_EH_PE_udata8: "u8",
+    DW_EH_PE_sleb128: "sleb",
+    DW_EH_PE_sdata2: "s2",
+    DW_EH_PE_sdata4: "s4",
+    DW_EH_PE_sdata8: "s8",
+}
 
 
 def pointer_kind(encoding: int) -> str:

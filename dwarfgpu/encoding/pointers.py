@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_EH_PE_aligned,
+    DW_EH_PE_datarel,
+    DW_EH_PE_funcrel,
+    DW_EH_PE_indirect,
+    DW_EH_PE_omit,
+    DW_EH_PE_pcrel,
+    DW_EH_PE_signed,
+    DW_EH_PE_textrel,
+    names,
+)
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.records import record
@@ -18,33 +29,8 @@ if TYPE_CHECKING:
 
 SPEC = "LSB 5.0, 10.5.1"
 
-ABSOLUTE = 0x00
-OMIT = 0xFF
-"""There is no pointer, and no bytes for one."""
-INDIRECT = 0x80
 
-PCREL, TEXTREL, DATAREL, FUNCREL, ALIGNED = 0x10, 0x20, 0x30, 0x40, 0x50
-_APPLICATION = 0x70
-
-APPLICATIONS = {
-    0: "",
-    PCREL: "pcrel",
-    TEXTREL: "textrel",
-    DATAREL: "datarel",
-    FUNCREL: "funcrel",
-    ALIGNED: "aligned",
-}
-FORMATS = {
-    0: "absptr",
-    1: "uleb128",
-    2: "udata2",
-    3: "udata4",
-    4: "udata8",
-    9: "sleb128",
-    10: "sdata2",
-    11: "sdata4",
-    12: "sdata8",
-}
+_FORMAT, _APPLICATION = 0x0F, 0x70
 
 
 @record
@@ -71,18 +57,18 @@ class Pointer:
 
 
 def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> Pointer:
-    """Read a pointer that is there: the encoding is not OMIT."""
+    """Read a pointer that is there: the encoding is not DW_EH_PE_omit."""
     start = cursor.position
     mask = (1 << 8 * form.address_size) - 1
-    indirect = bool(encoding & INDIRECT)
+    indirect = bool(encoding & DW_EH_PE_indirect)
     application = encoding & _APPLICATION
-    if application == ALIGNED:
+    if application == DW_EH_PE_aligned:
         cursor.bytes(-(bases.section + start) % form.address_size)
         number = cursor.unsigned(form.address_size)
         return Pointer(number, indirect, number == 0)
     base = _base(application, start, bases)
     if base is None:
-        name = APPLICATIONS.get(application, "not defined")
+        name = names("DW_EH_PE").get(application, "not defined").removeprefix("DW_EH_PE_")
         message = f"what pointers with the encoding {encoding:#x} ({name}) count from is not known"
         raise Unsupported("pointer_encoding", message, spec=SPEC).at(section=cursor.section, offset=start)
     try:
@@ -95,7 +81,7 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
 
 def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
     """Read a size that is encoded as a pointer is, but counts from nothing."""
-    if encoding & _APPLICATION == ALIGNED:
+    if encoding & _APPLICATION == DW_EH_PE_aligned:
         return cursor.unsigned(form.address_size)
     size: int = operands.read(operands.pointer_kind(encoding), cursor, form)
     return size
@@ -103,24 +89,23 @@ def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
 
 def encoding_text(encoding: int) -> str:
     """``pcrel sdata4``; ``omit``."""
-    if encoding == OMIT:
+    if encoding == DW_EH_PE_omit:
         return "omit"
-    if encoding & _APPLICATION == ALIGNED:
+    if encoding & _APPLICATION == DW_EH_PE_aligned:
         return "aligned"
-    application = APPLICATIONS.get(encoding & _APPLICATION)
-    format_ = FORMATS.get(encoding & 0x0F)
-    if application is None or format_ is None:
+    known = names("DW_EH_PE")
+    parts = [*filter(None, (encoding & DW_EH_PE_indirect, encoding & _APPLICATION)), encoding & _FORMAT]
+    if parts[-1] == DW_EH_PE_signed or any(part not in known for part in parts):
         return f"{encoding:#x}"
-    words = ["indirect" if encoding & INDIRECT else "", application, format_]
-    return " ".join(filter(None, words))
+    return " ".join(known[part].removeprefix("DW_EH_PE_") for part in parts)
 
 
 def _base(application: int, position: int, bases: Bases) -> int | None:
     known = {
         0: 0,
-        PCREL: bases.section + position,
-        TEXTREL: bases.text,
-        DATAREL: bases.data,
-        FUNCREL: bases.function,
+        DW_EH_PE_pcrel: bases.section + position,
+        DW_EH_PE_textrel: bases.text,
+        DW_EH_PE_datarel: bases.data,
+        DW_EH_PE_funcrel: bases.function,
     }
     return known.get(application)

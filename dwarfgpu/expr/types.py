@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_ATE_lo_user, names
 from dwarfgpu.errors import IllFormed, shown
 from dwarfgpu.expr.arithmetic import Floats, Integers
 from dwarfgpu.expr.floats import FORMATS
@@ -12,29 +13,13 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.arithmetic import Arithmetic
 
-ENCODINGS = {
-    "address": 0x01,
-    "boolean": 0x02,
-    "complex_float": 0x03,
-    "float": 0x04,
-    "signed": 0x05,
-    "signed_char": 0x06,
-    "unsigned": 0x07,
-    "unsigned_char": 0x08,
-    "imaginary_float": 0x09,
-    "packed_decimal": 0x0A,
-    "numeric_string": 0x0B,
-    "edited": 0x0C,
-    "signed_fixed": 0x0D,
-    "unsigned_fixed": 0x0E,
-    "decimal_float": 0x0F,
-    "UTF": 0x10,
-    "UCS": 0x11,
-    "ASCII": 0x12,
-    "lo_user": 0x80,
-    "bfloat16": None,
+ENCODINGS: dict[str, int | None] = {
+    name.removeprefix("DW_ATE_"): number
+    for number, name in names("DW_ATE").items()
+    if number < DW_ATE_lo_user
 }
-"""DW_ATE names and numbers (DWARF 5, table 7.11). ``bfloat16`` is a DW_ATE_float that its name tells apart."""
+ENCODINGS |= {"lo_user": DW_ATE_lo_user, "bfloat16": None}
+"""DW_ATE names and numbers. ``bfloat16`` is a DW_ATE_float that its name tells apart."""
 
 INTEGRAL = frozenset(("signed", "signed_char", "unsigned", "unsigned_char", "boolean"))
 """The integral encodings of A.2.5.2.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 from gdb.FrameDecorator import FrameDecorator, SymValueWrapper
 
+from dwarfgpu.dwarf_constants import DW_AT_decl_line
 from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _is_dynamic(symbol: Any) -> bool:
 
 
 def _line(variable: Any) -> int | None:
-    found = variable.die.find_number(0x3B)  # DW_AT_decl_line
+    found = variable.die.find_number(DW_AT_decl_line)
     return None if found is None else int(found.value)
 
 

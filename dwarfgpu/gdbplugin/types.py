@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.backends.gdb.watch import watch
+from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import (
     Array,
@@ -25,7 +26,6 @@ from dwarfgpu.program.types.model import (
     Void,
 )
 from dwarfgpu.program.types.sizes import known_size
-from dwarfgpu.program.values.scalars import FLOAT
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
@@ -79,7 +79,7 @@ def _of_symbol(variable: Variable, frame: Any, kind: Type) -> Any:
         symbol = gdb.lookup_symbol(variable.name, block)[0] if block is not None else None
     if symbol is None or symbol.type is None or _has_own_bounds(symbol.type):
         return None
-    line = variable.die.find_number(0x3B)  # DW_AT_decl_line
+    line = variable.die.find_number(DW_AT_decl_line)
     if line is not None and symbol.line and symbol.line != line.value:
         return None  # one of another block
     return symbol.type if symbol.type.sizeof == known_size(kind) else None
@@ -157,7 +157,7 @@ class _Finder:
     def _base(self, kind: Base, size: int | None) -> Any:
         if kind.vector_size:
             return self.found(kind.element, 1).vector(kind.vector_size - 1)
-        if kind.encoding == FLOAT:
+        if kind.encoding == DW_ATE_float:
             for name in FLOATS:
                 found = self.named(name)
                 if found is not None and found.sizeof == size:

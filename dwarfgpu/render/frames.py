@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.files.frames import OMIT, Cie, Fde, encoding_text, rule_json
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
+from dwarfgpu.program.files.frames import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.entries import code_json, code_text
 from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
 
@@ -92,7 +93,7 @@ def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
         pairs.append(("returns to", frames.register_name(cie.return_address or 0)))
         if how.pointers:
             pairs.append(("locations", encoding_text(how.pointers)))
-    if cie.lsda_encoding != OMIT:
+    if cie.lsda_encoding != DW_EH_PE_omit:
         pairs.append(("LSDA", encoding_text(cie.lsda_encoding)))
     if cie.personality is not None:
         pairs.append(("personality", _pointer(cie.personality)))

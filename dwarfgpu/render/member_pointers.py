@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.model import Function, Struct
 from dwarfgpu.program.types.sizes import resolved, stripped
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.render.values import Writer
 
-_VTABLE_SLOT = 0x4D  # DW_AT_vtable_elem_location
 _CONSTU = 0x10
 MAX_DEPTH = 16
 
@@ -93,7 +93,7 @@ def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
 
 
 def _slot(method: Method) -> int | None:
-    found = None if method.die is None else method.die.number(_VTABLE_SLOT)
+    found = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
     if found is None or found.value_class not in ("exprloc", "block"):
         return None
     data = found.block().data

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding.leb128 import encode_signed, encode_unsigned
 from dwarfgpu.objfile.entries.attributes import LLVM_CURRENT, LLVM_OLD
-from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.forms import FORMS
 
-TAGS = {name.removeprefix("DW_TAG_"): number for number, name in TAG.items()}
+TAGS = {name.removeprefix("DW_TAG_"): number for number, name in names("DW_TAG").items()}
 FORM_CODES = {form.name.removeprefix("DW_FORM_"): code for code, form in FORMS.items()}
 UNIT_TYPES = {"compile": 1, "type": 2, "partial": 3, "skeleton": 4, "split_compile": 5, "split_type": 6}
 REFERENCES = ("ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr", "ref_sup4", "ref_sup8", "GNU_ref_alt")

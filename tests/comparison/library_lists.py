@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import TableHeader, contributions
-from dwarfgpu.objfile.lists.encoding import NAMES, ListContext, RawEntry, list_table_at
+from dwarfgpu.objfile.lists.encoding import ListContext, RawEntry, list_table_at
 from dwarfgpu.objfile.lists.location_lists import raw_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list
 from tests.comparison.library_opened import Opened, format_name, length
@@ -15,7 +16,7 @@ from tests.comparison.rows import Row, header
 
 
 def raw_entry(file: Opened, entry: RawEntry, form: Format, prefix: str = "") -> str:
-    words = [prefix + NAMES[entry.kind], *map(hex, entry.operands)]
+    words = [prefix + name_of("DW_LLE", entry.kind).removeprefix("DW_LLE_"), *map(hex, entry.operands)]
     if entry.expression is not None:
         words.append(file.operations(entry.expression, form))
     return " ".join(words).rstrip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.addresses import address_tables
 from dwarfgpu.objfile.contributions import contributions
-from dwarfgpu.objfile.entries.constants import TAG, name_of
 from dwarfgpu.objfile.indexes.aranges import read_sets
 from dwarfgpu.objfile.indexes.debug_names import read_tables
 from dwarfgpu.objfile.units.split import PackageIndex
@@ -122,7 +122,7 @@ def _name(file: Opened, table: Any, where: str, number: int) -> Iterator[Row]:
             "names",
             f"{where} entry {entry.offset:#x}",
             header(
-                tag=name_of(TAG, "DW_TAG_", entry.tag),
+                tag=name_of("DW_TAG", entry.tag),
                 compile_unit=unit,
                 type_unit=type_unit,
                 die_offset=entry.die_offset,

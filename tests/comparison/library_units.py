@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dwarfgpu.dwarf_constants import (
+    DW_FORM_addr,
+    DW_FORM_loclistx,
+    DW_FORM_rnglistx,
+    DW_FORM_string,
+    name_of,
+    names,
+)
 from dwarfgpu.errors import MissingContext
 from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.constants import UT, VALUES, name_of
 from dwarfgpu.objfile.entries.dies import Die
-from dwarfgpu.objfile.entries.values import Attribute
+from dwarfgpu.objfile.entries.values import VALUE_KINDS, Attribute
 from dwarfgpu.objfile.lists.encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
@@ -35,7 +42,7 @@ def _unit(unit: Unit) -> str:
         length=length(found.offset, found.end, unit.offset_size),
         format=format_name(unit.offset_size),
         version=found.version,
-        type=name_of(UT, "DW_UT_", found.unit_type),
+        type=name_of("DW_UT", found.unit_type),
         abbreviations=unit.part(".debug_abbrev")[0] + found.abbreviations,
         address_size=unit.address_size,
         signature=found.signature,
@@ -74,7 +81,7 @@ def _value(file: Opened, attribute: Attribute) -> str:
     if kind == "block":
         return bytes(found).hex(" ")
     if kind in ("loclist", "rnglist"):
-        index = f"[{found}] " if attribute.form in (forms.LOCLISTX, forms.RNGLISTX) else ""
+        index = f"[{found}] " if attribute.form in (DW_FORM_loclistx, DW_FORM_rnglistx) else ""
         return f"{index}{attribute.list_place()[1]:#x}"
     if kind == "flag":
         return hex(int(found))
@@ -86,7 +93,7 @@ def _text(file: Opened, attribute: Attribute) -> str:
         shown = escaped(attribute.string())
     except MissingContext:  # in a supplementary file
         return hex(attribute.value)
-    if attribute.form == forms.STRING:
+    if attribute.form == DW_FORM_string:
         return shown
     index = attribute.value
     return f"[{index}] {shown}" if attribute.form in forms.STRING_INDEX else f"{index:#x} {shown}"
@@ -96,7 +103,7 @@ def _address(file: Opened, attribute: Attribute) -> str:
     found, index = attribute.value, ""
     if isinstance(found, tuple):
         index = f"[{found[0]}] + {found[1]:#x} "
-    elif attribute.form != forms.ADDR:
+    elif attribute.form != DW_FORM_addr:
         index = f"[{found}] "
     try:
         return f"{index}{attribute.address():#x}"
@@ -111,7 +118,9 @@ def _constant(file: Opened, attribute: Attribute, unit: Unit, found: int) -> str
         return hex(found) if path is None else escaped(path.encode())
     if attribute.form_name == "DW_FORM_data16":
         return found.to_bytes(16, unit.format.byte_order).hex()
-    return VALUES.get(attribute.name, {}).get(found) or hex(found)
+    return (names(VALUE_KINDS[attribute.name]).get(found) if attribute.name in VALUE_KINDS else None) or hex(
+        found
+    )
 
 
 def _list_of(file: Opened, attribute: Attribute, place: str) -> Iterator[Row]:

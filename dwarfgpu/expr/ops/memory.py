@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import (
+    DW_EH_PE_datarel,
+    DW_EH_PE_funcrel,
+    DW_EH_PE_indirect,
+    DW_EH_PE_pcrel,
+    DW_EH_PE_textrel,
+)
 from dwarfgpu.errors import IllFormed, MissingContext, Unsupported, shown
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.convert import memory, moved, pointed_to, refuse_entry, to_value
@@ -209,8 +216,12 @@ def aspace_bregx(ev: Evaluation, identifier: Value, number: int, displacement: i
     return _register_plus(ev, number, displacement, space_of(ev, identifier, "A.2.5.4.4.3 (9)"))
 
 
-_INDIRECT = 0x80
-_APPLICATIONS = {0x10: "pc-relative", 0x20: "text-relative", 0x30: "data-relative", 0x40: "function-relative"}
+_APPLICATIONS = {
+    DW_EH_PE_pcrel: "pc-relative",
+    DW_EH_PE_textrel: "text-relative",
+    DW_EH_PE_datarel: "data-relative",
+    DW_EH_PE_funcrel: "function-relative",
+}
 
 
 @operation(
@@ -229,6 +240,6 @@ def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
         message = f"a {name} pointer needs an address that an expression does not have"
         raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     location = addr(ev, number & ev.generic.mask)
-    if encoding & _INDIRECT:
+    if encoding & DW_EH_PE_indirect:
         return memory(ev, ev.read(location, ev.generic.bit_size))
     return location

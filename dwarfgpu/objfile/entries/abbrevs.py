@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import DW_FORM_implicit_const
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries.forms import IMPLICIT_CONST, class_of
+from dwarfgpu.objfile.entries.forms import class_of
 from dwarfgpu.objfile.entries.readers import Family, Layout, family
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Abbreviation:
         slot = self.layout.slots[index]
         if slot >= 0:
             return values[slot]
-        return (self.implicit or {}).get(index, 0) if self.forms[index] == IMPLICIT_CONST else True
+        return (self.implicit or {}).get(index, 0) if self.forms[index] == DW_FORM_implicit_const else True
 
 
 class AbbreviationTable:
@@ -250,7 +251,7 @@ class AbbreviationTable:
                 raise cursor.fail("bad_abbreviation", message, "DWARF 5, 7.5.3", position)
             if len(forms) == MAX_ATTRIBUTES:
                 raise _too_many()
-            if form == IMPLICIT_CONST:
+            if form == DW_FORM_implicit_const:
                 implicit[len(forms)] = cursor.sleb()
             attributes.append(attribute)
             forms.append(form)
@@ -278,7 +279,7 @@ def _shape(lead: int, body: bytes, family: Family) -> Shape:
     """Decode the attributes of a declaration."""
     if len(body) > 2 * MAX_ATTRIBUTES:
         raise _too_many()
-    if body.isascii() and IMPLICIT_CONST not in body:  # then all are single bytes
+    if body.isascii() and DW_FORM_implicit_const not in body:  # then all are single bytes
         return tuple(body[::2]), None, family.layout(lead, tuple(body[1::2]))
     attributes: list[int] = []
     forms: list[int] = []
@@ -287,7 +288,7 @@ def _shape(lead: int, body: bytes, family: Family) -> Shape:
         attributes.append(attribute[0] if len(attribute) == 1 else _number(attribute))
         if constant:
             implicit[len(forms)] = Cursor(constant, error=MalformedFile).sleb()
-        forms.append(IMPLICIT_CONST if constant else form[0] if len(form) == 1 else _number(form))
+        forms.append(DW_FORM_implicit_const if constant else form[0] if len(form) == 1 else _number(form))
     return tuple(attributes), implicit or None, family.layout(lead, tuple(forms))
 
 

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_FORM_flag,
+    DW_FORM_GNU_strp_alt,
+    DW_FORM_indirect,
+    DW_FORM_line_strp,
+    DW_FORM_LLVM_addrx_offset,
+    DW_FORM_string,
+    DW_FORM_strp,
+    DW_FORM_strp_sup,
+)
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.readers import FAILURES, FEW, truncated
@@ -111,9 +121,9 @@ class Decoder:
         return after, tuple(self._value(form, value) for form, value in pairs)
 
     def _value(self, form: int, value: Any) -> Any:
-        if form == forms.INDIRECT:
+        if form == DW_FORM_indirect:
             form, value = value.form, value.value
-        if form == forms.FLAG:
+        if form == DW_FORM_flag:
             return bool(value)
         if form in forms.REF_UNIT:
             return self.unit.offset + value
@@ -143,16 +153,16 @@ class _Remembered(dict[int, "Any"]):
 
 
 _WAYS = {
-    forms.STRING: "text({0})",
-    forms.STRP: "s[{0}]",
-    forms.LINE_STRP: "l[{0}]",
-    forms.FLAG: "{0} != 0",
+    DW_FORM_string: "text({0})",
+    DW_FORM_strp: "s[{0}]",
+    DW_FORM_line_strp: "l[{0}]",
+    DW_FORM_flag: "{0} != 0",
     **dict.fromkeys(forms.STRING_INDEX, "x[{0}]"),
     **dict.fromkeys(forms.ADDRESS_INDEX, "a[{0}]"),
     **dict.fromkeys(forms.REF_UNIT, "u + {0}"),
     **{
         form: f"other({form}, {{0}})"
-        for form in (forms.INDIRECT, forms.STRP_SUP, forms.GNU_STRP_ALT, forms.ADDRX_OFFSET)
+        for form in (DW_FORM_indirect, DW_FORM_strp_sup, DW_FORM_GNU_strp_alt, DW_FORM_LLVM_addrx_offset)
     },
 }
 """How values are decoded, for the forms whose values are not taken as they are."""

@@ -8,10 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_call_column,
+    DW_AT_call_file,
+    DW_AT_call_line,
+    DW_AT_declaration,
+    DW_AT_linkage_name,
+    DW_AT_MIPS_linkage_name,
+    DW_AT_name,
+    DW_AT_sibling,
+    DW_AT_specification,
+    DW_AT_type,
+    DW_FORM_indirect,
+    name_of,
+)
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.constants import TAG, name_of
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 from dwarfgpu.objfile.entries.values import Attribute
 from dwarfgpu.objfile.units.tree import after_children
@@ -63,7 +76,7 @@ class Die:
 
     @property
     def tag_name(self) -> str:
-        return name_of(TAG, "DW_TAG_", self.abbreviation.tag)
+        return name_of("DW_TAG", self.abbreviation.tag)
 
     @property
     def has_children(self) -> bool:
@@ -78,7 +91,7 @@ class Die:
     def _attribute(self, index: int) -> Attribute:
         abbreviation = self.abbreviation
         form, value = abbreviation.forms[index], abbreviation.value(index, self.values)
-        if form == forms.INDIRECT:
+        if form == DW_FORM_indirect:
             form, value = value.form, value.value
         return Attribute(self, index, form, value)
 
@@ -105,7 +118,7 @@ class Die:
 
     def origin(self) -> Die | None:
         """Return the entry it completes: its declaration (DW_AT_specification), or its abstract instance."""
-        attribute = self.number(at.SPECIFICATION) or self.number(at.ABSTRACT_ORIGIN)
+        attribute = self.number(DW_AT_specification) or self.number(DW_AT_abstract_origin)
         return None if attribute is None else attribute.reference()
 
     def origins(self) -> Iterator[Die]:
@@ -136,36 +149,36 @@ class Die:
     @property
     def name(self) -> str | None:
         """DW_AT_name, its own or that of the entries it completes."""
-        attribute = self.find_number(at.NAME)
+        attribute = self.find_number(DW_AT_name)
         return None if attribute is None else attribute.text()
 
     @property
     def linkage_name(self) -> str | None:
         """DW_AT_linkage_name, or what it was called before version 4."""
-        attribute = self.find_number(at.LINKAGE_NAME) or self.find_number(at.MIPS_LINKAGE_NAME)
+        attribute = self.find_number(DW_AT_linkage_name) or self.find_number(DW_AT_MIPS_linkage_name)
         return None if attribute is None else attribute.text()
 
     @property
     def is_declaration(self) -> bool:
-        return self.flag(at.DECLARATION)
+        return self.flag(DW_AT_declaration)
 
     def type(self) -> Die | None:
         """Return the entry of its type, or None for void. A type unit's signature is followed."""
-        attribute = self.find_number(at.TYPE)
+        attribute = self.find_number(DW_AT_type)
         return None if attribute is None else attribute.reference()
 
     @property
     def call_file(self) -> int | None:
         """DW_AT_call_file of an inlined call."""
-        return self._unsigned(at.CALL_FILE)
+        return self._unsigned(DW_AT_call_file)
 
     @property
     def call_line(self) -> int | None:
-        return self._unsigned(at.CALL_LINE)
+        return self._unsigned(DW_AT_call_line)
 
     @property
     def call_column(self) -> int | None:
-        return self._unsigned(at.CALL_COLUMN)
+        return self._unsigned(DW_AT_call_column)
 
     def _unsigned(self, attribute: int) -> int | None:
         number = self.number(attribute)
@@ -200,7 +213,7 @@ class Die:
         known = self.unit.ends.get(self.offset)  # a walk through its children has found it
         if known is not None:
             return known
-        index = self.abbreviation.index_of(at.SIBLING)
+        index = self.abbreviation.index_of(DW_AT_sibling)
         if index >= 0 and self.abbreviation.forms[index] in forms.REF_UNIT:
             sibling: int = self.abbreviation.value(index, self.values)
             if end < sibling <= len(self.unit.data):

@@ -4,6 +4,81 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_addr_base,
+    DW_AT_const_value,
+    DW_AT_data_member_location,
+    DW_AT_discr_list,
+    DW_AT_frame_base,
+    DW_AT_GNU_addr_base,
+    DW_AT_GNU_locviews,
+    DW_AT_GNU_macros,
+    DW_AT_GNU_ranges_base,
+    DW_AT_location,
+    DW_AT_loclists_base,
+    DW_AT_macro_info,
+    DW_AT_macros,
+    DW_AT_ranges,
+    DW_AT_return_addr,
+    DW_AT_rnglists_base,
+    DW_AT_segment,
+    DW_AT_start_scope,
+    DW_AT_static_link,
+    DW_AT_stmt_list,
+    DW_AT_str_offsets_base,
+    DW_AT_string_length,
+    DW_AT_use_location,
+    DW_AT_vtable_elem_location,
+    DW_FORM_addr,
+    DW_FORM_addrx,
+    DW_FORM_addrx1,
+    DW_FORM_addrx2,
+    DW_FORM_addrx3,
+    DW_FORM_addrx4,
+    DW_FORM_block,
+    DW_FORM_block1,
+    DW_FORM_block2,
+    DW_FORM_block4,
+    DW_FORM_data1,
+    DW_FORM_data2,
+    DW_FORM_data4,
+    DW_FORM_data8,
+    DW_FORM_data16,
+    DW_FORM_exprloc,
+    DW_FORM_flag,
+    DW_FORM_flag_present,
+    DW_FORM_GNU_addr_index,
+    DW_FORM_GNU_ref_alt,
+    DW_FORM_GNU_str_index,
+    DW_FORM_GNU_strp_alt,
+    DW_FORM_implicit_const,
+    DW_FORM_indirect,
+    DW_FORM_line_strp,
+    DW_FORM_LLVM_addrx_offset,
+    DW_FORM_loclistx,
+    DW_FORM_ref1,
+    DW_FORM_ref2,
+    DW_FORM_ref4,
+    DW_FORM_ref8,
+    DW_FORM_ref_addr,
+    DW_FORM_ref_sig8,
+    DW_FORM_ref_sup4,
+    DW_FORM_ref_sup8,
+    DW_FORM_ref_udata,
+    DW_FORM_rnglistx,
+    DW_FORM_sdata,
+    DW_FORM_sec_offset,
+    DW_FORM_string,
+    DW_FORM_strp,
+    DW_FORM_strp_sup,
+    DW_FORM_strx,
+    DW_FORM_strx1,
+    DW_FORM_strx2,
+    DW_FORM_strx3,
+    DW_FORM_strx4,
+    DW_FORM_udata,
+    name_of,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.records import record
@@ -55,76 +130,74 @@ class Indirect:
     value: Any
 
 
-_ROWS: tuple[tuple[int, str, Encoding, Class], ...] = (
-    (0x01, "addr", "address", "address"),
-    (0x03, "block2", "block2", "block"),
-    (0x04, "block4", "block4", "block"),
-    (0x05, "data2", "u2", "constant"),
-    (0x06, "data4", "u4", "constant"),
-    (0x07, "data8", "u8", "constant"),
-    (0x08, "string", "string", "string"),
-    (0x09, "block", "block", "block"),
-    (0x0A, "block1", "block1", "block"),
-    (0x0B, "data1", "u1", "constant"),
-    (0x0C, "flag", "u1", "flag"),
-    (0x0D, "sdata", "sleb", "constant"),
-    (0x0E, "strp", "offset", "string"),
-    (0x0F, "udata", "uleb", "constant"),
-    (0x10, "ref_addr", "reference", "reference"),
-    (0x11, "ref1", "u1", "reference"),
-    (0x12, "ref2", "u2", "reference"),
-    (0x13, "ref4", "u4", "reference"),
-    (0x14, "ref8", "u8", "reference"),
-    (0x15, "ref_udata", "uleb", "reference"),
-    (0x16, "indirect", "indirect", "unknown"),
-    (0x17, "sec_offset", "offset", "unknown"),
-    (0x18, "exprloc", "block", "exprloc"),
-    (0x19, "flag_present", "nothing", "flag"),
-    (0x1A, "strx", "uleb", "string"),
-    (0x1B, "addrx", "uleb", "address"),
-    (0x1C, "ref_sup4", "u4", "reference"),
-    (0x1D, "strp_sup", "offset", "string"),
-    (0x1E, "data16", "u16", "constant"),
-    (0x1F, "line_strp", "offset", "string"),
-    (0x20, "ref_sig8", "u8", "reference"),
-    (0x21, "implicit_const", "implicit", "constant"),
-    (0x22, "loclistx", "uleb", "loclist"),
-    (0x23, "rnglistx", "uleb", "rnglist"),
-    (0x24, "ref_sup8", "u8", "reference"),
-    (0x25, "strx1", "u1", "string"),
-    (0x26, "strx2", "u2", "string"),
-    (0x27, "strx3", "u3", "string"),
-    (0x28, "strx4", "u4", "string"),
-    (0x29, "addrx1", "u1", "address"),
-    (0x2A, "addrx2", "u2", "address"),
-    (0x2B, "addrx3", "u3", "address"),
-    (0x2C, "addrx4", "u4", "address"),
-    (0x1F01, "GNU_addr_index", "uleb", "address"),
-    (0x1F02, "GNU_str_index", "uleb", "string"),
-    (0x1F20, "GNU_ref_alt", "offset", "reference"),
-    (0x1F21, "GNU_strp_alt", "offset", "string"),
-    (0x2001, "LLVM_addrx_offset", "index_offset", "address"),
+_ROWS: tuple[tuple[int, Encoding, Class], ...] = (
+    (DW_FORM_addr, "address", "address"),
+    (DW_FORM_block2, "block2", "block"),
+    (DW_FORM_block4, "block4", "block"),
+    (DW_FORM_data2, "u2", "constant"),
+    (DW_FORM_data4, "u4", "constant"),
+    (DW_FORM_data8, "u8", "constant"),
+    (DW_FORM_string, "string", "string"),
+    (DW_FORM_block, "block", "block"),
+    (DW_FORM_block1, "block1", "block"),
+    (DW_FORM_data1, "u1", "constant"),
+    (DW_FORM_flag, "u1", "flag"),
+    (DW_FORM_sdata, "sleb", "constant"),
+    (DW_FORM_strp, "offset", "string"),
+    (DW_FORM_udata, "uleb", "constant"),
+    (DW_FORM_ref_addr, "reference", "reference"),
+    (DW_FORM_ref1, "u1", "reference"),
+    (DW_FORM_ref2, "u2", "reference"),
+    (DW_FORM_ref4, "u4", "reference"),
+    (DW_FORM_ref8, "u8", "reference"),
+    (DW_FORM_ref_udata, "uleb", "reference"),
+    (DW_FORM_indirect, "indirect", "unknown"),
+    (DW_FORM_sec_offset, "offset", "unknown"),
+    (DW_FORM_exprloc, "block", "exprloc"),
+    (DW_FORM_flag_present, "nothing", "flag"),
+    (DW_FORM_strx, "uleb", "string"),
+    (DW_FORM_addrx, "uleb", "address"),
+    (DW_FORM_ref_sup4, "u4", "reference"),
+    (DW_FORM_strp_sup, "offset", "string"),
+    (DW_FORM_data16, "u16", "constant"),
+    (DW_FORM_line_strp, "offset", "string"),
+    (DW_FORM_ref_sig8, "u8", "reference"),
+    (DW_FORM_implicit_const, "implicit", "constant"),
+    (DW_FORM_loclistx, "uleb", "loclist"),
+    (DW_FORM_rnglistx, "uleb", "rnglist"),
+    (DW_FORM_ref_sup8, "u8", "reference"),
+    (DW_FORM_strx1, "u1", "string"),
+    (DW_FORM_strx2, "u2", "string"),
+    (DW_FORM_strx3, "u3", "string"),
+    (DW_FORM_strx4, "u4", "string"),
+    (DW_FORM_addrx1, "u1", "address"),
+    (DW_FORM_addrx2, "u2", "address"),
+    (DW_FORM_addrx3, "u3", "address"),
+    (DW_FORM_addrx4, "u4", "address"),
+    (DW_FORM_GNU_addr_index, "uleb", "address"),
+    (DW_FORM_GNU_str_index, "uleb", "string"),
+    (DW_FORM_GNU_ref_alt, "offset", "reference"),
+    (DW_FORM_GNU_strp_alt, "offset", "string"),
+    (DW_FORM_LLVM_addrx_offset, "index_offset", "address"),
 )
 
-FORMS = {code: Form(code, f"DW_FORM_{name}", encoding, base) for code, name, encoding, base in _ROWS}
+FORMS = {code: Form(code, name_of("DW_FORM", code), encoding, base) for code, encoding, base in _ROWS}
 """Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
 
-STRING, STRP, LINE_STRP, STRP_SUP, GNU_STRP_ALT = 0x08, 0x0E, 0x1F, 0x1D, 0x1F21
-ADDR, ADDRX_OFFSET, FLAG = 0x01, 0x2001, 0x0C
-REF_ADDR, REF_SIG8 = 0x10, 0x20
-INDIRECT, SEC_OFFSET, FLAG_PRESENT, IMPLICIT_CONST = 0x16, 0x17, 0x19, 0x21
-DATA4, DATA8, SDATA, EXPRLOC, LOCLISTX, RNGLISTX = 0x06, 0x07, 0x0D, 0x18, 0x22, 0x23
-
-STRING_INDEX = frozenset((0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02))
+STRING_INDEX = frozenset(
+    (DW_FORM_strx, DW_FORM_strx1, DW_FORM_strx2, DW_FORM_strx3, DW_FORM_strx4, DW_FORM_GNU_str_index)
+)
 """Strings through ``.debug_str_offsets``."""
-ADDRESS_INDEX = frozenset((0x1B, 0x29, 0x2A, 0x2B, 0x2C, 0x1F01))
+ADDRESS_INDEX = frozenset(
+    (DW_FORM_addrx, DW_FORM_addrx1, DW_FORM_addrx2, DW_FORM_addrx3, DW_FORM_addrx4, DW_FORM_GNU_addr_index)
+)
 """Addresses through ``.debug_addr``."""
-REF_UNIT = frozenset((0x11, 0x12, 0x13, 0x14, 0x15))
+REF_UNIT = frozenset((DW_FORM_ref1, DW_FORM_ref2, DW_FORM_ref4, DW_FORM_ref8, DW_FORM_ref_udata))
 """References that count from the beginning of their unit."""
-REF_SUPPLEMENTARY = frozenset((0x1C, 0x24, 0x1F20))
+REF_SUPPLEMENTARY = frozenset((DW_FORM_ref_sup4, DW_FORM_ref_sup8, DW_FORM_GNU_ref_alt))
 """References to the supplementary object file."""
-BLOCKS = frozenset((0x03, 0x04, 0x09, 0x0A))
-NO_DATA = frozenset((FLAG_PRESENT, IMPLICIT_CONST))
+BLOCKS = frozenset((DW_FORM_block2, DW_FORM_block4, DW_FORM_block, DW_FORM_block1))
+NO_DATA = frozenset((DW_FORM_flag_present, DW_FORM_implicit_const))
 """Forms whose value is in the abbreviation."""
 
 FIXED: dict[str, int] = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u8": 8, "u16": 16, "nothing": 0, "implicit": 0}
@@ -146,8 +219,7 @@ def form(code: int) -> Form:
 
 def form_name(code: int) -> str:
     """Return the name of a form, also of an unknown one."""
-    form = FORMS.get(code)
-    return form.name if form is not None else f"DW_FORM_unknown_{code:#x}"
+    return name_of("DW_FORM", code)
 
 
 def fixed_size(encoding: Encoding, format: Format) -> int | None:
@@ -165,28 +237,28 @@ def fixed_size(encoding: Encoding, format: Format) -> int | None:
 
 # What an offset into a section is the beginning of (DWARF 5, table 7.5, and the GNU attributes).
 _POINTERS: dict[int, Class] = {
-    0x02: "loclist",  # DW_AT_location
-    0x10: "lineptr",  # stmt_list
-    0x19: "loclist",  # string_length
-    0x2A: "loclist",  # return_addr
-    0x2C: "rnglist",  # start_scope
-    0x38: "loclist",  # data_member_location
-    0x40: "loclist",  # frame_base
-    0x43: "macptr",  # macro_info
-    0x46: "loclist",  # segment
-    0x48: "loclist",  # static_link
-    0x4A: "loclist",  # use_location
-    0x4D: "loclist",  # vtable_elem_location
-    0x55: "rnglist",  # ranges
-    0x72: "stroffsetsptr",  # str_offsets_base
-    0x73: "addrptr",  # addr_base
-    0x74: "rnglistsptr",  # rnglists_base
-    0x79: "macptr",  # macros
-    0x8C: "loclistsptr",  # loclists_base
-    0x2119: "macptr",  # GNU_macros
-    0x2132: "rnglistsptr",  # GNU_ranges_base
-    0x2133: "addrptr",  # GNU_addr_base
-    0x2137: "loclist",  # GNU_locviews
+    DW_AT_location: "loclist",
+    DW_AT_stmt_list: "lineptr",
+    DW_AT_string_length: "loclist",
+    DW_AT_return_addr: "loclist",
+    DW_AT_start_scope: "rnglist",
+    DW_AT_data_member_location: "loclist",
+    DW_AT_frame_base: "loclist",
+    DW_AT_macro_info: "macptr",
+    DW_AT_segment: "loclist",
+    DW_AT_static_link: "loclist",
+    DW_AT_use_location: "loclist",
+    DW_AT_vtable_elem_location: "loclist",
+    DW_AT_ranges: "rnglist",
+    DW_AT_str_offsets_base: "stroffsetsptr",
+    DW_AT_addr_base: "addrptr",
+    DW_AT_rnglists_base: "rnglistsptr",
+    DW_AT_macros: "macptr",
+    DW_AT_loclists_base: "loclistsptr",
+    DW_AT_GNU_macros: "macptr",
+    DW_AT_GNU_ranges_base: "rnglistsptr",
+    DW_AT_GNU_addr_base: "addrptr",
+    DW_AT_GNU_locviews: "loclist",
 }
 _POINTER_NAMES: dict[str, Class] = {
     "DW_AT_LLVM_active_lane": "loclist",
@@ -196,11 +268,11 @@ _POINTER_NAMES: dict[str, Class] = {
 }
 """The same for attributes whose number depends on the dialect (A.3.3.5)."""
 
-_NUMBERS = frozenset((0x38,))
-"""DW_AT_data_member_location: DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
+_NUMBERS = frozenset((DW_AT_data_member_location,))
+"""DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
 nowhere and offsets of members in these forms, so they are read as numbers in every version."""
-_TRUE_BLOCKS = frozenset((0x1C, 0x3D))
-"""DW_AT_const_value and DW_AT_discr_list: the blocks of the standard that are not expressions (table 7.5)."""
+_TRUE_BLOCKS = frozenset((DW_AT_const_value, DW_AT_discr_list))
+"""The blocks of the standard that are not expressions (table 7.5)."""
 
 
 def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
@@ -212,7 +284,9 @@ def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
     known = FORMS.get(code)
     if known is None:
         return "unknown"
-    if code == SEC_OFFSET or (version < 4 and code in (DATA4, DATA8) and attribute not in _NUMBERS):
+    if code == DW_FORM_sec_offset or (
+        version < 4 and code in (DW_FORM_data4, DW_FORM_data8) and attribute not in _NUMBERS
+    ):
         pointer = _POINTERS.get(attribute) or _POINTER_NAMES.get(name)
         if pointer is not None:
             return pointer
@@ -266,7 +340,7 @@ def _read_indirect(cursor: Cursor, format: Format) -> Indirect:
         code = cursor.uleb()
         if code in NO_DATA:
             break
-        if code != INDIRECT:
+        if code != DW_FORM_indirect:
             return Indirect(code, read_value(cursor, code, format))
     raise cursor.fail(
         "bad_form", "DW_FORM_indirect must lead to a form with a value", "DWARF 5, 7.5.3", start

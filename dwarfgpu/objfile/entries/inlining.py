@@ -10,18 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from dwarfgpu.dwarf_constants import (
+    DW_TAG_catch_block,
+    DW_TAG_class_type,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_lexical_block,
+    DW_TAG_module,
+    DW_TAG_namespace,
+    DW_TAG_structure_type,
+    DW_TAG_subprogram,
+    DW_TAG_try_block,
+    DW_TAG_union_type,
+    DW_TAG_with_stmt,
+)
 from dwarfgpu.records import record
 
 # Tags (DWARF 5, 7.5.3).
-_LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM = 0x0B, 0x1D, 0x2E
-_MODULE, _NAMESPACE, _WITH, _CATCH, _TRY = 0x1E, 0x39, 0x22, 0x25, 0x32
-_CLASS, _STRUCTURE, _UNION = 0x02, 0x13, 0x17
 
-SCOPES = frozenset((_LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM, _WITH, _CATCH, _TRY))
+SCOPES = frozenset(
+    (
+        DW_TAG_lexical_block,
+        DW_TAG_inlined_subroutine,
+        DW_TAG_subprogram,
+        DW_TAG_with_stmt,
+        DW_TAG_catch_block,
+        DW_TAG_try_block,
+    )
+)
 """Entries that own addresses."""
-_GROUPS = frozenset((_MODULE, _NAMESPACE, _LEXICAL_BLOCK))
+_GROUPS = frozenset((DW_TAG_module, DW_TAG_namespace, DW_TAG_lexical_block))
 """Entries that may own scopes without having ranges of their own."""
-_HIDING = _GROUPS | {_SUBPROGRAM, _CLASS, _STRUCTURE, _UNION}
+_HIDING = _GROUPS | {DW_TAG_subprogram, DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type}
 """Entries that in some languages own functions whose code lies elsewhere: methods, and functions inside functions."""
 
 
@@ -113,10 +132,10 @@ def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[Inline
     """
     chain: list[InlinedFrame] = []
     for die in reversed(list(scopes)):
-        if die.tag == _SUBPROGRAM:
+        if die.tag == DW_TAG_subprogram:
             chain.append(InlinedFrame(die.name, position, inlined=False, die=die))
             break
-        if die.tag == _INLINED_SUBROUTINE:
+        if die.tag == DW_TAG_inlined_subroutine:
             chain.append(InlinedFrame(die.name, position, inlined=True, die=die))
             position = Position(die.call_file, die.call_line, die.call_column)
     return chain

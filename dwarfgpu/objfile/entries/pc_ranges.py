@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.forms import class_of
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ MIN_RANGES = 1 << 16
 
 def ranges_of(die: Die) -> list[tuple[int, int]]:
     """Return the ranges of an entry that are not empty; an entry without code has no range."""
-    ranges = die.number(at.RANGES)
+    ranges = die.number(DW_AT_ranges)
     if ranges is not None:
         return listed(die.unit, *ranges.list_place())
-    low, high = die.number(at.LOW_PC), die.number(at.HIGH_PC)
+    low, high = die.number(DW_AT_low_pc), die.number(DW_AT_high_pc)
     if low is None or high is None:
         return []
     return between(die.unit, low.address(), high.form, high.value)
@@ -32,7 +32,9 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
     """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
-    end = low + high if class_of(form, at.HIGH_PC, unit.version) == "constant" else unit.address(form, high)
+    end = (
+        low + high if class_of(form, DW_AT_high_pc, unit.version) == "constant" else unit.address(form, high)
+    )
     if is_dead(low, unit.address_size) or low >= end:
         return []
     return [(low, end)]

@@ -8,8 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_declaration,
+    DW_AT_sibling,
+    DW_FORM_flag_present,
+    DW_TAG_array_type,
+    DW_TAG_call_site,
+    DW_TAG_enumeration_type,
+    DW_TAG_GNU_call_site,
+    DW_TAG_GNU_formal_parameter_pack,
+    DW_TAG_GNU_template_parameter_pack,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_subprogram,
+    DW_TAG_subroutine_type,
+)
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 
@@ -26,16 +39,15 @@ if TYPE_CHECKING:
 
 # Entries in which nothing is that has a name or code of its own, so that a sibling attribute saves looking.
 _CLOSED = frozenset((
-    0x01,  # DW_TAG_array_type
-    0x04,  # enumeration_type
-    0x15,  # subroutine_type
-    0x1D,  # inlined_subroutine: what it declares is in its abstract instance
-    0x48,  # call_site
-    0x4107,  # GNU_template_parameter_pack
-    0x4108,  # GNU_formal_parameter_pack
-    0x4109,  # GNU_call_site
+    DW_TAG_array_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_inlined_subroutine,  # inlined_subroutine: what it declares is in its abstract instance
+    DW_TAG_call_site,
+    DW_TAG_GNU_template_parameter_pack,  # GNU_template_parameter_pack
+    DW_TAG_GNU_formal_parameter_pack,  # GNU_formal_parameter_pack
+    DW_TAG_GNU_call_site,  # GNU_call_site
 ))  # fmt: skip
-_SUBPROGRAM = 0x2E
 
 
 class Plan:
@@ -77,9 +89,10 @@ class Plan:
 def _sibling(abbreviation: Abbreviation) -> int:
     """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
     if abbreviation.has_children and (
-        abbreviation.tag in _CLOSED or (abbreviation.tag == _SUBPROGRAM and is_declaration(abbreviation))
+        abbreviation.tag in _CLOSED
+        or (abbreviation.tag == DW_TAG_subprogram and is_declaration(abbreviation))
     ):
-        index = abbreviation.index_of(at.SIBLING)
+        index = abbreviation.index_of(DW_AT_sibling)
         if index >= 0 and abbreviation.forms[index] in forms.REF_UNIT:
             return index
     return -1
@@ -87,7 +100,7 @@ def _sibling(abbreviation: Abbreviation) -> int:
 
 def is_declaration(abbreviation: Abbreviation) -> bool:
     """Return whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
-    return abbreviation.form_of(at.DECLARATION) == forms.FLAG_PRESENT
+    return abbreviation.form_of(DW_AT_declaration) == DW_FORM_flag_present
 
 
 def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Plan | None]]:

@@ -4,22 +4,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_enum_class,
+    DW_AT_export_symbols,
+    DW_TAG_catch_block,
+    DW_TAG_class_type,
+    DW_TAG_entry_point,
+    DW_TAG_enumeration_type,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_interface_type,
+    DW_TAG_lexical_block,
+    DW_TAG_module,
+    DW_TAG_namespace,
+    DW_TAG_structure_type,
+    DW_TAG_subprogram,
+    DW_TAG_subroutine_type,
+    DW_TAG_try_block,
+    DW_TAG_union_type,
+    DW_TAG_with_stmt,
+)
 from dwarfgpu.errors import MalformedFile
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
 
-NAMESPACE, MODULE = 0x39, 0x1E
-NAMED_SCOPES = frozenset((NAMESPACE, MODULE, 0x02, 0x13, 0x17, 0x38, 0x04))
+NAMED_SCOPES = frozenset(
+    (
+        DW_TAG_namespace,
+        DW_TAG_module,
+        DW_TAG_class_type,
+        DW_TAG_structure_type,
+        DW_TAG_union_type,
+        DW_TAG_interface_type,
+        DW_TAG_enumeration_type,
+    )
+)
 """Namespaces, modules, classes, structures, unions, interfaces and enumerations: scopes that are part of a name."""
-CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B, 0x03, 0x22, 0x25, 0x32, 0x15))
+CODE_SCOPES = frozenset(
+    (
+        DW_TAG_subprogram,
+        DW_TAG_inlined_subroutine,
+        DW_TAG_lexical_block,
+        DW_TAG_entry_point,
+        DW_TAG_with_stmt,
+        DW_TAG_catch_block,
+        DW_TAG_try_block,
+        DW_TAG_subroutine_type,
+    )
+)
 """Functions, blocks and function types: what is declared in them is local."""
-ENUMERATION = 0x04
 ANONYMOUS = "(anonymous namespace)"
 """How an unnamed namespace is named (DWARF 5, 6.1.1.1)."""
 MAX_SCOPES = 256
 """Names in more scopes than this are refused: each entry would have a name as long as the file is deep."""
-_EXPORT_SYMBOLS, _ENUM_CLASS = 0x89, 0x6D
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
@@ -52,18 +89,18 @@ def _scope(owner: Die) -> tuple[tuple[str, bool], ...]:
     if owner.tag not in NAMED_SCOPES:
         return ()
     name = owner.name
-    if owner.tag == NAMESPACE:
-        return ((name or ANONYMOUS, name is None or owner.number(_EXPORT_SYMBOLS) is not None),)
+    if owner.tag == DW_TAG_namespace:
+        return ((name or ANONYMOUS, name is None or owner.number(DW_AT_export_symbols) is not None),)
     if name is None:
         return ()
-    return ((name, owner.tag == ENUMERATION and owner.number(_ENUM_CLASS) is None),)
+    return ((name, owner.tag == DW_TAG_enumeration_type and owner.number(DW_AT_enum_class) is None),)
 
 
 def qualified_name(die: Die) -> str | None:
     """Return the name with its scopes, or None for an entry without a name."""
     name = die.name
     if name is None:
-        if die.tag != NAMESPACE:
+        if die.tag != DW_TAG_namespace:
             return None
         name = ANONYMOUS
     return "::".join([*(scope for scope, _ in scopes_of(die)), name])

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_FORM_data1,
+    DW_FORM_data2,
+    DW_FORM_data4,
+    DW_FORM_data8,
+    DW_FORM_data16,
+)
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.entries.forms import class_of, form_name
 from dwarfgpu.records import record
@@ -14,7 +21,25 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.objfile.entries.forms import Class
 
-_SIGN_BITS = {0x0B: 8, 0x05: 16, 0x06: 32, 0x07: 64, 0x1E: 128}  # DW_FORM_data1, 2, 4, 8, 16
+_SIGN_BITS = {DW_FORM_data1: 8, DW_FORM_data2: 16, DW_FORM_data4: 32, DW_FORM_data8: 64, DW_FORM_data16: 128}
+
+VALUE_KINDS = {
+    "DW_AT_accessibility": "DW_ACCESS",
+    "DW_AT_calling_convention": "DW_CC",
+    "DW_AT_decimal_sign": "DW_DS",
+    "DW_AT_defaulted": "DW_DEFAULTED",
+    "DW_AT_encoding": "DW_ATE",
+    "DW_AT_endianity": "DW_END",
+    "DW_AT_identifier_case": "DW_ID",
+    "DW_AT_inline": "DW_INL",
+    "DW_AT_language": "DW_LANG",
+    "DW_AT_language_name": "DW_LNAME",
+    "DW_AT_LLVM_memory_space": "DW_MSPACE_LLVM",
+    "DW_AT_ordering": "DW_ORD",
+    "DW_AT_virtuality": "DW_VIRTUALITY",
+    "DW_AT_visibility": "DW_VIS",
+}
+"""The attributes of class constant whose values have names, and of which kind these are (`dwarf_constants.names`)."""
 
 
 @record

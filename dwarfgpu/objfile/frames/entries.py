@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.frame_format import FrameFormat
-from dwarfgpu.encoding.pointers import OMIT, Pointer, read_pointer, read_size
+from dwarfgpu.encoding.pointers import Pointer, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.objfile.entries.pc_ranges import is_dead
 from dwarfgpu.objfile.source import decode
@@ -42,7 +43,7 @@ class Cie:
     """The column of the return address (return_address_register)."""
     augmentation_data: bytes | None = None
     personality: Pointer | None = None
-    lsda_encoding: int = OMIT
+    lsda_encoding: int = DW_EH_PE_omit
     is_signal_frame: bool = False
     """Whether its frames are those of signal handlers' callers, in which execution is at the address itself."""
     unknown: str = ""
@@ -143,7 +144,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
         )
         letters = letters[1:]
     frame_format = cie.format or FrameFormat()
-    personality, lsda, signal, unknown = None, OMIT, False, ""
+    personality, lsda, signal, unknown = None, DW_EH_PE_omit, False, ""
     try:
         for i, letter in enumerate(letters):
             if letter == "R":
@@ -152,7 +153,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
                 lsda = inner.unsigned(1)
             elif letter == "P":
                 encoding = inner.unsigned(1)
-                if encoding != OMIT:
+                if encoding != DW_EH_PE_omit:
                     personality = read_pointer(inner, encoding, frame_format.form, frame_format.bases)
             elif letter == "S":
                 signal = True
@@ -184,7 +185,7 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
     """Read the addresses of an FDE: none if a linker has put a tombstone for code that it dropped."""
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
-    if encoding == OMIT:
+    if encoding == DW_EH_PE_omit:
         message = "the augmentation omits the location of the entry"
         raise IllFormed("bad_augmentation", message, spec=SPEC)
     pointer = read_pointer(cursor, encoding, form, frame_format.bases)
@@ -202,7 +203,7 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
 
 def read_lsda(cie: Cie, frame_format: FrameFormat, cursor: Cursor) -> Pointer | None:
     """Read the pointer to language-specific data of an FDE."""
-    if cie.lsda_encoding == OMIT or (cie.augmentation_data is not None and not cursor.remaining):
+    if cie.lsda_encoding == DW_EH_PE_omit or (cie.augmentation_data is not None and not cursor.remaining):
         return None
     try:
         pointer = read_pointer(cursor, cie.lsda_encoding, frame_format.form, frame_format.bases)

@@ -9,9 +9,20 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_EH_PE_absptr,
+    DW_EH_PE_omit,
+    DW_EH_PE_pcrel,
+    DW_EH_PE_sdata2,
+    DW_EH_PE_sdata4,
+    DW_EH_PE_sdata8,
+    DW_EH_PE_udata2,
+    DW_EH_PE_udata4,
+    DW_EH_PE_udata8,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
-from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, PCREL, Bases, read_pointer
+from dwarfgpu.encoding.pointers import Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
@@ -92,9 +103,11 @@ def read_frame_header(
         message = f"version {version} of this header is not known"
         raise Unsupported("bad_version", message, spec=SPEC).at(section=EH_FRAME_HDR, offset=0)
     frame_encoding, count_encoding, encoding = (cursor.unsigned(1) for _ in range(3))
-    if OMIT in (count_encoding, encoding):
+    if DW_EH_PE_omit in (count_encoding, encoding):
         return None
-    where = None if frame_encoding == OMIT else read_pointer(cursor, frame_encoding, form, bases).address
+    where = (
+        None if frame_encoding == DW_EH_PE_omit else read_pointer(cursor, frame_encoding, form, bases).address
+    )
     count = read_pointer(cursor, count_encoding, form, bases).address
     try:
         size = _fixed_size(encoding, form)
@@ -240,17 +253,25 @@ class FrameIndex:
         if frame_format is None or frame_format.segment_size:
             return None
         encoding, form = frame_format.pointers, frame_format.form
-        kind = _PLAIN.get(encoding & ~PCREL)
+        kind = _PLAIN.get(encoding & ~DW_EH_PE_pcrel)
         if kind is None:
             return None
         size = form.address_size if kind == "address" else FIXED[kind]
         code = CODES[size].lower() if kind[0] == "s" else CODES[size]
         pair = struct.Struct(f"{order_code(form)}{code}{code}")
-        pcrel = self.section.bases.section if encoding & PCREL else None
+        pcrel = self.section.bases.section if encoding & DW_EH_PE_pcrel else None
         return _Layout(pair.unpack_from, 2 * size, (1 << 8 * form.address_size) - 1, pcrel)
 
 
-_PLAIN = {ABSOLUTE: "address", 0x02: "u2", 0x03: "u4", 0x04: "u8", 0x0A: "s2", 0x0B: "s4", 0x0C: "s8"}
+_PLAIN = {
+    DW_EH_PE_absptr: "address",
+    DW_EH_PE_udata2: "u2",
+    DW_EH_PE_udata4: "u4",
+    DW_EH_PE_udata8: "u8",
+    DW_EH_PE_sdata2: "s2",
+    DW_EH_PE_sdata4: "s4",
+    DW_EH_PE_sdata8: "s8",
+}
 """The pointer encodings of a fixed size, absolute or (with PCREL) relative to their own place."""
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.frame_format import FrameFormat
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, Bases
+from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
 from dwarfgpu.objfile.frames.entries import (
@@ -198,7 +199,7 @@ class FrameSection:
         return_address = cursor.unsigned(1) if version == 1 else cursor.uleb()
         form = Format(address_size, head.offset_size, self.byte_order)
         frame_format = FrameFormat(
-            form, code_alignment, data_alignment, ABSOLUTE, self.bases, segment_size=segment_size
+            form, code_alignment, data_alignment, DW_EH_PE_absptr, self.bases, segment_size=segment_size
         )
         cie = replace(cie, format=frame_format, return_address=return_address)
         return with_augmentation(cie, letters, cursor)
@@ -225,7 +226,7 @@ class FrameSection:
         if cie.augmentation_data is not None:
             data = read_augmentation_data(cursor)
             lsda = read_lsda(cie, function, self._cursor(cursor.position - len(data), cursor.position))
-        elif cie.lsda_encoding != OMIT:
+        elif cie.lsda_encoding != DW_EH_PE_omit:
             lsda = read_lsda(cie, function, cursor)
         return replace(
             entry,

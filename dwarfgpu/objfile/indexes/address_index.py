@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_high_pc,
+    DW_AT_low_pc,
+    DW_AT_ranges,
+    DW_FORM_addr,
+    DW_FORM_data1,
+    DW_FORM_data2,
+    DW_FORM_data4,
+    DW_FORM_data8,
+    DW_FORM_udata,
+    DW_TAG_subprogram,
+)
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.forms import ADDR, ADDRESS_INDEX
+from dwarfgpu.objfile.entries.forms import ADDRESS_INDEX
 from dwarfgpu.objfile.entries.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.entries.scan import scan
 
@@ -17,10 +28,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.scan import Plan
     from dwarfgpu.objfile.units.unit import Unit
 
-_SUBPROGRAM = 0x2E
-_SIZES = frozenset((0x0B, 0x05, 0x06, 0x07, 0x0F))
+_SIZES = frozenset((DW_FORM_data1, DW_FORM_data2, DW_FORM_data4, DW_FORM_data8, DW_FORM_udata))
 """DW_FORM_data1, data2, data4, data8 and udata: the forms of a DW_AT_high_pc that is a size."""
-_WANTED = (at.LOW_PC, at.HIGH_PC, at.RANGES)
+_WANTED = (DW_AT_low_pc, DW_AT_high_pc, DW_AT_ranges)
 
 
 def functions_of(unit: Unit) -> Ranges:
@@ -57,7 +67,7 @@ def _functions(unit: Unit) -> Iterator[tuple[int, int, int]]:
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
-    if abbreviation.tag != _SUBPROGRAM:
+    if abbreviation.tag != DW_TAG_subprogram:
         return None
     low, high, ranges = map(abbreviation.form_of, _WANTED)
     return _WANTED if ranges or (low and high) else None
@@ -67,8 +77,8 @@ def _plain_places(plan: Plan) -> tuple[int, int] | tuple[()]:
     """Return where address and size are among the picked values, for entries with just these."""
     low, high, ranges = map(plan.abbreviation.form_of, _WANTED)
     return (
-        (plan.places[at.LOW_PC], plan.places[at.HIGH_PC])
-        if low == ADDR and high in _SIZES and not ranges
+        (plan.places[DW_AT_low_pc], plan.places[DW_AT_high_pc])
+        if low == DW_FORM_addr and high in _SIZES and not ranges
         else ()
     )
 
@@ -77,6 +87,6 @@ def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> lis
     low_form, high_form, ranges = map(plan.abbreviation.form_of, _WANTED)
     if low_form not in ADDRESS_INDEX or high_form not in _SIZES or ranges:
         return unit.die_known_at(offset).ranges()
-    low = unit.tables.address(picked[plan.places[at.LOW_PC]])
-    high = low + picked[plan.places[at.HIGH_PC]]
+    low = unit.tables.address(picked[plan.places[DW_AT_low_pc]])
+    high = low + picked[plan.places[DW_AT_high_pc]]
     return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_FORM_flag_present,
+    DW_IDX_compile_unit,
+    DW_IDX_die_offset,
+    DW_IDX_GNU_external,
+    DW_IDX_GNU_internal,
+    DW_IDX_parent,
+    DW_IDX_type_unit,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import each_contribution, initial_length
-from dwarfgpu.objfile.entries.forms import FLAG_PRESENT, form_name, read_value
+from dwarfgpu.objfile.entries.forms import form_name, read_value
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.objfile.units.tables import numbers
 from dwarfgpu.records import record
@@ -23,9 +32,6 @@ if TYPE_CHECKING:
 SECTION = ".debug_names"
 SPEC = "DWARF 5, 6.1.1.4"
 
-COMPILE_UNIT, TYPE_UNIT, DIE_OFFSET, PARENT, TYPE_HASH = range(1, 6)
-GNU_INTERNAL, GNU_EXTERNAL = 0x2000, 0x2001
-"""The attributes of entries (DWARF 5, table 7.23)."""
 
 MAX_ENTRIES = 1 << 20
 """A name with more entries than this is refused."""
@@ -195,26 +201,26 @@ class NameTable:
         parent = None
         for attribute, form in attributes:
             value = read_value(cursor, form, self.format)
-            if type(value) is not int and form != FLAG_PRESENT:
+            if type(value) is not int and form != DW_FORM_flag_present:
                 raise self._error("bad_form", f"{form_name(form)} is not a number", start)
-            if attribute == PARENT:
-                parent = None if form == FLAG_PRESENT else self._pool + value
+            if attribute == DW_IDX_parent:
+                parent = None if form == DW_FORM_flag_present else self._pool + value
             values.setdefault(attribute, value)
         unit, signature = self._unit_of(values, start)
-        external = GNU_EXTERNAL in values or (False if GNU_INTERNAL in values else None)
-        return NameEntry(start, tag, values.get(DIE_OFFSET, 0), unit, signature, parent, external)
+        external = DW_IDX_GNU_external in values or (False if DW_IDX_GNU_internal in values else None)
+        return NameEntry(start, tag, values.get(DW_IDX_die_offset, 0), unit, signature, parent, external)
 
     def _unit_of(self, values: dict[int, Any], start: int) -> tuple[int | None, int | None]:
         """Return the unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
         unit = None
-        index = values.get(COMPILE_UNIT)
+        index = values.get(DW_IDX_compile_unit)
         if index is None and len(self.compile_units) == 1:
             index = 0  # the only unit need not be named
         if index is not None:
             if not 0 <= index < len(self.compile_units):
                 raise self._error("index_out_of_range", f"there is no unit {index}", start)
             unit = self.compile_units[index]
-        index = values.get(TYPE_UNIT)
+        index = values.get(DW_IDX_type_unit)
         if index is None:
             return unit, None
         if 0 <= index < len(self.type_units):

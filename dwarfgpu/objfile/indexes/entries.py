@@ -10,7 +10,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_linkage_name,
+    DW_AT_location,
+    DW_AT_low_pc,
+    DW_AT_MIPS_linkage_name,
+    DW_AT_name,
+    DW_AT_specification,
+    DW_TAG_array_type,
+    DW_TAG_atomic_type,
+    DW_TAG_base_type,
+    DW_TAG_class_type,
+    DW_TAG_coarray_type,
+    DW_TAG_const_type,
+    DW_TAG_constant,
+    DW_TAG_dynamic_type,
+    DW_TAG_entry_point,
+    DW_TAG_enumeration_type,
+    DW_TAG_file_type,
+    DW_TAG_generic_subrange,
+    DW_TAG_immutable_type,
+    DW_TAG_interface_type,
+    DW_TAG_label,
+    DW_TAG_module,
+    DW_TAG_namespace,
+    DW_TAG_packed_type,
+    DW_TAG_pointer_type,
+    DW_TAG_ptr_to_member_type,
+    DW_TAG_reference_type,
+    DW_TAG_restrict_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_set_type,
+    DW_TAG_shared_type,
+    DW_TAG_string_type,
+    DW_TAG_structure_type,
+    DW_TAG_subprogram,
+    DW_TAG_subrange_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_template_alias,
+    DW_TAG_thrown_type,
+    DW_TAG_typedef,
+    DW_TAG_union_type,
+    DW_TAG_unspecified_type,
+    DW_TAG_variable,
+    DW_TAG_volatile_type,
+)
 from dwarfgpu.objfile.entries.scan import is_declaration
 from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
 from dwarfgpu.records import record
@@ -26,15 +71,43 @@ if TYPE_CHECKING:
 KINDS: tuple[Kind, ...] = ("function", "variable", "type", "namespace", "label")
 
 _TAGS: dict[Kind, tuple[int, ...]] = {
-    "function": (0x2E, 0x03),  # DW_TAG_subprogram, entry_point
-    "variable": (0x34, 0x27),  # variable, constant
+    "function": (DW_TAG_subprogram, DW_TAG_entry_point),
+    "variable": (DW_TAG_variable, DW_TAG_constant),  # variable, constant
     "type": (
-        0x01, 0x02, 0x04, 0x0F, 0x10, 0x12, 0x13, 0x15, 0x16, 0x17, 0x1F, 0x20, 0x21, 0x24, 0x26, 0x29, 0x2D, 0x31,
-        0x35, 0x37, 0x38, 0x3B, 0x40, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x4B,
+        DW_TAG_array_type,
+        DW_TAG_class_type,
+        DW_TAG_enumeration_type,
+        DW_TAG_pointer_type,
+        DW_TAG_reference_type,
+        DW_TAG_string_type,
+        DW_TAG_structure_type,
+        DW_TAG_subroutine_type,
+        DW_TAG_typedef,
+        DW_TAG_union_type,
+        DW_TAG_ptr_to_member_type,
+        DW_TAG_set_type,
+        DW_TAG_subrange_type,
+        DW_TAG_base_type,
+        DW_TAG_const_type,
+        DW_TAG_file_type,
+        DW_TAG_packed_type,
+        DW_TAG_thrown_type,
+        DW_TAG_volatile_type,
+        DW_TAG_restrict_type,
+        DW_TAG_interface_type,
+        DW_TAG_unspecified_type,
+        DW_TAG_shared_type,
+        DW_TAG_rvalue_reference_type,
+        DW_TAG_template_alias,
+        DW_TAG_coarray_type,
+        DW_TAG_generic_subrange,
+        DW_TAG_dynamic_type,
+        DW_TAG_atomic_type,
+        DW_TAG_immutable_type,
     ),  # all types of DWARF 5; only those with a name count
-    "namespace": (0x39, 0x1E),  # namespace, module
-    "label": (0x0A,),
-}  # fmt: skip
+    "namespace": (DW_TAG_namespace, DW_TAG_module),  # namespace, module
+    "label": (DW_TAG_label,),
+}
 KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
 
 _ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index
@@ -42,7 +115,7 @@ _CONSTANTS = bytes(
     (*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC)
 )  # const*, lit*, constx, GNU_const_index
 _STACK_VALUE = 0x9F
-_NAMED = (at.NAME, at.SPECIFICATION, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME)
+_NAMED = (DW_AT_name, DW_AT_specification, DW_AT_linkage_name, DW_AT_MIPS_linkage_name)
 
 
 @record
@@ -79,12 +152,12 @@ def may_be_entry(abbreviation: Abbreviation) -> bool:
         return False
     known = abbreviation.attributes
     if kind == "variable":
-        return at.ABSTRACT_ORIGIN not in known and any(number in known for number in _NAMED)
+        return DW_AT_abstract_origin not in known and any(number in known for number in _NAMED)
     if kind == "function":
-        return at.ABSTRACT_ORIGIN in known or any(number in known for number in _NAMED)
+        return DW_AT_abstract_origin in known or any(number in known for number in _NAMED)
     if kind == "label":
-        return at.NAME in known and at.LOW_PC in known
-    return kind == "namespace" or at.NAME in known
+        return DW_AT_name in known and DW_AT_low_pc in known
+    return kind == "namespace" or DW_AT_name in known
 
 
 def kind_of(die: Die) -> Kind | None:
@@ -93,7 +166,7 @@ def kind_of(die: Die) -> Kind | None:
         return None
     kind = KIND_OF[die.tag]
     if kind == "variable":
-        location = die.number(at.LOCATION)
+        location = die.number(DW_AT_location)
         if location is not None and location.value_class == "exprloc" and location.value:
             return kind if is_static(location.value) else None
         return None if is_local(die) else kind

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG_inlined_subroutine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.forms import REF_UNIT
 from dwarfgpu.objfile.entries.pc_ranges import Budget, Ranges
 from dwarfgpu.objfile.entries.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
@@ -131,7 +131,7 @@ class Index:
             try:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
                     entries[die] = Entry(kind, die)
-                    origin = die.number(at.ABSTRACT_ORIGIN) if kind == "function" else None
+                    origin = die.number(DW_AT_abstract_origin) if kind == "function" else None
                     if origin is not None:
                         concrete.add(_place(origin))
             except DwarfGpuError as error:
@@ -139,7 +139,7 @@ class Index:
         return [
             entry
             for die, entry in entries.items()
-            if (die.unit, die.offset) not in concrete or at.INLINE not in die.abbreviation.attributes
+            if (die.unit, die.offset) not in concrete or DW_AT_inline not in die.abbreviation.attributes
         ]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
@@ -315,7 +315,7 @@ class Index:
             for table in self.tables:
                 for entry in table.find(name):
                     die = self._listed(entry)
-                    if die.tag == _INLINED:
+                    if die.tag == DW_TAG_inlined_subroutine:
                         die = die.origin() or die
                     kind = KIND_OF.get(die.tag)
                     if kind is not None:
@@ -452,9 +452,6 @@ class Index:
 
             variables = self._variables[unit] = VariableIndex(unit)
         return variables
-
-
-_INLINED = 0x1D
 
 
 def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:

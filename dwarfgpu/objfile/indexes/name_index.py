@@ -8,14 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_linkage_name,
+    DW_AT_location,
+    DW_AT_MIPS_linkage_name,
+    DW_AT_name,
+    DW_AT_specification,
+    DW_FORM_indirect,
+    DW_FORM_strp,
+    DW_TAG_constant,
+    DW_TAG_entry_point,
+    DW_TAG_member,
+    DW_TAG_namespace,
+    DW_TAG_subprogram,
+    DW_TAG_variable,
+)
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.dies import MAX_ORIGINS
 from dwarfgpu.objfile.entries.forms import class_of
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 from dwarfgpu.objfile.entries.scan import Plan, scan
-from dwarfgpu.objfile.entries.scopes import ANONYMOUS, NAMESPACE
+from dwarfgpu.objfile.entries.scopes import ANONYMOUS
 from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static, may_be_entry
 
 if TYPE_CHECKING:
@@ -28,13 +43,15 @@ if TYPE_CHECKING:
 Key: TypeAlias = "int | bytes"
 """A name: its offset in ``.debug_str`` of the unit's file, or the name itself where it is not there."""
 
-LINKAGE_NAMES = (at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME)
-ORIGINS = (at.SPECIFICATION, at.ABSTRACT_ORIGIN)
-COMPLETED = frozenset((0x2E, 0x03, 0x34, 0x27, 0x0D))
+LINKAGE_NAMES = (DW_AT_linkage_name, DW_AT_MIPS_linkage_name)
+ORIGINS = (DW_AT_specification, DW_AT_abstract_origin)
+COMPLETED = frozenset(
+    (DW_TAG_subprogram, DW_TAG_entry_point, DW_TAG_variable, DW_TAG_constant, DW_TAG_member)
+)
 """Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
-_FUNCTION = (at.NAME, *LINKAGE_NAMES, *ORIGINS)
-_VARIABLE = (at.NAME, *LINKAGE_NAMES, at.SPECIFICATION, at.LOCATION)
-_OTHER = (at.NAME,)
+_FUNCTION = (DW_AT_name, *LINKAGE_NAMES, *ORIGINS)
+_VARIABLE = (DW_AT_name, *LINKAGE_NAMES, DW_AT_specification, DW_AT_location)
+_OTHER = (DW_AT_name,)
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
@@ -75,7 +92,7 @@ class NameIndex:
                 completed.append((offset, reader.origin_form, picked[reader.origin]))
             for place, form in reader.names:
                 key = picked[place]
-                if form != forms.STRP:
+                if form != DW_FORM_strp:
                     try:
                         key = key_of(unit, form, key)
                     except DwarfGpuError as error:
@@ -96,7 +113,7 @@ class NameIndex:
         """Return the names of the entry that a reference leads to, and of those that it completes."""
         try:
             if form not in forms.REF_UNIT:
-                if form == forms.INDIRECT:
+                if form == DW_FORM_indirect:
                     form, value = value.form, value.value
                 return tuple(names_of(self._unit.refer(form, value)))
             names = self._inherited.get(value)
@@ -143,7 +160,7 @@ class _Reader:
         abbreviation, places = plan.abbreviation, plan.places
         self.names = [
             (places[number], abbreviation.form_of(number))
-            for number in (at.NAME, *LINKAGE_NAMES)
+            for number in (DW_AT_name, *LINKAGE_NAMES)
             if number in places
         ]
         """The place and form of each name."""
@@ -153,16 +170,16 @@ class _Reader:
             if number in places:
                 self.origin, self.origin_form = places[number], abbreviation.form_of(number)
                 break
-        self.location = places.get(at.LOCATION, -1)
-        if class_of(abbreviation.form_of(at.LOCATION), at.LOCATION, version) != "exprloc":
+        self.location = places.get(DW_AT_location, -1)
+        if class_of(abbreviation.form_of(DW_AT_location), DW_AT_location, version) != "exprloc":
             self.location = -1
 
 
 def key_of(unit: Unit, form: int, value: Any) -> Key:
     """Return the key of a name."""
-    if form == forms.INDIRECT:
+    if form == DW_FORM_indirect:
         form, value = value.form, value.value
-    if form == forms.STRP:
+    if form == DW_FORM_strp:
         return int(value)
     if form in forms.STRING_INDEX:
         return unit.tables.string_offset(value)
@@ -171,15 +188,15 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 def names_of(die: Die) -> set[bytes]:
     """Return all names of an entry and of those that it completes."""
-    attributes = (origin.number(number) for origin in die.origins() for number in (at.NAME, *LINKAGE_NAMES))
+    attributes = (origin.number(number) for origin in die.origins() for number in (DW_AT_name, *LINKAGE_NAMES))
     return {name.string() for name in attributes if name is not None}
 
 
 def is_named(die: Die, name: bytes) -> bool:
     """Return whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
-    missing = {at.NAME, at.LINKAGE_NAME}
+    missing = {DW_AT_name, DW_AT_linkage_name}
     for _ in range(MAX_ORIGINS):
-        for kind, numbers in ((at.NAME, (at.NAME,)), (at.LINKAGE_NAME, LINKAGE_NAMES)):
+        for kind, numbers in ((DW_AT_name, (DW_AT_name,)), (DW_AT_linkage_name, LINKAGE_NAMES)):
             attribute = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
             if attribute is not None:
                 if attribute.string() == name:
@@ -193,4 +210,4 @@ def is_named(die: Die, name: bytes) -> bool:
         die = die.unit.die_known_at(reference.value) if known else reference.reference()
         if die.tag not in COMPLETED:
             break
-    return at.NAME in missing and die.tag == NAMESPACE and name == ANONYMOUS.encode()
+    return DW_AT_name in missing and die.tag == DW_TAG_namespace and name == ANONYMOUS.encode()

@@ -12,9 +12,19 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_name,
+    DW_FORM_ref1,
+    DW_FORM_ref2,
+    DW_FORM_ref4,
+    DW_FORM_ref8,
+    DW_FORM_strx1,
+    DW_FORM_strx2,
+    DW_FORM_strx3,
+    DW_FORM_strx4,
+)
 from dwarfgpu.encoding.leb128 import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.dies import Die
 from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS
@@ -33,9 +43,9 @@ MAX_HITS = 200
 
 _HEAD = 256
 """How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
-_NAMES = (at.NAME, *LINKAGE_NAMES)
-_REFERENCE_SIZES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}  # DW_FORM_ref1, 2, 4, 8
-_INDEX_SIZES = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}  # DW_FORM_strx1 to strx4
+_NAMES = (DW_AT_name, *LINKAGE_NAMES)
+_REFERENCE_SIZES = {DW_FORM_ref1: 1, DW_FORM_ref2: 2, DW_FORM_ref4: 4, DW_FORM_ref8: 8}
+_INDEX_SIZES = {DW_FORM_strx1: 1, DW_FORM_strx2: 2, DW_FORM_strx3: 3, DW_FORM_strx4: 4}
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.

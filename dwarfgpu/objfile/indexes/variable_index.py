@@ -5,10 +5,42 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_LANG_PLI,
+    DW_AT_byte_size,
+    DW_AT_count,
+    DW_AT_language,
+    DW_AT_location,
+    DW_AT_lower_bound,
+    DW_AT_upper_bound,
+    DW_FORM_indirect,
+    DW_LANG_Ada83,
+    DW_LANG_Ada95,
+    DW_LANG_Ada2005,
+    DW_LANG_Ada2012,
+    DW_LANG_Cobol74,
+    DW_LANG_Cobol85,
+    DW_LANG_Fortran03,
+    DW_LANG_Fortran08,
+    DW_LANG_Fortran18,
+    DW_LANG_Fortran77,
+    DW_LANG_Fortran90,
+    DW_LANG_Fortran95,
+    DW_LANG_Julia,
+    DW_LANG_Modula2,
+    DW_LANG_Modula3,
+    DW_LANG_Pascal83,
+    DW_TAG_array_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_pointer_type,
+    DW_TAG_reference_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_subrange_type,
+    DW_TAG_variable,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.forms import INDIRECT, NO_DATA, class_of
+from dwarfgpu.objfile.entries.forms import NO_DATA, class_of
 from dwarfgpu.objfile.entries.pc_ranges import is_dead
 from dwarfgpu.objfile.entries.scan import scan
 
@@ -19,17 +51,16 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.objfile.units.unit import Unit
 
-_VARIABLE, _ARRAY, _SUBRANGE, _ENUMERATION = 0x34, 0x01, 0x21, 0x04
-_POINTERS = frozenset((0x0F, 0x10, 0x42))  # DW_TAG_pointer_type, reference_type, rvalue_reference_type
+_POINTERS = frozenset((DW_TAG_pointer_type, DW_TAG_reference_type, DW_TAG_rvalue_reference_type))
 _OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX = 0x03, 0xA1, 0xFB
 MAX_TYPES = 64
 """How many types may lie between a variable and the one with a size."""
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
-    if abbreviation.tag != _VARIABLE or abbreviation.form_of(at.LOCATION) in (0, *NO_DATA):
+    if abbreviation.tag != DW_TAG_variable or abbreviation.form_of(DW_AT_location) in (0, *NO_DATA):
         return None
-    return (at.LOCATION,)
+    return (DW_AT_location,)
 
 
 class VariableIndex:
@@ -43,10 +74,10 @@ class VariableIndex:
             tuple[int, int, bytes]
         ] = []  # (address, offset of the entry, the expression after the address)
         for offset, plan, picked in scan(unit, _select):
-            form, location = plan.abbreviation.form_of(at.LOCATION), picked[plan.places[at.LOCATION]]
-            if form == INDIRECT:
+            form, location = plan.abbreviation.form_of(DW_AT_location), picked[plan.places[DW_AT_location]]
+            if form == DW_FORM_indirect:
                 form, location = location.form, location.value
-            if class_of(form, at.LOCATION, unit.version) != "exprloc":
+            if class_of(form, DW_AT_location, unit.version) != "exprloc":
                 continue
             try:
                 place = address_of(unit, location)
@@ -110,12 +141,12 @@ def size_of_type(die: Die | None) -> int | None:
     for _ in range(MAX_TYPES):
         if die is None:
             return None
-        size = _constant(die, at.BYTE_SIZE)
+        size = _constant(die, DW_AT_byte_size)
         if size is not None:
             return factor * size
         if die.tag in _POINTERS:
             return factor * die.unit.address_size
-        if die.tag == _ARRAY:
+        if die.tag == DW_TAG_array_type:
             count = _elements(die)
             if count is None:
                 return None
@@ -128,14 +159,14 @@ def _elements(array: Die) -> int | None:
     """Return how many elements an array has in all its dimensions."""
     total = 1
     for dimension in array.children():
-        if dimension.tag not in (_SUBRANGE, _ENUMERATION):
+        if dimension.tag not in (DW_TAG_subrange_type, DW_TAG_enumeration_type):
             continue
-        count = _constant(dimension, at.COUNT)
+        count = _constant(dimension, DW_AT_count)
         if count is None:
-            last = _constant(dimension, at.UPPER_BOUND)
+            last = _constant(dimension, DW_AT_upper_bound)
             if last is None:
                 return None
-            first = _constant(dimension, _LOWER_BOUND)
+            first = _constant(dimension, DW_AT_lower_bound)
             count = last - (_default_lower_bound(array) if first is None else first) + 1
         total *= max(count, 0)
     return total
@@ -143,14 +174,31 @@ def _elements(array: Die) -> int | None:
 
 def _default_lower_bound(die: Die) -> int:
     """Return the lower bound of an array that does not name one (DWARF 5, table 7.17)."""
-    return 1 if die.unit.root_number(_LANGUAGE) in _FROM_ONE else 0
+    return 1 if die.unit.root_number(DW_AT_language) in FROM_ONE else 0
 
 
-_LOWER_BOUND, _LANGUAGE = 0x22, 0x13
-_FROM_ONE = frozenset(
-    (0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x0E, 0x0F, 0x17, 0x1F, 0x22, 0x23, 0x2D, 0x2E, 0x2F)
+FROM_ONE = frozenset(
+    (
+        DW_LANG_Ada83,
+        DW_LANG_Cobol74,
+        DW_LANG_Cobol85,
+        DW_LANG_Fortran77,
+        DW_LANG_Fortran90,
+        DW_LANG_Pascal83,
+        DW_LANG_Modula2,
+        DW_LANG_Ada95,
+        DW_LANG_Fortran95,
+        DW_LANG_PLI,
+        DW_LANG_Modula3,
+        DW_LANG_Julia,
+        DW_LANG_Fortran03,
+        DW_LANG_Fortran08,
+        DW_LANG_Fortran18,
+        DW_LANG_Ada2005,
+        DW_LANG_Ada2012,
+    )
 )
-"""Ada, Cobol, Fortran, Pascal, Modula, PL/I and Julia."""
+"""The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
 
 
 def _constant(die: Die, attribute: int) -> int | None:

@@ -9,6 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import (
+    DW_LNCT_MD5,
+    DW_FORM_block,
+    DW_FORM_block1,
+    DW_FORM_block2,
+    DW_FORM_block4,
+    DW_FORM_data1,
+    DW_FORM_data2,
+    DW_FORM_data4,
+    DW_FORM_data8,
+    DW_FORM_data16,
+    DW_FORM_flag,
+    DW_FORM_GNU_str_index,
+    DW_FORM_GNU_strp_alt,
+    DW_FORM_line_strp,
+    DW_FORM_sdata,
+    DW_FORM_sec_offset,
+    DW_FORM_string,
+    DW_FORM_strp,
+    DW_FORM_strp_sup,
+    DW_FORM_strx,
+    DW_FORM_strx1,
+    DW_FORM_strx2,
+    DW_FORM_strx3,
+    DW_FORM_strx4,
+    DW_FORM_udata,
+    DW_LNCT_directory_index,
+    DW_LNCT_LLVM_is_MD5,
+    DW_LNCT_LLVM_source,
+    DW_LNCT_path,
+    DW_LNCT_size,
+    DW_LNCT_timestamp,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
@@ -27,14 +60,18 @@ MAX_TEXT = 1 << 27
 """How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
 
 # Content types (DWARF 5, 7.22, and A.6.2.4.1).
-_PATH, _DIRECTORY_INDEX, _TIMESTAMP, _SIZE, _MD5, _LLVM_SOURCE, _LLVM_IS_MD5 = 1, 2, 3, 4, 5, 0x2001, 0x2002
 
-_FIXED_FORMS = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x0C: 1}
+_FIXED_FORMS = {DW_FORM_data1: 1, DW_FORM_data2: 2, DW_FORM_data4: 4, DW_FORM_data8: 8, DW_FORM_flag: 1}
 """Forms of numbers by their size: data1, data2, data4, data8, flag."""
-_BLOCK_FORMS = {0x0A: 1, 0x03: 2, 0x04: 4}
+_BLOCK_FORMS = {DW_FORM_block1: 1, DW_FORM_block2: 2, DW_FORM_block4: 4}
 """Forms of blocks by the size of their length: block1, block2, block4."""
-_OFFSET_FORMS = {0x1F: "line_strp", 0x0E: "strp", 0x1D: "strp_sup", 0x1F21: "strp_sup"}
-_INDEX_FORMS = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}
+_OFFSET_FORMS = {
+    DW_FORM_line_strp: "line_strp",
+    DW_FORM_strp: "strp",
+    DW_FORM_strp_sup: "strp_sup",
+    DW_FORM_GNU_strp_alt: "strp_sup",
+}
+_INDEX_FORMS = {DW_FORM_strx1: 1, DW_FORM_strx2: 2, DW_FORM_strx3: 3, DW_FORM_strx4: 4}
 """Forms of string indices by their size: strx1 to strx4."""
 
 
@@ -234,27 +271,29 @@ class _Tables:
 
     def _entry(self, form_of: list[tuple[int, int]]) -> FileEntry:
         values: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
-        md5 = values.get(_MD5)
-        source = values.get(_LLVM_SOURCE)
+        md5 = values.get(DW_LNCT_MD5)
+        source = values.get(DW_LNCT_LLVM_source)
         return FileEntry(
-            name=_text(values.get(_PATH)),
-            directory=_number(values.get(_DIRECTORY_INDEX)),
-            timestamp=_number(values.get(_TIMESTAMP)),
-            size=_number(values.get(_SIZE)),
-            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and values.get(_LLVM_IS_MD5) != 0 else None,
+            name=_text(values.get(DW_LNCT_path)),
+            directory=_number(values.get(DW_LNCT_directory_index)),
+            timestamp=_number(values.get(DW_LNCT_timestamp)),
+            size=_number(values.get(DW_LNCT_size)),
+            md5=md5
+            if isinstance(md5, bytes) and len(md5) == 16 and values.get(DW_LNCT_LLVM_is_MD5) != 0
+            else None,
             source=source if isinstance(source, str) and source else None,
         )
 
     def _value(self, form: int) -> int | bytes | str:
         """Read a value of any form that the section allows, so that unknown content types can be skipped."""
         cursor = self.cursor
-        if form == 0x08:  # DW_FORM_string
+        if form == DW_FORM_string:
             return self._string()
         if form in _OFFSET_FORMS:
             return self._elsewhere(_OFFSET_FORMS[form], cursor.unsigned(self.offset_size))
-        if form == 0x0F:  # DW_FORM_udata
+        if form == DW_FORM_udata:
             return cursor.uleb()
-        if form == 0x1E:  # DW_FORM_data16
+        if form == DW_FORM_data16:
             return cursor.bytes(16)
         if form in _FIXED_FORMS:
             return cursor.unsigned(_FIXED_FORMS[form])
@@ -266,13 +305,13 @@ class _Tables:
         cursor = self.cursor
         if form in _BLOCK_FORMS:
             return cursor.bytes(cursor.unsigned(_BLOCK_FORMS[form]))
-        if form == 0x09:  # DW_FORM_block
+        if form == DW_FORM_block:
             return cursor.bytes(cursor.uleb())
-        if form == 0x0D:  # DW_FORM_sdata
+        if form == DW_FORM_sdata:
             return cursor.sleb()
-        if form == 0x17:  # DW_FORM_sec_offset
+        if form == DW_FORM_sec_offset:
             return cursor.unsigned(self.offset_size)
-        if form in {0x1A, 0x1F02}:  # DW_FORM_strx, DW_FORM_GNU_str_index
+        if form in {DW_FORM_strx, DW_FORM_GNU_str_index}:
             return self._elsewhere("strx", cursor.uleb())
         raise cursor.fail("bad_form", f"the form {form:#x} is not allowed in a line table", "DWARF 5, 7.22")
 

@@ -13,6 +13,24 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_LNE_define_file,
+    DW_LNE_end_sequence,
+    DW_LNE_set_address,
+    DW_LNE_set_discriminator,
+    DW_LNS_advance_line,
+    DW_LNS_advance_pc,
+    DW_LNS_const_add_pc,
+    DW_LNS_copy,
+    DW_LNS_fixed_advance_pc,
+    DW_LNS_negate_stmt,
+    DW_LNS_set_basic_block,
+    DW_LNS_set_column,
+    DW_LNS_set_epilogue_begin,
+    DW_LNS_set_file,
+    DW_LNS_set_isa,
+    DW_LNS_set_prologue_end,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
@@ -168,23 +186,23 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                     add_place(place)
                     add_mark(mark)
                     mark = lasting
-                elif op == 0x05:  # DW_LNS_set_column
+                elif op == DW_LNS_set_column:
                     column = next(rest)
                     if column > 0x7F:
                         column = _register(_uleb(rest, column), 32, "column")
                     place = file | column
-                elif op == 0x06:  # DW_LNS_negate_stmt
+                elif op == DW_LNS_negate_stmt:
                     mark ^= IS_STMT
                     lasting ^= IS_STMT
-                elif op == 0x03:  # DW_LNS_advance_line
+                elif op == DW_LNS_advance_line:
                     line += _sleb(rest)
                 elif op == 0x00:
                     payload = _extended(rest)
                     code = payload[0]
-                    if code == 0x04:  # DW_LNE_set_discriminator
+                    if code == DW_LNE_set_discriminator:
                         number = payload[1] if len(payload) == 2 else _uleb(iter(payload[1:]))
                         mark = mark & 0xFFFFFFFF | _register(number, 32, "discriminator") << _DISCRIMINATOR
-                    elif code == 0x01:  # DW_LNE_end_sequence
+                    elif code == DW_LNE_end_sequence:
                         add_address(address & 0xFFFFFFFFFFFFFFFF)
                         add_line(line)
                         add_place(place)
@@ -195,42 +213,42 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                         mark = lasting = initial
                         if wide is not None:
                             wide.begin(len(rows), 0)
-                    elif code == 0x02:  # DW_LNE_set_address
+                    elif code == DW_LNE_set_address:
                         address = _address(payload, header.byte_order)
                         if rows.origin is None:
                             rows.origin = address
                         if wide is not None:
                             wide.begin(len(rows), address)
                             address = 0
-                    elif code == 0x03:  # DW_LNE_define_file
+                    elif code == DW_LNE_define_file:
                         _define_file(rows, payload)
-                elif op == 0x02:  # DW_LNS_advance_pc
+                elif op == DW_LNS_advance_pc:
                     address += _uleb(rest) * step
-                elif op == 0x01:  # DW_LNS_copy
+                elif op == DW_LNS_copy:
                     add_address(address)
                     add_line(line)
                     add_place(place)
                     add_mark(mark)
                     mark = lasting
-                elif op == 0x08:  # DW_LNS_const_add_pc
+                elif op == DW_LNS_const_add_pc:
                     address += address_steps[255]
-                elif op == 0x04:  # DW_LNS_set_file
+                elif op == DW_LNS_set_file:
                     file = _register(_uleb(rest), 32, "file") << 32
                     place = file | column
-                elif op == 0x0A:  # DW_LNS_set_prologue_end
+                elif op == DW_LNS_set_prologue_end:
                     mark |= PROLOGUE_END
-                elif op == 0x0B:  # DW_LNS_set_epilogue_begin
+                elif op == DW_LNS_set_epilogue_begin:
                     mark |= EPILOGUE_BEGIN
-                elif op == 0x07:  # DW_LNS_set_basic_block
+                elif op == DW_LNS_set_basic_block:
                     mark |= BASIC_BLOCK
-                elif op == 0x09:  # DW_LNS_fixed_advance_pc
+                elif op == DW_LNS_fixed_advance_pc:
                     advance = int.from_bytes((next(rest), next(rest)), header.byte_order)
                     if wide is None:
                         address += advance
                     else:
                         wide.begin(len(rows), wide.address(address) + advance)
                         address = 0
-                elif op == 0x0C:  # DW_LNS_set_isa
+                elif op == DW_LNS_set_isa:
                     isa = _register(_uleb(rest), 16, "isa") << _ISA
                     mark = mark & ~(0xFFFF << _ISA) | isa
                     lasting = lasting & ~(0xFFFF << _ISA) | isa

@@ -15,6 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import (
+    DW_LLE_base_address,
+    DW_LLE_base_addressx,
+    DW_LLE_offset_pair,
+    DW_LLE_start_length,
+    DW_LLE_startx_endx,
+    DW_LLE_startx_length,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.contributions import (
@@ -32,35 +40,11 @@ AddressAt: TypeAlias = Callable[[int], int]
 MAX_ENTRIES = 1 << 20
 """A longer list is refused: no producer writes one, and a broken section must not fill the memory."""
 
-# The kinds of entries (DWARF 5, 7.7.3). Those of range lists (7.25) are the same without the default, so they are
-# numbered differently from 5 on; here both go by these numbers.
-END_OF_LIST = 0
-BASE_ADDRESSX = 1
-STARTX_ENDX = 2
-STARTX_LENGTH = 3
-OFFSET_PAIR = 4
-DEFAULT_LOCATION = 5
-BASE_ADDRESS = 6
-START_END = 7
-START_LENGTH = 8
-VIEW_PAIR = 9
-
-NAMES = (
-    "end_of_list",
-    "base_addressx",
-    "startx_endx",
-    "startx_length",
-    "offset_pair",
-    "default_location",
-    "base_address",
-    "start_end",
-    "start_length",
-    "GNU_view_pair",
-)
-
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
+# The kinds of entries are those of location lists (DW_LLE). Those of range lists (DW_RLE) are the same without the
+# default location, and so numbered differently from 5 on; their reader translates them.
 OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
@@ -143,7 +127,7 @@ class Bounds:
 
     def of(self, kind: int, operands: tuple[int, ...]) -> tuple[int, int] | None:
         """Return the range of an entry, with start == end for a dead one; None if the entry sets the base address."""
-        if kind == OFFSET_PAIR:
+        if kind == DW_LLE_offset_pair:
             begin, end = operands
             base = self.base
             if self.relocated and begin in self.dead:
@@ -157,17 +141,17 @@ class Bounds:
             if base in self.dead:
                 return base, base
             return self._checked(base + begin, base + end)
-        if kind in (BASE_ADDRESS, BASE_ADDRESSX):
-            self.base = operands[0] if kind == BASE_ADDRESS else self._indexed(operands[0])
+        if kind in (DW_LLE_base_address, DW_LLE_base_addressx):
+            self.base = operands[0] if kind == DW_LLE_base_address else self._indexed(operands[0])
             return None
         start, end = operands
-        if kind in (STARTX_ENDX, STARTX_LENGTH):
+        if kind in (DW_LLE_startx_endx, DW_LLE_startx_length):
             start = self._indexed(start)
         if start in self.dead:
             return start, start
-        if kind in (STARTX_LENGTH, START_LENGTH):
+        if kind in (DW_LLE_startx_length, DW_LLE_start_length):
             end += start
-        elif kind == STARTX_ENDX:
+        elif kind == DW_LLE_startx_endx:
             end = self._indexed(end)
         return self._checked(start, end)
 
@@ -213,9 +197,9 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
         if begin == end == 0:
             return
         if begin == all_ones:
-            yield offset, BASE_ADDRESS, (end,)
+            yield offset, DW_LLE_base_address, (end,)
         else:
-            yield offset, OFFSET_PAIR, (begin, end)
+            yield offset, DW_LLE_offset_pair, (begin, end)
 
 
 @record

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from dwarfgpu.dwarf_constants import (
+    DW_LLE_base_addressx,
+    DW_LLE_default_location,
+    DW_LLE_end_of_list,
+    DW_LLE_GNU_view_pair,
+    DW_LLE_offset_pair,
+    DW_LLE_start_end,
+    DW_LLE_start_length,
+    DW_LLE_startx_endx,
+    DW_LLE_startx_length,
+    name_of,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
-    BASE_ADDRESSX,
-    DEFAULT_LOCATION,
-    END_OF_LIST,
-    NAMES,
-    OFFSET_PAIR,
-    STARTX_ENDX,
-    STARTX_LENGTH,
-    VIEW_PAIR,
     Bounds,
     ListContext,
     RawEntry,
@@ -86,11 +90,11 @@ def read_location_list(
     entries: list[ListEntry] = []
     views: tuple[int, int] | None = None
     for raw in reading:
-        if raw.kind == VIEW_PAIR:
+        if raw.kind == DW_LLE_GNU_view_pair:
             views = raw.operands[0], raw.operands[1]
             continue
         try:
-            span = (0, 0) if raw.kind == DEFAULT_LOCATION else bounds.of(raw.kind, raw.operands)
+            span = (0, 0) if raw.kind == DW_LLE_default_location else bounds.of(raw.kind, raw.operands)
         except DwarfGpuError as error:
             reading.note(error, raw.offset)
             views = None
@@ -99,7 +103,7 @@ def read_location_list(
             entries.append(
                 ListEntry(
                     *span,
-                    raw.kind == DEFAULT_LOCATION,
+                    raw.kind == DW_LLE_default_location,
                     raw.expression,
                     raw.offset,
                     raw.expression_offset,
@@ -122,8 +126,8 @@ def raw_location_list(
 def kind_name(kind: int, section: str = ".debug_loclists") -> str:
     """Return the name of an entry kind as the standard or GNU writes it; the kinds of ``.debug_loc`` have no names."""
     if section.startswith(".debug_loclists"):
-        return f"DW_LLE_{NAMES[kind]}"
-    return f"DW_LLE_GNU_{_GNU_NAMES[kind]}_entry" if section.endswith(".dwo") else ""
+        return name_of("DW_LLE", kind)
+    return name_of("DW_LLE_GNU", kind) if section.endswith(".dwo") else ""
 
 
 def _decoder(section: str) -> Callable[[Cursor, int], Iterator[RawEntry]]:
@@ -136,9 +140,9 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     while True:
         offset = cursor.position
         kind = cursor.unsigned(1)
-        if kind == END_OF_LIST:
+        if kind == DW_LLE_end_of_list:
             return
-        if kind >= len(NAMES):
+        if kind > DW_LLE_GNU_view_pair:
             raise cursor.fail(
                 "unknown_entry_kind",
                 f"the location list entry kind {kind:#x} is not known",
@@ -146,7 +150,10 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
                 offset,
             )
         operands = operands_of(cursor, kind, address_size)
-        if STARTX_ENDX <= kind <= DEFAULT_LOCATION or VIEW_PAIR > kind > DEFAULT_LOCATION + 1:
+        if (
+            DW_LLE_startx_endx <= kind <= DW_LLE_default_location
+            or DW_LLE_start_end <= kind <= DW_LLE_start_length
+        ):
             yield _with_expression(cursor, offset, kind, operands, cursor.uleb())
         else:
             yield RawEntry(offset, kind, operands)
@@ -155,14 +162,19 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
 def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     """Read ``.debug_loc``: pairs of addresses, each with the 2-byte length of its expression (DWARF 4, 7.7.3)."""
     for offset, kind, operands in pairs_before_5(cursor, address_size):
-        if kind == OFFSET_PAIR:
+        if kind == DW_LLE_offset_pair:
             yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
         else:
             yield RawEntry(offset, kind, operands)
 
 
-_GNU_NAMES = ("end_of_list", "base_address_selection", "start_end", "start_length", "offset_pair")
-_GNU_KINDS = (END_OF_LIST, BASE_ADDRESSX, STARTX_ENDX, STARTX_LENGTH, OFFSET_PAIR)
+_GNU_KINDS = (
+    DW_LLE_end_of_list,
+    DW_LLE_base_addressx,
+    DW_LLE_startx_endx,
+    DW_LLE_startx_length,
+    DW_LLE_offset_pair,
+)
 
 
 def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
@@ -173,7 +185,7 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     while True:
         offset = cursor.position
         kind = cursor.unsigned(1)
-        if kind == END_OF_LIST:
+        if kind == DW_LLE_end_of_list:
             return
         if kind >= len(_GNU_KINDS):
             raise cursor.fail(
@@ -182,13 +194,13 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
                 "DWARF 5, 7.7.3",
                 offset,
             )
-        if kind == OFFSET_PAIR:
+        if kind == DW_LLE_offset_pair:
             operands: tuple[int, ...] = (cursor.unsigned(4), cursor.unsigned(4))
-        elif kind == BASE_ADDRESSX:
+        elif kind == DW_LLE_base_addressx:
             yield RawEntry(offset, kind, (cursor.uleb(),))
             continue
         else:
-            operands = (cursor.uleb(), cursor.uleb() if kind == STARTX_ENDX else cursor.unsigned(4))
+            operands = (cursor.uleb(), cursor.uleb() if kind == DW_LLE_startx_endx else cursor.unsigned(4))
         yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
-    DEFAULT_LOCATION,
-    END_OF_LIST,
-    NAMES,
-    START_LENGTH,
     Bounds,
     ListContext,
     RawEntry,
@@ -80,7 +77,9 @@ def raw_range_list(
 
 def kind_name(kind: int, section: str = ".debug_rnglists") -> str:
     """Return the name of an entry kind as the standard writes it; the kinds of ``.debug_ranges`` have no names."""
-    return f"DW_RLE_{NAMES[kind]}" if section.startswith(".debug_rnglists") else ""
+    if not section.startswith(".debug_rnglists"):
+        return ""
+    return name_of("DW_RLE", kind - (kind > DW_LLE_default_location))
 
 
 def _reading(cursor: Cursor, section: str, context: ListContext) -> Reading:
@@ -92,11 +91,11 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     while True:
         offset = cursor.position
         kind = cursor.unsigned(1)
-        if kind == END_OF_LIST:
+        if kind == DW_LLE_end_of_list:
             return
-        if kind >= DEFAULT_LOCATION:
+        if kind >= DW_LLE_default_location:
             kind += 1  # range lists have no default entry
-        if kind > START_LENGTH:
+        if kind > DW_LLE_start_length:
             raise cursor.fail(
                 "unknown_entry_kind",
                 f"the range list entry kind {kind - 1:#x} is not known",

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from dwarfgpu.dwarf_constants import (
+    DW_UT_compile,
+    DW_UT_partial,
+    DW_UT_skeleton,
+    DW_UT_split_compile,
+    DW_UT_split_type,
+    DW_UT_type,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
@@ -18,8 +26,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.cursor import ByteOrder
 
-COMPILE, TYPE, PARTIAL, SKELETON, SPLIT_COMPILE, SPLIT_TYPE = range(1, 7)
-"""Unit types (DWARF 5, table 7.2). Before version 5 there is no such field: DW_AT_GNU_dwo_id and the section tell."""
 
 SPEC = "DWARF 5, 7.5.1"
 
@@ -34,6 +40,7 @@ class UnitHeader:
     """Where the next unit begins."""
     format: Format
     unit_type: int
+    """DW_UT_*. Before version 5 there is no such field: DW_AT_GNU_dwo_id and the section tell."""
     abbreviations: int
     """The offset in ``.debug_abbrev`` (of the contribution, in a package)."""
     first: int
@@ -50,7 +57,7 @@ class UnitHeader:
 
     @property
     def is_type_unit(self) -> bool:
-        return self.unit_type in (TYPE, SPLIT_TYPE)
+        return self.unit_type in (DW_UT_type, DW_UT_split_type)
 
 
 def read_headers(
@@ -97,14 +104,16 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     else:
         abbreviations = cursor.unsigned(offset_size)
         address_size = cursor.unsigned(1)
-        unit_type = TYPE if section.startswith(".debug_types") else COMPILE
+        unit_type = DW_UT_type if section.startswith(".debug_types") else DW_UT_compile
     check_address_size(cursor, address_size)
     signature, type_offset, dwo_id = None, 0, None
-    if unit_type in (TYPE, SPLIT_TYPE):
+    if unit_type in (DW_UT_type, DW_UT_split_type):
         signature, type_offset = cursor.unsigned(8), cursor.unsigned(offset_size)
-    elif unit_type in (SKELETON, SPLIT_COMPILE):
+    elif unit_type in (DW_UT_skeleton, DW_UT_split_compile):
         dwo_id = cursor.unsigned(8)
-    elif not (unit_type in (COMPILE, PARTIAL) or unit_type >= 0x80):  # from 0x80 on those of vendors
+    elif not (
+        unit_type in (DW_UT_compile, DW_UT_partial) or unit_type >= 0x80
+    ):  # from 0x80 on those of vendors
         raise cursor.fail("bad_unit_type", f"the unit type {unit_type:#x} is not known", SPEC, offset)
     format = Format(address_size, offset_size, byte_order, version)  # noqa: A001
     return UnitHeader(

@@ -9,6 +9,23 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_SECT_ABBREV,
+    DW_SECT_GNU_ABBREV,
+    DW_SECT_GNU_INFO,
+    DW_SECT_GNU_LINE,
+    DW_SECT_GNU_LOC,
+    DW_SECT_GNU_MACINFO,
+    DW_SECT_GNU_MACRO,
+    DW_SECT_GNU_STR_OFFSETS,
+    DW_SECT_GNU_TYPES,
+    DW_SECT_INFO,
+    DW_SECT_LINE,
+    DW_SECT_LOCLISTS,
+    DW_SECT_MACRO,
+    DW_SECT_RNGLISTS,
+    DW_SECT_STR_OFFSETS,
+)
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
 from dwarfgpu.records import record
 
@@ -40,15 +57,26 @@ if TYPE_CHECKING:
     OpenSplit: TypeAlias = Callable[[SplitFile], Sections | None]
     """A function that opens the file that a skeleton names, or returns None if there is no such file."""
 
-# The columns of an index: DWARF 5, table 7.1; version 2 is that of GCC's and LLVM's DWARF 4 packages.
-_SECTIONS_2 = (
-    "", ".debug_info", ".debug_types", ".debug_abbrev", ".debug_line", ".debug_loc", ".debug_str_offsets",
-    ".debug_macinfo", ".debug_macro",
-)  # fmt: skip
-_SECTIONS_5 = (
-    "", ".debug_info", "", ".debug_abbrev", ".debug_line", ".debug_loclists", ".debug_str_offsets", ".debug_macro",
-    ".debug_rnglists",
-)  # fmt: skip
+# The columns of an index. Version 2 is that of GCC's and LLVM's DWARF 4 packages.
+_SECTIONS_2 = {
+    DW_SECT_GNU_INFO: ".debug_info",
+    DW_SECT_GNU_TYPES: ".debug_types",
+    DW_SECT_GNU_ABBREV: ".debug_abbrev",
+    DW_SECT_GNU_LINE: ".debug_line",
+    DW_SECT_GNU_LOC: ".debug_loc",
+    DW_SECT_GNU_STR_OFFSETS: ".debug_str_offsets",
+    DW_SECT_GNU_MACINFO: ".debug_macinfo",
+    DW_SECT_GNU_MACRO: ".debug_macro",
+}
+_SECTIONS_5 = {
+    DW_SECT_INFO: ".debug_info",
+    DW_SECT_ABBREV: ".debug_abbrev",
+    DW_SECT_LINE: ".debug_line",
+    DW_SECT_LOCLISTS: ".debug_loclists",
+    DW_SECT_STR_OFFSETS: ".debug_str_offsets",
+    DW_SECT_MACRO: ".debug_macro",
+    DW_SECT_RNGLISTS: ".debug_rnglists",
+}
 MAX_COLUMNS = 64
 
 
@@ -81,7 +109,7 @@ class PackageIndex:
         if self.slots & (self.slots - 1):
             raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
         numbers = [self._number(header + 4 * i) for i in range(columns)]
-        self.sections = tuple(names[n] if n < len(names) else "" for n in numbers)
+        self.sections = tuple(names.get(n, "") for n in numbers)
 
     def find(self, unit_id: int) -> Contributions | None:
         """Return the parts of the unit with an id or signature, or None if the package has no such unit."""

@@ -10,9 +10,22 @@ import sys
 from array import array
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_addr_base,
+    DW_AT_GNU_addr_base,
+    DW_AT_GNU_ranges_base,
+    DW_AT_loclists_base,
+    DW_AT_rnglists_base,
+    DW_AT_str_offsets_base,
+    DW_FORM_GNU_strp_alt,
+    DW_FORM_line_strp,
+    DW_FORM_loclistx,
+    DW_FORM_rnglistx,
+    DW_FORM_strp,
+    DW_FORM_strp_sup,
+)
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.addresses import address_table
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
 
 if TYPE_CHECKING:
@@ -23,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.source import Source
     from dwarfgpu.objfile.units.unit import Unit
 
-STRING_SECTIONS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
+STRING_SECTIONS = {DW_FORM_strp: ".debug_str", DW_FORM_line_strp: ".debug_line_str"}
 LIST_SECTIONS = {
     "loclist": (".debug_loc", ".debug_loclists"),
     "rnglist": (".debug_ranges", ".debug_rnglists"),
@@ -58,7 +71,7 @@ class UnitTables:
             return self.unit.source, section + self.unit.suffix, value
         if form in forms.STRING_INDEX:
             return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
-        if form in (forms.STRP_SUP, forms.GNU_STRP_ALT):
+        if form in (DW_FORM_strp_sup, DW_FORM_GNU_strp_alt):
             return self.unit.dwarf.supplementary_file().source, ".debug_str", value
         raise self.unit.error(
             MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
@@ -86,7 +99,7 @@ class UnitTables:
         """Return the section with its string offsets, and where they are in it; None if it has none."""
         unit = self.unit
         data = unit.source.data(".debug_str_offsets" + unit.suffix)
-        if not data or (not unit.suffix and unit.root_value(at.STR_OFFSETS_BASE) is None):
+        if not data or (not unit.suffix and unit.root_value(DW_AT_str_offsets_base) is None):
             return None
         return (data, *self._string_offsets_bounds())
 
@@ -99,7 +112,7 @@ class UnitTables:
             end = min(end, part + unit.contributions[".debug_str_offsets"][1])
         if unit.version < 5:  # the GNU table has no header
             return part, end
-        base_attribute = unit.root_number(at.STR_OFFSETS_BASE)
+        base_attribute = unit.root_number(DW_AT_str_offsets_base)
         if base_attribute is None and not unit.suffix:
             message = "the unit has no DW_AT_str_offsets_base"
             raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
@@ -140,7 +153,7 @@ class UnitTables:
         return self._addresses
 
     def _read_addresses(self) -> Sequence[int]:
-        base = self.unit.root_number(at.ADDR_BASE, at.GNU_ADDR_BASE)
+        base = self.unit.root_number(DW_AT_addr_base, DW_AT_GNU_addr_base)
         if base is None and self.unit.skeleton is not None:
             return self.unit.skeleton.tables.addresses
         if base is None:
@@ -191,12 +204,12 @@ class UnitTables:
         old, new = LIST_SECTIONS[kind]
         if self.unit.version >= 5:
             part, section = self.unit.part(new)
-            if form in (forms.LOCLISTX, forms.RNGLISTX):
+            if form in (DW_FORM_loclistx, DW_FORM_rnglistx):
                 return section, self._indexed_list(section, part, int(value), kind)
             return section, part + int(value)
         if kind == "rnglist":  # ranges stay in the program's file even for split units
             skeleton = self.unit.skeleton
-            base = None if skeleton is None else skeleton.root_number(at.GNU_RANGES_BASE)
+            base = None if skeleton is None else skeleton.root_number(DW_AT_GNU_ranges_base)
             return old, int(value) + (base or 0)
         part, section = self.unit.part(old)
         return section, part + int(value)
@@ -206,7 +219,7 @@ class UnitTables:
         from dwarfgpu.objfile.lists.encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
-        base = self.unit.root_number(at.LOCLISTS_BASE if kind == "loclist" else at.RNGLISTS_BASE)
+        base = self.unit.root_number(DW_AT_loclists_base if kind == "loclist" else DW_AT_rnglists_base)
         if base is not None:
             size = self.unit.offset_size
             table = list_table(data, part + base, section=section, offset_size=size, byte_order=order)

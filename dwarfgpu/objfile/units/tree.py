@@ -14,8 +14,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_sibling
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries.attributes import SIBLING
 from dwarfgpu.objfile.entries.forms import REF_UNIT
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 
@@ -296,12 +296,12 @@ class UnitTree:
 def has_siblings(table: AbbreviationTable) -> bool:
     """Return whether entries that own others name the next one beside them, as those of GCC do."""
     owners = [abbreviation for abbreviation in table.all() if abbreviation.has_children]
-    return 2 * sum(abbreviation.index_of(SIBLING) >= 0 for abbreviation in owners) > len(owners)
+    return 2 * sum(abbreviation.index_of(DW_AT_sibling) >= 0 for abbreviation in owners) > len(owners)
 
 
 def _sibling_reader(abbreviation: Abbreviation) -> Skip:
     """Return a function that tells where the entry beside one is; 0 if the entry does not say it."""
-    index = abbreviation.index_of(SIBLING)
+    index = abbreviation.index_of(DW_AT_sibling)
     if index < 0 or abbreviation.forms[index] not in REF_UNIT:
         return lambda _data, _position: 0
     layout = abbreviation.layout

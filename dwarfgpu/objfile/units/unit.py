@@ -7,12 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_comp_dir,
+    DW_AT_dwo_id,
+    DW_AT_dwo_name,
+    DW_AT_entry_pc,
+    DW_AT_GNU_dwo_id,
+    DW_AT_GNU_dwo_name,
+    DW_AT_low_pc,
+    DW_AT_name,
+    DW_AT_producer,
+    DW_FORM_addr,
+    DW_FORM_indirect,
+    DW_FORM_LLVM_addrx_offset,
+    DW_FORM_ref_addr,
+    DW_FORM_ref_sig8,
+    DW_FORM_string,
+    DW_UT_skeleton,
+    DW_UT_split_compile,
+    DW_UT_split_type,
+)
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
 from dwarfgpu.objfile.entries.readers import FAILURES, truncated
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.objfile.units.headers import SKELETON, SPLIT_COMPILE, SPLIT_TYPE
 from dwarfgpu.objfile.units.tables import UnitTables
 from dwarfgpu.objfile.units.tree import UnitTree
 
@@ -255,7 +274,7 @@ class Unit:
             index = abbreviation.index_of(number)
             if index >= 0:
                 form, value = abbreviation.forms[index], abbreviation.value(index, values)
-                return (value.form, value.value) if form == forms.INDIRECT else (form, value)
+                return (value.form, value.value) if form == DW_FORM_indirect else (form, value)
         return None
 
     def root_number(self, *numbers: int) -> int | None:
@@ -273,47 +292,47 @@ class Unit:
 
     @property
     def name(self) -> str | None:
-        return self.root_text(at.NAME)
+        return self.root_text(DW_AT_name)
 
     @property
     def producer(self) -> str | None:
-        return self.root_text(at.PRODUCER)
+        return self.root_text(DW_AT_producer)
 
     @property
     def directory(self) -> str | None:
         """DW_AT_comp_dir, for a split unit that of its skeleton."""
-        directory = self.root_text(at.COMP_DIR)
+        directory = self.root_text(DW_AT_comp_dir)
         return self.skeleton.directory if directory is None and self.skeleton is not None else directory
 
     @property
     def split_name(self) -> str | None:
         """DW_AT_dwo_name: the file with the entries of this skeleton."""
-        return self.root_text(at.DWO_NAME, at.GNU_DWO_NAME)
+        return self.root_text(DW_AT_dwo_name, DW_AT_GNU_dwo_name)
 
     @property
     def dwo_id(self) -> int | None:
         """What a skeleton and its split unit have in common."""
         if self.header.dwo_id is not None:
             return self.header.dwo_id
-        return self.root_number(at.GNU_DWO_ID, at.DWO_ID)
+        return self.root_number(DW_AT_GNU_dwo_id, DW_AT_dwo_id)
 
     @property
     def is_skeleton(self) -> bool:
         """Whether the entries are elsewhere."""
-        if self.header.unit_type == SKELETON:
+        if self.header.unit_type == DW_UT_skeleton:
             return True
-        return self.version < 5 and not self.suffix and self.root_value(at.GNU_DWO_NAME) is not None
+        return self.version < 5 and not self.suffix and self.root_value(DW_AT_GNU_dwo_name) is not None
 
     @property
     def is_split(self) -> bool:
-        return bool(self.suffix) or self.header.unit_type in (SPLIT_COMPILE, SPLIT_TYPE)
+        return bool(self.suffix) or self.header.unit_type in (DW_UT_split_compile, DW_UT_split_type)
 
     @property
     def low_pc(self) -> int | None:
         """The base address of the unit (DWARF 5, 3.1.1)."""
         if self.skeleton is not None:
             return self.skeleton.low_pc
-        value = self.root_value(at.LOW_PC, at.ENTRY_PC)
+        value = self.root_value(DW_AT_low_pc, DW_AT_entry_pc)
         return None if value is None else self.address(*value)
 
     # --- The dialect of its attributes ------------------------------------------------------------------------------
@@ -355,14 +374,14 @@ class Unit:
 
     def text(self, form: int, value: Any) -> str:
         """Return the text of a value of class string."""
-        if form == forms.STRING:
+        if form == DW_FORM_string:
             return decode(value)
         source, section, offset = self.tables.string_place(form, value)
         return source.text(section, offset)
 
     def string(self, form: int, value: Any) -> bytes:
         """Return the bytes of a value of class string, without the end."""
-        if form == forms.STRING:
+        if form == DW_FORM_string:
             data: bytes = value
             return data
         source, section, offset = self.tables.string_place(form, value)
@@ -370,11 +389,11 @@ class Unit:
 
     def address(self, form: int, value: Any) -> int:
         """Return the address of a value of class address."""
-        if form == forms.ADDR:
+        if form == DW_FORM_addr:
             return int(value)
         if form in forms.ADDRESS_INDEX:
             return self.tables.address(value)
-        if form == forms.ADDRX_OFFSET:
+        if form == DW_FORM_LLVM_addrx_offset:
             index, offset = value
             return self.tables.address(index) + int(offset)
         raise self.error(
@@ -385,9 +404,9 @@ class Unit:
         """Return the entry that a value of class reference leads to; raise an error if none begins there."""
         if form in forms.REF_UNIT:
             return self.die_at(value)
-        if form == forms.REF_ADDR:
+        if form == DW_FORM_ref_addr:
             return self.dwarf.die_at(value, self.section)
-        if form == forms.REF_SIG8:
+        if form == DW_FORM_ref_sig8:
             return self.dwarf.type_at(value, self)
         if form in forms.REF_SUPPLEMENTARY:
             return self.dwarf.supplementary_file().die_at(value)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_linkage_name,
+    DW_AT_MIPS_linkage_name,
+    DW_AT_name,
+    DW_AT_specification,
+    name_of,
+    names,
+    number_of,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.inlining import SCOPES, covers
 from dwarfgpu.objfile.entries.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.dump.code import CodeReader
@@ -96,13 +104,15 @@ class Selection:
 def tag_number(text: str) -> int:
     """The number of a tag: ``DW_TAG_variable`` or ``variable``."""
     name = text if text.startswith("DW_TAG_") else f"DW_TAG_{text}"
-    for number, known in TAG.items():
-        if known == name:
-            return number
+    number = number_of(name)
+    if number is not None:
+        return number
     from difflib import get_close_matches
 
     short = text.removeprefix("DW_TAG_")
-    close = get_close_matches(short, [known.removeprefix("DW_TAG_") for known in TAG.values()], n=3)
+    close = get_close_matches(
+        short, [known.removeprefix("DW_TAG_") for known in names("DW_TAG").values()], n=3
+    )
     hint = (
         f"did you mean {' or '.join(close)}?" if close else "a tag is called DW_TAG_subprogram, or subprogram"
     )
@@ -305,11 +315,15 @@ class EntryDump:
             raise NotFound("no_address", message, hint="`dwarfgpu info --pc` says what is there")
         if wanted.is_filter:
             asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
-            asked += [f"is a {' or '.join(TAG[tag] for tag in sorted(wanted.tags))}"] if wanted.tags else []
+            asked += (
+                [f"is a {' or '.join(name_of('DW_TAG', tag) for tag in sorted(wanted.tags))}"]
+                if wanted.tags
+                else []
+            )
             raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}")
 
 
-_NAMED = (at.NAME, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME, at.ABSTRACT_ORIGIN, at.SPECIFICATION)
+_NAMED = (DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_abstract_origin, DW_AT_specification)
 
 
 def _is_called(die: Die, name: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_AT_stmt_list
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.attributes import STMT_LIST
 from dwarfgpu.objfile.lines.table import line_tables
 from dwarfgpu.program.dump.parts import Part, Table
 from dwarfgpu.program.files.codelookup import line_table
@@ -41,7 +41,7 @@ def _tables(file: CodeObject, section: str) -> Iterator[LineTable]:
     named: dict[int, Unit] = {}
     for unit in (*dwarf.units, *dwarf.split_units):
         try:
-            found = unit.root_value(STMT_LIST)
+            found = unit.root_value(DW_AT_stmt_list)
             start, name = unit.part(".debug_line")
             if found is not None and name == section:
                 named.setdefault(start + int(found[1]), unit)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_GNU_view_pair
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.lists import location_lists, range_lists
-from dwarfgpu.objfile.lists.encoding import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext
+from dwarfgpu.objfile.lists.encoding import Bounds, ListContext
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class ListReader:
         for each in raw:
             start: int | None = None
             end: int | None = None
-            if each.kind not in (DEFAULT_LOCATION, VIEW_PAIR):
+            if each.kind not in (DW_LLE_default_location, DW_LLE_GNU_view_pair):
                 try:
                     start, end = bounds.of(each.kind, each.operands) or (None, None)
                 except DwarfGpuError as error:
@@ -118,11 +119,11 @@ class ListReader:
                 each.operands,
                 start,
                 end,
-                each.kind == DEFAULT_LOCATION,
+                each.kind == DW_LLE_default_location,
                 code,
                 views,
             )
-            views = (each.operands[0], each.operands[1]) if each.kind == VIEW_PAIR else None
+            views = (each.operands[0], each.operands[1]) if each.kind == DW_LLE_GNU_view_pair else None
 
     def _context(self, unit: Unit | None) -> ListContext:
         if unit is None:

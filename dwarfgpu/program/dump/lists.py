@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_FORM_indirect
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.forms import INDIRECT, class_of
+from dwarfgpu.objfile.entries.forms import class_of
 from dwarfgpu.objfile.lists.encoding import list_tables
 from dwarfgpu.program.dump.listed import ListReader
 from dwarfgpu.program.dump.parts import Columns, Part, Table
@@ -83,7 +84,9 @@ class ListSection:
                     for index, form in places:
                         value = abbreviation.value(index, values)
                         self._own(
-                            found, unit, *((value.form, value.value) if form == INDIRECT else (form, value))
+                            found,
+                            unit,
+                            *((value.form, value.value) if form == DW_FORM_indirect else (form, value)),
                         )
             except DwarfGpuError as error:
                 self.dwarf.note(error)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_AT_addr_base, DW_AT_GNU_addr_base, DW_FORM_implicit_const, name_of
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.constants import TAG, name_of
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.dump.parts import Columns, Part, Table
 
@@ -54,7 +55,7 @@ def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
             name = decode(table.name(index))
             for each in table.entries(index):
                 die = each.die_offset + (each.unit or 0)
-                tag = name_of(TAG, "DW_TAG_", each.tag)
+                tag = name_of("DW_TAG", each.tag)
                 yield name, each.offset, tag, each.unit, die, each.signature, each.parent
         except DwarfGpuError as error:
             dwarf.note(error)

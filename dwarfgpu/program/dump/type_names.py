@@ -4,8 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.constants import TAG
+from dwarfgpu.dwarf_constants import (
+    DW_AT_containing_type,
+    DW_AT_signature,
+    DW_TAG_array_type,
+    DW_TAG_atomic_type,
+    DW_TAG_base_type,
+    DW_TAG_class_type,
+    DW_TAG_coarray_type,
+    DW_TAG_const_type,
+    DW_TAG_dynamic_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_file_type,
+    DW_TAG_formal_parameter,
+    DW_TAG_generic_subrange,
+    DW_TAG_immutable_type,
+    DW_TAG_interface_type,
+    DW_TAG_LLVM_ptrauth_type,
+    DW_TAG_packed_type,
+    DW_TAG_pointer_type,
+    DW_TAG_ptr_to_member_type,
+    DW_TAG_reference_type,
+    DW_TAG_restrict_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_set_type,
+    DW_TAG_shared_type,
+    DW_TAG_string_type,
+    DW_TAG_structure_type,
+    DW_TAG_subrange_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_template_alias,
+    DW_TAG_typedef,
+    DW_TAG_union_type,
+    DW_TAG_unspecified_parameters,
+    DW_TAG_unspecified_type,
+    DW_TAG_volatile_type,
+)
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.types.bounds import dimension
 
@@ -17,33 +51,46 @@ MAX_DEPTH = 24
 MAX_TYPES = 2000
 """How many types a name is made of: a broken file may have a function whose parameters have its own type."""
 
-_NUMBERS = {name.removeprefix("DW_TAG_"): number for number, name in TAG.items()}
-
-
-def _tags(*names: str) -> frozenset[int]:
-    return frozenset(_NUMBERS[name] for name in names)
-
-
 _QUALIFIERS = {
-    _NUMBERS["const_type"]: "const",
-    _NUMBERS["volatile_type"]: "volatile",
-    _NUMBERS["restrict_type"]: "restrict",
-    _NUMBERS["atomic_type"]: "_Atomic",
+    DW_TAG_const_type: "const",
+    DW_TAG_volatile_type: "volatile",
+    DW_TAG_restrict_type: "restrict",
+    DW_TAG_atomic_type: "_Atomic",
 }
 _POINTERS = {
-    _NUMBERS["pointer_type"]: "*",
-    _NUMBERS["reference_type"]: "&",
-    _NUMBERS["rvalue_reference_type"]: "&&",
+    DW_TAG_pointer_type: "*",
+    DW_TAG_reference_type: "&",
+    DW_TAG_rvalue_reference_type: "&&",
 }
-_TRANSPARENT = _tags("packed_type", "shared_type", "immutable_type", "LLVM_ptrauth_type")
-_ARRAY, _SUBRANGE = _NUMBERS["array_type"], _tags("subrange_type", "generic_subrange")
-_FUNCTION, _PARAMETER = _NUMBERS["subroutine_type"], _NUMBERS["formal_parameter"]
-_VARIADIC, _MEMBER_POINTER = _NUMBERS["unspecified_parameters"], _NUMBERS["ptr_to_member_type"]
-_NAMED = _tags(
-    "base_type", "class_type", "enumeration_type", "interface_type", "set_type", "string_type", "structure_type",
-    "template_alias", "typedef", "union_type", "unspecified_type", "coarray_type", "dynamic_type", "file_type",
-)  # fmt: skip
-TYPES = _NAMED | _TRANSPARENT | _QUALIFIERS.keys() | _POINTERS.keys() | {_ARRAY, _FUNCTION, _MEMBER_POINTER}
+_TRANSPARENT = frozenset(
+    (DW_TAG_packed_type, DW_TAG_shared_type, DW_TAG_immutable_type, DW_TAG_LLVM_ptrauth_type)
+)
+_SUBRANGE = frozenset((DW_TAG_subrange_type, DW_TAG_generic_subrange))
+_NAMED = frozenset(
+    (
+        DW_TAG_base_type,
+        DW_TAG_class_type,
+        DW_TAG_enumeration_type,
+        DW_TAG_interface_type,
+        DW_TAG_set_type,
+        DW_TAG_string_type,
+        DW_TAG_structure_type,
+        DW_TAG_template_alias,
+        DW_TAG_typedef,
+        DW_TAG_union_type,
+        DW_TAG_unspecified_type,
+        DW_TAG_coarray_type,
+        DW_TAG_dynamic_type,
+        DW_TAG_file_type,
+    )
+)
+TYPES = (
+    _NAMED
+    | _TRANSPARENT
+    | _QUALIFIERS.keys()
+    | _POINTERS.keys()
+    | {DW_TAG_array_type, DW_TAG_subroutine_type, DW_TAG_ptr_to_member_type}
+)
 """The tags of types."""
 
 
@@ -71,14 +118,14 @@ class _Writer:
             return self.qualified(die, declarator, depth)
         if tag in _POINTERS:
             return self.pointing(die.type(), _POINTERS[tag] + declarator, depth)
-        if tag == _MEMBER_POINTER:
-            owner = die.number(at.CONTAINING_TYPE)
+        if tag == DW_TAG_ptr_to_member_type:
+            owner = die.number(DW_AT_containing_type)
             scope = self.name(owner.reference(), "", depth + 1) if owner is not None else "?"
             return self.pointing(die.type(), f"{scope}::*{declarator}", depth)
-        if tag == _ARRAY:
+        if tag == DW_TAG_array_type:
             bounds = "".join(f"[{_count(each)}]" for each in die.children() if each.tag in _SUBRANGE)
             return self.name(die.type(), f"{declarator}{bounds or '[]'}", depth + 1)
-        if tag == _FUNCTION:
+        if tag == DW_TAG_subroutine_type:
             return self.name(die.type(), f"{declarator}({self.parameters(die, depth)})", depth + 1)
         return _own_name(die) + _spaced(declarator)
 
@@ -86,23 +133,23 @@ class _Writer:
         """A qualifier stands before the name of a type, and behind the sign of a pointer."""
         word = _QUALIFIERS[die.tag]
         inner = die.type()
-        if inner is not None and (inner.tag in _POINTERS or inner.tag == _MEMBER_POINTER):
+        if inner is not None and (inner.tag in _POINTERS or inner.tag == DW_TAG_ptr_to_member_type):
             return self.name(inner, f"{word}{_spaced(declarator)}", depth + 1)
         name = self.name(inner, declarator, depth + 1)
         # GCC qualifies arrays and their elements
         return name if name.startswith(f"{word} ") else f"{word} {name}"
 
     def pointing(self, target: Die | None, declarator: str, depth: int) -> str:
-        if target is not None and target.tag in (_ARRAY, _FUNCTION):
+        if target is not None and target.tag in (DW_TAG_array_type, DW_TAG_subroutine_type):
             declarator = f"({declarator})"
         return self.name(target, declarator, depth + 1)
 
     def parameters(self, die: Die, depth: int) -> str:
         found = []
         for each in die.children():
-            if each.tag == _PARAMETER:
+            if each.tag == DW_TAG_formal_parameter:
                 found.append(self.name(each.type(), "", depth + 1))
-            elif each.tag == _VARIADIC:
+            elif each.tag == DW_TAG_unspecified_parameters:
                 found.append("...")
             if self.left < 0:
                 break
@@ -114,7 +161,7 @@ def _spaced(declarator: str) -> str:
 
 
 def _own_name(die: Die) -> str:
-    signature = die.number(at.SIGNATURE)
+    signature = die.number(DW_AT_signature)
     if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
         die = signature.reference()
     return qualified_name(die) or f"(unnamed {die.tag_name.removeprefix('DW_TAG_').removesuffix('_type')})"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dwarfgpu.dwarf_constants import DW_AT_low_pc, DW_FORM_indirect, names
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.attributes import LOW_PC
-from dwarfgpu.objfile.entries.constants import VALUES
-from dwarfgpu.objfile.entries.forms import INDIRECT
+from dwarfgpu.objfile.entries.values import VALUE_KINDS
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
 from dwarfgpu.program.dump.listed import ListedEntry, ListReader
 from dwarfgpu.program.files.codelookup import line_table, tidy
@@ -128,7 +127,7 @@ class UnitValues:
         found = self._looks.get((abbreviation, index))
         if found is None:
             found = attribute.name, attribute.form_name, attribute.value_class
-            if abbreviation.forms[index] != INDIRECT:
+            if abbreviation.forms[index] != DW_FORM_indirect:
                 self._looks[abbreviation, index] = found
         return found
 
@@ -137,15 +136,15 @@ class UnitValues:
     def _constant(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         name, value = attribute.name, attribute.value
         note = None
-        if name in VALUES:
-            note = VALUES[name].get(value)
+        if name in VALUE_KINDS:
+            note = names(VALUE_KINDS[name]).get(value)
         elif name in _FILES:
             note = self._path(value)
         elif name in _SPACES:
             space = self.code.target.space(value)
             note = None if space is None else space.name
         elif name == "DW_AT_high_pc":
-            low = attribute.die.number(LOW_PC)
+            low = attribute.die.number(DW_AT_low_pc)
             note = None if low is None else f"{low.address() + value:#x}"
         return value, note, None
 

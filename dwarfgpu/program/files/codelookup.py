@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.files.codeobject import NotFound
 from dwarfgpu.records import record
@@ -387,19 +388,18 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
 
     ``of_entries`` asks for the one whose files the entries name: a split unit has its own, without rows.
     """
-    from dwarfgpu.objfile.entries.attributes import STMT_LIST, STR_OFFSETS_BASE
     from dwarfgpu.objfile.lines.table import line_table as read
 
     if unit.skeleton is not None and not (of_entries and unit.source.data(".debug_line.dwo")):
         unit = unit.skeleton
     if unit in file.line_tables:
         return file.line_tables[unit]
-    offset = unit.root_number(STMT_LIST)
+    offset = unit.root_number(DW_AT_stmt_list)
     if offset is None:
         return None
     part, section = unit.part(".debug_line")
     # units may share a table, as type units do; what it leaves to the unit is part of the key
-    place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(STR_OFFSETS_BASE))
+    place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(DW_AT_str_offsets_base))
     table = file.shared_line_tables.get(place)
     if table is None:
         table = file.shared_line_tables[place] = read(

@@ -14,7 +14,7 @@ from dwarfgpu.cfi.rows import Row, Tables, unknown_augmentation
 from dwarfgpu.cfi.rules import Block, CfaRule, Rule
 from dwarfgpu.cfi.state import Initial
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import OMIT, Bases, encoding_text
+from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode as decode_expression
 from dwarfgpu.objfile.frames.entries import Cie, Fde, Terminator
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
 __all__ = [
-    "OMIT",
     "Block",
     "CfaRule",
     "Cie",

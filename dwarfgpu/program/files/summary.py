@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from dwarfgpu.dwarf_constants import DW_UT_partial
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
 from dwarfgpu.objfile.elf.summary import ImageInfo, Missing, SectionInfo, describe
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.objfile.units.headers import PARTIAL
 from dwarfgpu.program.files.codeobject import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
 from dwarfgpu.records import record, replace
 
@@ -211,7 +211,7 @@ def kind_of_unit(unit: Unit) -> str:
     header = unit.header
     if unit.is_split:
         return "split type" if header.is_type_unit else "split"
-    return "type" if header.is_type_unit else "partial" if header.unit_type == PARTIAL else "compile"
+    return "type" if header.is_type_unit else "partial" if header.unit_type == DW_UT_partial else "compile"
 
 
 def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:

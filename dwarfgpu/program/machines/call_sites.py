@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dialects.dwarf5 import DWARF5
+from dwarfgpu.dwarf_constants import (
+    DW_TAG_call_site,
+    DW_TAG_call_site_parameter,
+    DW_TAG_entry_point,
+    DW_TAG_GNU_call_site,
+    DW_TAG_GNU_call_site_parameter,
+    DW_TAG_subprogram,
+)
 from dwarfgpu.errors import DwarfGpuError
 
 if TYPE_CHECKING:
@@ -12,11 +21,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.objfile.entries.values import Attribute
 
-CALL_SITE, CALL_SITE_PARAMETER = 0x48, 0x49
-GNU_CALL_SITE, GNU_CALL_SITE_PARAMETER = 0x4109, 0x410A
-SUBPROGRAM, ENTRY_POINT = 0x2E, 0x03
 
-DEREF = b"\x06"
+DEREF = DWARF5.by_name["DW_OP_deref"].opcode
 """DW_OP_deref."""
 
 
@@ -24,11 +30,11 @@ def call_site_at(function: Die, return_address: int) -> Die | None:
     """The call in a function after which execution goes on at an address of the file."""
     try:
         for die, _depth in function.walk():
-            if die.tag == SUBPROGRAM and die != function:
+            if die.tag == DW_TAG_subprogram and die != function:
                 continue
-            if die.tag == CALL_SITE:
+            if die.tag == DW_TAG_call_site:
                 found = die.get("DW_AT_call_return_pc")
-            elif die.tag == GNU_CALL_SITE:
+            elif die.tag == DW_TAG_GNU_call_site:
                 found = die.get("DW_AT_low_pc")
             else:
                 continue
@@ -48,7 +54,7 @@ def is_call_of(site: Die, callee: Die | None) -> bool:
     if named is None or callee is None:
         return True
     target = named.reference()
-    if target.tag == ENTRY_POINT:
+    if target.tag == DW_TAG_entry_point:
         target = next(iter(target.ancestors()), target)
     return bool({*target.origins()} & {*callee.origins()}) or _names(target) == _names(callee)
 
@@ -59,7 +65,11 @@ def _names(die: Die) -> tuple[str | None, str | None]:
 
 def parameters(site: Die) -> Iterator[Die]:
     """The parameters that a call site describes."""
-    return (die for die in site.children() if die.tag in (CALL_SITE_PARAMETER, GNU_CALL_SITE_PARAMETER))
+    return (
+        die
+        for die in site.children()
+        if die.tag in (DW_TAG_call_site_parameter, DW_TAG_GNU_call_site_parameter)
+    )
 
 
 def value_of(parameter: Die) -> Attribute | None:
@@ -120,7 +130,7 @@ def may_call_itself(function: Die) -> bool:
 def _tail_calls(function: Die) -> Iterator[Die | None]:
     """The functions that a function calls last, so that its frame is gone by then; None where nothing names one."""
     for die, _depth in function.walk():
-        if die.tag not in (CALL_SITE, GNU_CALL_SITE):
+        if die.tag not in (DW_TAG_call_site, DW_TAG_GNU_call_site):
             continue
         flag = die.get("DW_AT_call_tail_call") or die.get("DW_AT_GNU_tail_call")
         if flag is None or not flag.value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr.context import Die as ExpressionDie
 from dwarfgpu.expr.types import ENCODINGS, BaseType
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.machines.loaded import LoadedCode
 
-BASE_TYPE = 0x24
 ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not None}
-ORDERS: dict[int, ByteOrder | None] = {0: None, 1: "big", 2: "little"}
-"""DW_END_default, DW_END_big, DW_END_little (DWARF 5, table 7.12)."""
+ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
 BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
 """What compilers call the type that only its name tells from the half-precision one."""
 MAX_CONSTANT = 1 << 16
@@ -138,7 +137,7 @@ class FileUnit:
 
 def base_type_of(die: Die) -> BaseType:
     """The type that a DW_TAG_base_type describes (DWARF 5, 5.1; A.5.1)."""
-    if die.tag != BASE_TYPE:
+    if die.tag != DW_TAG_base_type:
         message = f"the entry at offset {die.offset:#x} of the unit is a {die.tag_name}, no DW_TAG_base_type"
         raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
     encoding, size, bits, order, vector = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import DW_ATE_complex_float
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.source.operands import Operand, is_float, of_flags
 from dwarfgpu.program.types.declaration import safe_text
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.source.arithmetic import Arithmetic
     from dwarfgpu.program.types.model import Type
 
-_COMPLEX = 0x03
 _PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
 MAX_ELEMENTS = 1024
 
@@ -76,7 +76,7 @@ def cast(computer: Arithmetic, operand: Operand, type: Type) -> Operand | None:
 
 def _is_complex(type: Type) -> bool:
     inner = resolved(type)
-    return isinstance(inner, Base) and inner.encoding == _COMPLEX and inner.byte_size in _PARTS
+    return isinstance(inner, Base) and inner.encoding == DW_ATE_complex_float and inner.byte_size in _PARTS
 
 
 def _parts(computer: Arithmetic, operand: Operand) -> tuple[Operand, Operand]:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_ATE_UTF,
+    DW_ATE_boolean,
+    DW_ATE_complex_float,
+    DW_ATE_float,
+    DW_ATE_signed,
+    DW_ATE_signed_char,
+    DW_ATE_unsigned,
+    DW_ATE_unsigned_char,
+)
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.types.model import VOID, Base, Lazy, Pointer, Void
 from dwarfgpu.records import record
@@ -12,9 +22,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.program.types.model import Type
 
-_BOOLEAN, _COMPLEX, _FLOAT, _SIGNED, _SIGNED_CHAR, _UNSIGNED, _UNSIGNED_CHAR, _UTF = (
-    0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x10,
-)  # fmt: skip
 
 RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
 """The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""
@@ -50,26 +57,26 @@ class DataModel:
     def _find(self, name: str) -> Base | None:
         name = {"bool": "_Bool", "unsigned": "unsigned int", "signed": "int"}.get(name, name)
         if name == "_Bool":
-            return Base("bool" if self.is_cplus else "_Bool", _BOOLEAN, 1)
+            return Base("bool" if self.is_cplus else "_Bool", DW_ATE_boolean, 1)
         if name == "char":
-            return Base(name, _SIGNED_CHAR if self.char_is_signed else _UNSIGNED_CHAR, 1)
+            return Base(name, DW_ATE_signed_char if self.char_is_signed else DW_ATE_unsigned_char, 1)
         if name in ("signed char", "unsigned char"):
-            return Base(name, _SIGNED_CHAR if name[0] == "s" else _UNSIGNED_CHAR, 1)
+            return Base(name, DW_ATE_signed_char if name[0] == "s" else DW_ATE_unsigned_char, 1)
         sizes = {"short": 2, "int": 4, "long": self.long_size, "long long": 8, "__int128": 16}
         plain = name.removeprefix("unsigned ")
         if plain in sizes:
-            return Base(name, _SIGNED if plain == name else _UNSIGNED, sizes[plain])
+            return Base(name, DW_ATE_signed if plain == name else DW_ATE_unsigned, sizes[plain])
         floats = {"float": 4, "double": 8, "long double": self.long_double_size, "_Float16": 2, "__bf16": 2}
         if name in floats:
-            return Base(name, _FLOAT, floats[name])
+            return Base(name, DW_ATE_float, floats[name])
         part = name.removeprefix("complex ")
         if part != name and part in floats:
-            return Base(name, _COMPLEX, 2 * floats[part])
+            return Base(name, DW_ATE_complex_float, 2 * floats[part])
         characters = {"char8_t": 1, "char16_t": 2, "char32_t": 4}
         if name in characters:
-            return Base(name, _UTF, characters[name])
+            return Base(name, DW_ATE_UTF, characters[name])
         if name == "wchar_t":
-            return Base(name, _SIGNED, self.wchar_size)
+            return Base(name, DW_ATE_signed, self.wchar_size)
         return None
 
     def pointer_to(self, type: Type, space: int | None = None) -> Pointer:

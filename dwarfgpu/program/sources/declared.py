@@ -5,6 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_artificial,
+    DW_AT_decl_file,
+    DW_AT_decl_line,
+    DW_AT_external,
+    DW_TAG_formal_parameter,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_lexical_block,
+    DW_TAG_subprogram,
+)
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
@@ -41,11 +51,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.state import State
 
-_DECL_FILE, _DECL_LINE, _EXTERNAL, _ARTIFICIAL = 0x3A, 0x3B, 0x3F, 0x34
-_PARAMETER = 0x05
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 _SHF_EXECINSTR = 4
-_CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B))
+_CODE_SCOPES = frozenset((DW_TAG_subprogram, DW_TAG_inlined_subroutine, DW_TAG_lexical_block))
 
 
 @record
@@ -110,7 +118,7 @@ def _is_defined(die: Die, kind: Kind) -> bool:
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
     """The file and the line of a declaration."""
-    number, line = die.find_number(_DECL_FILE), die.find_number(_DECL_LINE)
+    number, line = die.find_number(DW_AT_decl_file), die.find_number(DW_AT_decl_line)
     if number is None or line is None:
         return die.unit.name, None
     unit = number.die.unit
@@ -126,7 +134,7 @@ def _text(state: State, die: Die, kind: Kind, name: str) -> str | None:
     """The declaration on one line; None for a type that is only a part of others."""
     cplus = is_cplus(die.unit)
     if kind != "type":
-        external = die.find_number(_EXTERNAL)
+        external = die.find_number(DW_AT_external)
         static = "" if external is not None and external.value else "static "
         found = state.types.of(die) if kind == "function" else state.types.type_of(die)
         text = _method(state, die, found, name) if isinstance(found, Function) else None
@@ -141,8 +149,8 @@ def _text(state: State, die: Die, kind: Kind, name: str) -> str | None:
 
 def _method(state: State, die: Die, type: Function, name: str) -> str | None:
     """A member function without the parameter that is its object, whose qualifiers stand behind it; None for others."""
-    first = next((each for each in die.children() if each.tag == _PARAMETER), None)
-    artificial = None if first is None else first.find_number(_ARTIFICIAL)
+    first = next((each for each in die.children() if each.tag == DW_TAG_formal_parameter), None)
+    artificial = None if first is None else first.find_number(DW_AT_artificial)
     if first is None or artificial is None or not artificial.value:
         return None
     pointer = resolved(state.types.type_of(first))

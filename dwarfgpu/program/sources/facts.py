@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.constants import LANG, LNAME
+from dwarfgpu.dwarf_constants import (
+    DW_AT_GNU_macros,
+    DW_AT_language,
+    DW_AT_language_name,
+    DW_AT_macro_info,
+    DW_AT_macros,
+    names,
+)
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
     from dwarfgpu.program.sources.files import SourceFile
 
-_LANGUAGE_NAME = 0x90
 _PLAIN = {
     "C_plus_plus": "c++",
     "ObjC": "objective-c",
@@ -47,17 +52,17 @@ def facts_of(file: SourceFile) -> SourceFacts | None:
         language_of(unit),
         unit.producer,
         unit.version,
-        unit.root_value(at.MACROS, at.MACRO_INFO, at.GNU_MACROS) is not None,
+        unit.root_value(DW_AT_macros, DW_AT_macro_info, DW_AT_GNU_macros) is not None,
         file.embedded() is not None,
     )
 
 
 def language_of(unit: Unit) -> str | None:
     """The language of a unit as GDB calls it: without the year of its standard."""
-    number, names = unit.root_number(at.LANGUAGE), LANG
+    number, kind = unit.root_number(DW_AT_language), "DW_LANG"
     if number is None:
-        number, names = unit.root_number(_LANGUAGE_NAME), LNAME
-    name = None if number is None else names.get(number)
+        number, kind = unit.root_number(DW_AT_language_name), "DW_LNAME"
+    name = None if number is None else names(kind).get(number)
     if name is None:
         return None
     name = name.removeprefix("DW_LANG_").removeprefix("DW_LNAME_")

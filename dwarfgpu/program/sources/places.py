@@ -6,8 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_inline, DW_TAG_inlined_subroutine
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.files.codeobject import NotFound
 from dwarfgpu.program.types.model import Array, Function
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.state import State
 
-_INLINED = 0x1D
 FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
@@ -196,10 +195,10 @@ def spans_of(code: LoadedCode, die: Die) -> list[Span]:
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[Span]:
     """The code of the calls of a function that were inlined into others of its unit (DWARF 5, 3.3.8.2)."""
-    if die.number(at.INLINE) is None:
+    if die.number(DW_AT_inline) is None:
         return
     for each in die.unit.dies():
-        origin = each.origin() if each.tag == _INLINED else None
+        origin = each.origin() if each.tag == DW_TAG_inlined_subroutine else None
         if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
             yield from spans_of(code, each)[:1]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_frame_base, DW_TAG_subprogram
 from dwarfgpu.program.variables.frame import frames_at
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.variable import Variable
-
-_SUBPROGRAM, _FRAME_BASE = 0x2E, 0x40
 
 
 def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
@@ -26,8 +25,8 @@ def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
 def frame_base_of(variable: Variable) -> Expression | None:
     """The frame base of the function that a variable belongs to, where it is one expression."""
     for owner in variable.die.ancestors():
-        if owner.tag == _SUBPROGRAM:
-            base = owner.find_number(_FRAME_BASE)
+        if owner.tag == DW_TAG_subprogram:
+            base = owner.find_number(DW_AT_frame_base)
             if base is None or base.value_class == "loclist":
                 return None
             found = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)

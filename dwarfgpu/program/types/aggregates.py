@@ -4,8 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dialects.dwarf5 import DWARF5
+from dwarfgpu.dwarf_constants import (
+    DW_ACCESS_private,
+    DW_ACCESS_protected,
+    DW_ACCESS_public,
+    DW_AT_accessibility,
+    DW_AT_artificial,
+    DW_AT_bit_offset,
+    DW_AT_bit_size,
+    DW_AT_byte_size,
+    DW_AT_data_bit_offset,
+    DW_AT_data_member_location,
+    DW_AT_discr,
+    DW_AT_discr_list,
+    DW_AT_discr_value,
+    DW_AT_external,
+    DW_AT_object_pointer,
+    DW_AT_virtuality,
+    DW_FORM_udata,
+    DW_TAG_formal_parameter,
+    DW_TAG_inheritance,
+    DW_TAG_member,
+    DW_TAG_subprogram,
+    DW_TAG_template_type_parameter,
+    DW_TAG_typedef,
+    DW_TAG_variable,
+    DW_TAG_variant,
+    DW_TAG_variant_part,
+)
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.program.types.bounds import bound_of
 from dwarfgpu.program.types.model import (
     BaseClass,
@@ -29,12 +57,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Function, Type
     from dwarfgpu.program.types.reader import Types
 
-_MEMBER, _INHERITANCE, _VARIANT_PART, _VARIANT, _VARIABLE = 0x0D, 0x1C, 0x33, 0x19, 0x34
-_SUBPROGRAM, _TYPEDEF, _TEMPLATE_TYPE = 0x2E, 0x16, 0x2F
-_BIT_OFFSET, _BIT_SIZE, _DATA_BIT_OFFSET, _LOCATION = 0x0C, 0x0D, 0x6B, 0x38
-_ACCESSIBILITY, _ARTIFICIAL, _EXTERNAL, _VIRTUALITY = 0x32, 0x34, 0x3F, 0x4C
-_DISCR, _DISCR_VALUE, _DISCR_LIST, _OBJECT_POINTER = 0x15, 0x16, 0x3D, 0x64
-_ACCESS = {1: "public", 2: "protected", 3: "private"}
+_ACCESS = {DW_ACCESS_public: "public", DW_ACCESS_protected: "protected", DW_ACCESS_private: "private"}
+_PLUS_UCONST = DWARF5.by_name["DW_OP_plus_uconst"].opcode
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
 
@@ -56,22 +80,22 @@ def body(types: Types, die: Die) -> Body:
             )
             raise die.unit.error(error, die.offset)
         tag = child.tag
-        if tag == _INHERITANCE:
+        if tag == DW_TAG_inheritance:
             bases.append(_base(types, child))
-        elif tag == _VARIABLE or (tag == _MEMBER and _is_static(child)):
+        elif tag == DW_TAG_variable or (tag == DW_TAG_member and _is_static(child)):
             name = child.name or "(unnamed)"
             order.append(name)
             statics.append(StaticMember(name, types.lazy(child), child, _access(child)))
-        elif tag == _MEMBER:
+        elif tag == DW_TAG_member:
             order.append(len(members))
             members.append(member(types, child))
-        elif tag == _VARIANT_PART:
+        elif tag == DW_TAG_variant_part:
             parts.append(_variant_part(types, child))
-        elif tag == _SUBPROGRAM:
+        elif tag == DW_TAG_subprogram:
             methods.append(_method(types, child))
-        elif tag == _TYPEDEF:
+        elif tag == DW_TAG_typedef:
             typedefs.append(types.of(child))  # type: ignore[arg-type]
-        elif tag == _TEMPLATE_TYPE:
+        elif tag == DW_TAG_template_type_parameter:
             arguments.append(TemplateArgument(child.name or "", types.lazy(child)))
     return Body(
         tuple(bases),
@@ -88,17 +112,17 @@ def body(types: Types, die: Die) -> Body:
 def member(types: Types, die: Die) -> Member:
     """One data member."""
     to = types.lazy(die)
-    bits = die.number(_BIT_SIZE)
+    bits = die.number(DW_AT_bit_size)
     bit_size = None if bits is None else bits.unsigned()
     offset, location = _place(die)
     if location is None:
         offset = _bit_offset(die, to, offset, bit_size)
-    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(_ARTIFICIAL), die)
+    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(DW_AT_artificial), die)
 
 
 def _place(die: Die) -> tuple[int, Dynamic | None]:
     """DW_AT_data_member_location: in bits, or how it is computed. Without it the member is at the beginning."""
-    found = die.number(_LOCATION)
+    found = die.number(DW_AT_data_member_location)
     if found is None:
         return 0, None
     value = bound_of(found)
@@ -113,7 +137,7 @@ def _place(die: Die) -> tuple[int, Dynamic | None]:
 
 def _constant_offset(data: bytes) -> int | None:
     """The offset that DW_OP_plus_uconst adds, which is how DWARF 2 writes every offset."""
-    if data[:1] != b"\x23" or len(data) > 10:
+    if data[:1] != _PLUS_UCONST or len(data) > 10:
         return None
     value = 0
     for index, byte in enumerate(data[1:]):
@@ -129,54 +153,54 @@ def _bit_offset(die: Die, to: Lazy[Type], offset: int, bit_size: int | None) -> 
     DW_AT_data_bit_offset counts from the beginning of the structure (DWARF 5, 5.7.6). DW_AT_bit_offset counts from the
     most significant bit of the storage unit, whose size is DW_AT_byte_size or that of the type (DWARF 3, 5.6.6).
     """
-    new = die.number(_DATA_BIT_OFFSET)
+    new = die.number(DW_AT_data_bit_offset)
     if new is not None:
         value = bound_of(new)
         return offset + value if isinstance(value, int) else offset
-    old = die.number(_BIT_OFFSET)
+    old = die.number(DW_AT_bit_offset)
     if old is None or bit_size is None or old.value_class != "constant":
         return offset
     from_top = old.signed()
     if die.unit.format.byte_order == "big":
         return offset + from_top
-    unit_size = die.number(at.BYTE_SIZE)
+    unit_size = die.number(DW_AT_byte_size)
     size = unit_size.unsigned() if unit_size is not None else byte_size(to.get())
     return offset + size * 8 - from_top - bit_size
 
 
 def _base(types: Types, die: Die) -> BaseClass:
     offset, location = _place(die)
-    virtual = die.number(_VIRTUALITY)
+    virtual = die.number(DW_AT_virtuality)
     is_virtual = virtual is not None and virtual.value not in (0, None)
     return BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
 
 
 def _is_static(die: Die) -> bool:
     """Whether a member is one that all objects share: a declaration, before DWARF 5 made it a variable (5.7.7)."""
-    return die.is_declaration or (die.flag(_EXTERNAL) and die.number(_LOCATION) is None)
+    return die.is_declaration or (die.flag(DW_AT_external) and die.number(DW_AT_data_member_location) is None)
 
 
 # --- Variants -----------------------------------------------------------------------------------------------------
 
 
 def _variant_part(types: Types, die: Die) -> VariantPart:
-    discriminant = die.number(_DISCR)
+    discriminant = die.number(DW_AT_discr)
     found = None if discriminant is None else discriminant.reference()
     variants = []
     for child in die.children():
-        if child.tag == _VARIANT:
-            members = tuple(member(types, each) for each in child.children() if each.tag == _MEMBER)
+        if child.tag == DW_TAG_variant:
+            members = tuple(member(types, each) for each in child.children() if each.tag == DW_TAG_member)
             variants.append(Variant(_labels(child), members))
     return VariantPart(None if found is None else member(types, found), tuple(variants))
 
 
 def _labels(die: Die) -> tuple[tuple[int, int], ...] | None:
     """The values of the discriminant that a variant is for; None for the default one."""
-    value = die.number(_DISCR_VALUE)
+    value = die.number(DW_AT_discr_value)
     if value is not None:
-        number = int(value.value) if value.form == 0x0F else value.signed()
+        number = int(value.value) if value.form == DW_FORM_udata else value.signed()
         return ((number, number),)
-    found = die.number(_DISCR_LIST)
+    found = die.number(DW_AT_discr_list)
     return None if found is None else _label_list(found.block().data)
 
 
@@ -197,9 +221,11 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _method(types: Types, die: Die) -> Method:
-    virtual = die.number(_VIRTUALITY)
-    first = next((each for each in die.children() if each.tag == 0x05), None)
-    has_object = die.number(_OBJECT_POINTER) is not None or (first is not None and first.flag(_ARTIFICIAL))
+    virtual = die.number(DW_AT_virtuality)
+    first = next((each for each in die.children() if each.tag == DW_TAG_formal_parameter), None)
+    has_object = die.number(DW_AT_object_pointer) is not None or (
+        first is not None and first.flag(DW_AT_artificial)
+    )
     qualifiers: tuple[str, ...] = ()
     if has_object and first is not None:
         qualifiers = _object_qualifiers(types.type_of(first))
@@ -211,7 +237,7 @@ def _method(types: Types, die: Die) -> Method:
         _access(die),
         virtual is not None and virtual.value not in (0, None),
         not has_object,
-        die.flag(_ARTIFICIAL),
+        die.flag(DW_AT_artificial),
         qualifiers,
         die.linkage_name,
         die,
@@ -232,5 +258,5 @@ def _object_qualifiers(kind: Type) -> tuple[str, ...]:
 
 
 def _access(die: Die) -> str | None:
-    found = die.number(_ACCESSIBILITY)
+    found = die.number(DW_AT_accessibility)
     return None if found is None else _ACCESS.get(found.value)

@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_bit_stride,
+    DW_AT_byte_size,
+    DW_AT_byte_stride,
+    DW_AT_count,
+    DW_AT_encoding,
+    DW_AT_language,
+    DW_AT_lower_bound,
+    DW_AT_type,
+    DW_AT_upper_bound,
+    DW_ATE_signed,
+    DW_ATE_signed_char,
+    DW_ATE_signed_fixed,
+    DW_FORM_data1,
+    DW_FORM_data2,
+    DW_FORM_data4,
+    DW_FORM_data8,
+    DW_FORM_data16,
+    DW_TAG_base_type,
+)
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.objfile.indexes.variable_index import FROM_ONE
 from dwarfgpu.program.types.model import Dimension, Dynamic
 
 if TYPE_CHECKING:
@@ -13,14 +33,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.values import Attribute
     from dwarfgpu.program.types.model import Bound
 
-FROM_ONE = frozenset(
-    (0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x0E, 0x0F, 0x17, 0x1F, 0x22, 0x23, 0x2D, 0x2E, 0x2F)
-)
-"""The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
-_DATA = frozenset((0x0B, 0x05, 0x06, 0x07, 0x1E))  # DW_FORM_data1, 2, 4, 8, 16: of no sign
-_DATA8 = 0x07
-_BASE, _SIGNED = 0x24, frozenset((0x05, 0x06, 0x0D))
-_ENCODING, _BYTE_STRIDE, _BIT_STRIDE = 0x3E, 0x51, 0x2E
+_DATA = frozenset((DW_FORM_data1, DW_FORM_data2, DW_FORM_data4, DW_FORM_data8, DW_FORM_data16))
+_SIGNED = frozenset((DW_ATE_signed, DW_ATE_signed_char, DW_ATE_signed_fixed))
 
 
 def bound(die: Die, number: int) -> Bound:
@@ -48,18 +62,18 @@ def bound_of(found: Attribute) -> Bound:
 
 def dimension(die: Die) -> Dimension:
     """The dimension that a DW_TAG_subrange_type or DW_TAG_generic_subrange describes."""
-    lower = _signed(die, at.LOWER_BOUND)
+    lower = _signed(die, DW_AT_lower_bound)
     if lower is None:
-        lower = int(die.unit.root_number(at.LANGUAGE) in FROM_ONE)
+        lower = int(die.unit.root_number(DW_AT_language) in FROM_ONE)
     bit_stride, byte_stride = strides(die)
-    return Dimension(lower, _signed(die, at.UPPER_BOUND), _count(die), bit_stride, byte_stride)
+    return Dimension(lower, _signed(die, DW_AT_upper_bound), _count(die), bit_stride, byte_stride)
 
 
 def strides(die: Die) -> tuple[Bound, Dynamic | None]:
     """DW_AT_bit_stride, or DW_AT_byte_stride: in bits if it is a number, else as it is computed."""
-    found = die.number(_BYTE_STRIDE)
+    found = die.number(DW_AT_byte_stride)
     if found is None:
-        found = die.number(_BIT_STRIDE)
+        found = die.number(DW_AT_bit_stride)
         return (None if found is None else _constant_signed(found)), None
     value = _constant_signed(found)
     return (value * 8, None) if isinstance(value, int) else (None, value)
@@ -71,11 +85,11 @@ def _constant_signed(found: Attribute) -> Bound:
 
 def _count(die: Die) -> Bound:
     """The number of elements. All ones is what LLVM once wrote for an array without one."""
-    found = die.number(at.COUNT)
+    found = die.number(DW_AT_count)
     if found is None:
         return None
     value = bound_of(found)
-    if isinstance(value, int) and (value < 0 or (found.form == _DATA8 and value == (1 << 64) - 1)):
+    if isinstance(value, int) and (value < 0 or (found.form == DW_FORM_data8 and value == (1 << 64) - 1)):
         return None
     return value
 
@@ -92,7 +106,7 @@ def _signed(die: Die, number: int) -> Bound:
     value = bound_of(found)
     if not isinstance(value, int) or found.form not in _DATA or value < 0:
         return value
-    bits = 64 if found.form == _DATA8 and value >> 63 else _signed_index_bits(die)
+    bits = 64 if found.form == DW_FORM_data8 and value >> 63 else _signed_index_bits(die)
     if bits and value >> (bits - 1) == 1:
         return value - (1 << bits)
     return value
@@ -100,14 +114,14 @@ def _signed(die: Die, number: int) -> Bound:
 
 def _signed_index_bits(die: Die) -> int:
     """How many bits the index type of a subrange has, if it is signed; else 0."""
-    index = die.type() if die.number(at.TYPE) is not None else None
+    index = die.type() if die.number(DW_AT_type) is not None else None
     for _ in range(8):
-        if index is None or index.tag == _BASE:
+        if index is None or index.tag == DW_TAG_base_type:
             break
         index = index.type()
-    if index is None or index.tag != _BASE:
+    if index is None or index.tag != DW_TAG_base_type:
         return 0
-    encoding, size = index.number(_ENCODING), index.number(at.BYTE_SIZE)
+    encoding, size = index.number(DW_AT_encoding), index.number(DW_AT_byte_size)
     if encoding is None or size is None or encoding.value not in _SIGNED or type(size.value) is not int:
         return 0
     return 8 * size.value if 0 < size.value <= 16 else 0

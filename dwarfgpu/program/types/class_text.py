@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
+
 if TYPE_CHECKING:
     from dwarfgpu.program.types.declaration import Declarer
     from dwarfgpu.program.types.layout_text import Layout
@@ -203,9 +205,9 @@ def _hidden(method: Method) -> int:
         return 1
     count = 0
     for child in method.die.children():
-        if child.tag != 0x05:
+        if child.tag != DW_TAG_formal_parameter:
             continue
-        found = child.number(0x34)  # DW_AT_artificial
+        found = child.number(DW_AT_artificial)
         if found is None or not found.value:
             break
         count += 1

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_signature,
+    DW_TAG_class_type,
+    DW_TAG_interface_type,
+    DW_TAG_structure_type,
+)
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import qualified_name
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
 
-_CLASSES = frozenset((0x02, 0x13, 0x38))
+_CLASSES = frozenset((DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_interface_type))
 """Class, structure and interface: which of them a declaration says makes no difference."""
 
 
@@ -20,7 +25,7 @@ def definition(die: Die) -> Die:
 
     A signature names a type unit (DWARF 5, 5.7.1); without one the name is all there is, as in C's ``struct node;``.
     """
-    signature = die.number(at.SIGNATURE)
+    signature = die.number(DW_AT_signature)
     if signature is not None:
         return signature.reference()
     if not die.is_declaration:

@@ -5,7 +5,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.entries import attributes as at
+from dwarfgpu.dwarf_constants import (
+    DW_LANG_D,
+    DW_LANG_HIP,
+    DW_LANG_LLVM_HIP,
+    DW_LANG_SYCL,
+    DW_LNAME_D,
+    DW_LNAME_HIP,
+    DW_LNAME_SYCL,
+    DW_AT_language,
+    DW_AT_language_name,
+    DW_LANG_C_plus_plus,
+    DW_LANG_C_plus_plus_03,
+    DW_LANG_C_plus_plus_11,
+    DW_LANG_C_plus_plus_14,
+    DW_LANG_C_plus_plus_17,
+    DW_LANG_C_plus_plus_20,
+    DW_LANG_CPP_for_OpenCL,
+    DW_LANG_ObjC_plus_plus,
+    DW_LANG_OpenCL_CPP,
+    DW_LANG_Rust,
+    DW_LNAME_C_plus_plus,
+    DW_LNAME_CPP_for_OpenCL,
+    DW_LNAME_ObjC_plus_plus,
+    DW_LNAME_OpenCL_CPP,
+    DW_LNAME_Rust,
+)
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
@@ -13,11 +38,38 @@ if TYPE_CHECKING:
 _RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
 _ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))
 _QUALIFIERS = ("const", "volatile")
-_CPLUS = frozenset((0x04, 0x11, 0x19, 0x1A, 0x21, 0x2A, 0x2B, 0x30, 0x37, 0x38, 0x39, 0x8100, 0x1C, 0x13))
+_CPLUS = frozenset(
+    (
+        DW_LANG_C_plus_plus,
+        DW_LANG_ObjC_plus_plus,
+        DW_LANG_C_plus_plus_03,
+        DW_LANG_C_plus_plus_11,
+        DW_LANG_C_plus_plus_14,
+        DW_LANG_C_plus_plus_17,
+        DW_LANG_C_plus_plus_20,
+        DW_LANG_HIP,
+        DW_LANG_OpenCL_CPP,
+        DW_LANG_CPP_for_OpenCL,
+        DW_LANG_SYCL,
+        DW_LANG_LLVM_HIP,
+        DW_LANG_Rust,
+        DW_LANG_D,
+    )
+)
 """C++ in its versions, Objective-C++, HIP, C++ for OpenCL, SYCL; and D and Rust, whose names have scopes as well."""
-_CPLUS_NAMES = frozenset((0x04, 0x12, 0x23, 0x24, 0x25, 0x29, 0x07, 0x19))
+_CPLUS_NAMES = frozenset(
+    (
+        DW_LNAME_C_plus_plus,
+        DW_LNAME_ObjC_plus_plus,
+        DW_LNAME_OpenCL_CPP,
+        DW_LNAME_CPP_for_OpenCL,
+        DW_LNAME_SYCL,
+        DW_LNAME_HIP,
+        DW_LNAME_D,
+        DW_LNAME_Rust,
+    )
+)
 """The same as DW_LNAME of DWARF 6."""
-_LANGUAGE_NAME = 0x90
 
 
 def canonical(name: str) -> str:
@@ -40,9 +92,9 @@ def _shortest(match: re.Match[str]) -> str:
 
 def is_cplus(unit: Unit) -> bool:
     """Whether types are named without a keyword, and functions have scopes."""
-    language = unit.root_number(at.LANGUAGE)
+    language = unit.root_number(DW_AT_language)
     if language is None:
-        return unit.root_number(_LANGUAGE_NAME) in _CPLUS_NAMES
+        return unit.root_number(DW_AT_language_name) in _CPLUS_NAMES
     return language in _CPLUS
 
 

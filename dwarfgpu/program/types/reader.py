@@ -7,9 +7,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import (
+    DW_ATE_UTF,
+    DW_AT_address_class,
+    DW_AT_allocated,
+    DW_AT_associated,
+    DW_AT_binary_scale,
+    DW_AT_bit_size,
+    DW_AT_byte_size,
+    DW_AT_const_value,
+    DW_AT_containing_type,
+    DW_AT_data_bit_offset,
+    DW_AT_data_location,
+    DW_AT_decimal_scale,
+    DW_AT_encoding,
+    DW_AT_endianity,
+    DW_AT_enum_class,
+    DW_AT_GNU_vector,
+    DW_AT_language,
+    DW_AT_ordering,
+    DW_AT_prototyped,
+    DW_AT_rank,
+    DW_AT_string_length,
+    DW_AT_string_length_bit_size,
+    DW_AT_string_length_byte_size,
+    DW_AT_type,
+    DW_AT_use_location,
+    DW_ATE_boolean,
+    DW_ATE_unsigned,
+    DW_ATE_unsigned_char,
+    DW_LANG_Fortran03,
+    DW_LANG_Fortran08,
+    DW_LANG_Fortran18,
+    DW_LANG_Fortran77,
+    DW_LANG_Fortran90,
+    DW_LANG_Fortran95,
+    DW_TAG_base_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_enumerator,
+    DW_TAG_formal_parameter,
+    DW_TAG_generic_subrange,
+    DW_TAG_subrange_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_unspecified_parameters,
+    names,
+)
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types.bounds import bound, bound_of, dimension, strides
@@ -41,12 +84,16 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.entries.dies import Die
 
-_ENCODING, _BIT_SIZE, _DATA_BIT_OFFSET, _ENDIANITY = 0x3E, 0x0D, 0x6B, 0x65
-_ADDRESS_CLASS, _ENUM_CLASS, _PROTOTYPED, _ORDERING = 0x33, 0x6D, 0x27, 0x09
-_BINARY_SCALE, _DECIMAL_SCALE, _GNU_VECTOR, _RANK = 0x5B, 0x5C, 0x2107, 0x71
-_ALLOCATED, _ASSOCIATED, _DATA_LOCATION, _USE_LOCATION = 0x4E, 0x4F, 0x50, 0x4A
-_STRING_LENGTH, _STRING_LENGTH_BITS, _STRING_LENGTH_BYTES = 0x19, 0x6F, 0x70
-_FORTRAN = frozenset((0x07, 0x08, 0x0E, 0x22, 0x23, 0x2D))
+_FORTRAN = frozenset(
+    (
+        DW_LANG_Fortran77,
+        DW_LANG_Fortran90,
+        DW_LANG_Fortran95,
+        DW_LANG_Fortran03,
+        DW_LANG_Fortran08,
+        DW_LANG_Fortran18,
+    )
+)
 """The languages whose arrays have their first dimension contiguous, if they do not say otherwise (DWARF 5, 5.5)."""
 
 _SIGNS = {"pointer_type": "*", "reference_type": "&", "rvalue_reference_type": "&&"}
@@ -95,7 +142,7 @@ class Types:
     # --- By tag ---------------------------------------------------------------------------------------------------
 
     def _make(self, die: Die) -> Type:
-        tag = TAG.get(die.tag, "")[7:]
+        tag = names("DW_TAG").get(die.tag, "")[7:]
         if tag in _SIGNS:
             return self._pointer(die, _SIGNS[tag])
         if tag in _WORDS:
@@ -109,32 +156,32 @@ class Types:
         if not tag.endswith("_type"):
             error = MalformedFile("no_type", f"{die.tag_name} is not a type", spec="DWARF 5, 5")
             raise die.unit.error(error, die.offset)
-        return Opaque(die.tag_name, qualified_name(die), _number(die, at.BYTE_SIZE), die)
+        return Opaque(die.tag_name, qualified_name(die), _number(die, DW_AT_byte_size), die)
 
     def _base(self, die: Die) -> Type:
-        byte_size, bit_size = _number(die, at.BYTE_SIZE), _number(die, _BIT_SIZE)
+        byte_size, bit_size = _number(die, DW_AT_byte_size), _number(die, DW_AT_bit_size)
         if byte_size is None and bit_size is not None:
             byte_size = (bit_size + 7) // 8
-        endianity = _number(die, _ENDIANITY)
+        endianity = _number(die, DW_AT_endianity)
         return Base(
             canonical(qualified_name(die) or "(unnamed base)"),
-            _number(die, _ENCODING) or 0,
+            _number(die, DW_AT_encoding) or 0,
             byte_size,
             bit_size,
-            _number(die, _DATA_BIT_OFFSET) or 0,
+            _number(die, DW_AT_data_bit_offset) or 0,
             _vector_size(die),
             {1: "big", 2: "little"}.get(endianity or 0),  # type: ignore[arg-type]
             _named_number(die, "DW_AT_LLVM_address_space"),
-            _signed(die, _BINARY_SCALE),
-            _signed(die, _DECIMAL_SCALE),
+            _signed(die, DW_AT_binary_scale),
+            _signed(die, DW_AT_decimal_scale),
             die,
         )
 
     def _pointer(self, die: Die, sign: str) -> Type:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
-            space = _number(die, _ADDRESS_CLASS)
-        size = _number(die, at.BYTE_SIZE)
+            space = _number(die, DW_AT_address_class)
+        size = _number(die, DW_AT_byte_size)
         return Pointer(
             sign,
             self.lazy(die),
@@ -146,16 +193,16 @@ class Types:
         )
 
     def _member_pointer(self, die: Die) -> Type:
-        owner = die.number(at.CONTAINING_TYPE)
+        owner = die.number(DW_AT_containing_type)
         target = die.type()
-        size = _number(die, at.BYTE_SIZE)
+        size = _number(die, DW_AT_byte_size)
         if size is None:  # the C++ ABI of Itanium: a difference, or a pair of an address and a difference
-            is_method = target is not None and target.tag == _SUBROUTINE
+            is_method = target is not None and target.tag == DW_TAG_subroutine_type
             size = die.unit.address_size * (2 if is_method else 1)
         containing: Lazy[Type] = Lazy.known(VOID)
         if owner is not None:
             containing = Lazy((die.unit, die.offset, "owner"), lambda: self.of(owner.reference()))
-        use = bound(die, _USE_LOCATION)
+        use = bound(die, DW_AT_use_location)
         return MemberPointer(
             self.lazy(die), containing, size, use if isinstance(use, Dynamic) else None, die.name, die
         )
@@ -165,9 +212,9 @@ class Types:
 
     def _struct(self, die: Die, kind: str) -> Type:
         die = definition(die)
-        die_size = die.number(at.BYTE_SIZE)
+        die_size = die.number(DW_AT_byte_size)
         size = None if die_size is None else bound_of(die_size)
-        bits = _number(die, _BIT_SIZE)
+        bits = _number(die, DW_AT_bit_size)
         if size is None and bits is not None:
             size = (bits + 7) // 8
         return Struct(
@@ -182,13 +229,13 @@ class Types:
 
     def _enumeration(self, die: Die) -> Type:
         die = definition(die)
-        underlying = None if die.number(at.TYPE) is None else self.lazy(die)
+        underlying = None if die.number(DW_AT_type) is None else self.lazy(die)
         name = _name(die)
-        is_class = die.flag(_ENUM_CLASS)
+        is_class = die.flag(DW_AT_enum_class)
         scope = name if is_class else (name or "").rpartition("::")[0]
         return Enumeration(
             name,
-            _number(die, at.BYTE_SIZE),
+            _number(die, DW_AT_byte_size),
             Lazy((die.unit, die.offset, "enumerators"), lambda: _enumerators(die)),
             underlying,
             is_class,
@@ -199,10 +246,14 @@ class Types:
         )
 
     def _function(self, die: Die) -> Type:
-        children = [each for each in die.children() if each.tag in (_PARAMETER, _VARIADIC)]
-        parameters = tuple(self.lazy(each) for each in children if each.tag == _PARAMETER)
-        is_variadic = any(each.tag == _VARIADIC for each in children)
-        is_prototyped = die.flag(_PROTOTYPED) or bool(parameters) or is_cplus(die.unit)
+        children = [
+            each
+            for each in die.children()
+            if each.tag in (DW_TAG_formal_parameter, DW_TAG_unspecified_parameters)
+        ]
+        parameters = tuple(self.lazy(each) for each in children if each.tag == DW_TAG_formal_parameter)
+        is_variadic = any(each.tag == DW_TAG_unspecified_parameters for each in children)
+        is_prototyped = die.flag(DW_AT_prototyped) or bool(parameters) or is_cplus(die.unit)
         if not is_prototyped and is_variadic and not parameters:
             is_variadic = False  # int f(): nothing is said of its parameters
         return Function(self.lazy(die), Lazy.known(parameters), is_variadic, is_prototyped, die)
@@ -213,41 +264,43 @@ class Types:
         dimensions = []
         generic = None
         for child in die.children():
-            if child.tag == _SUBRANGE:
+            if child.tag == DW_TAG_subrange_type:
                 dimensions.append(dimension(child))
-            elif child.tag == _GENERIC_SUBRANGE:
+            elif child.tag == DW_TAG_generic_subrange:
                 generic = dimension(child)
-            elif child.tag == _ENUMERATION:  # an array indexed by an enumeration (5.5)
+            elif child.tag == DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
                 values = [each.value for each in _enumerators(definition(child))] or [0]
                 dimensions.append(_indexed_by(min(values), max(values)))
-        ordering = _number(die, _ORDERING)
-        column_major = ordering == 1 or (ordering is None and die.unit.root_number(at.LANGUAGE) in _FORTRAN)
+        ordering = _number(die, DW_AT_ordering)
+        column_major = ordering == 1 or (
+            ordering is None and die.unit.root_number(DW_AT_language) in _FORTRAN
+        )
         bit_stride, byte_stride = strides(die)
-        size = die.number(at.BYTE_SIZE)
-        data = bound(die, _DATA_LOCATION)
+        size = die.number(DW_AT_byte_size)
+        data = bound(die, DW_AT_data_location)
         return Array(
             self.lazy(die),
             tuple(dimensions),
             column_major,
-            die.flag(_GNU_VECTOR),
+            die.flag(DW_AT_GNU_vector),
             bit_stride,
             byte_stride,
             None if size is None else bound_of(size),
-            bound(die, _RANK),
+            bound(die, DW_AT_rank),
             generic,
             data if isinstance(data, Dynamic) else None,
-            bound(die, _ALLOCATED),
-            bound(die, _ASSOCIATED),
+            bound(die, DW_AT_allocated),
+            bound(die, DW_AT_associated),
             die.name,
             die,
         )
 
     def _string(self, die: Die) -> Type:
-        size = die.number(at.BYTE_SIZE)
-        length = bound(die, _STRING_LENGTH)
-        bits = _number(die, _STRING_LENGTH_BITS)
-        length_size = _number(die, _STRING_LENGTH_BYTES) if bits is None else (bits + 7) // 8
-        data = bound(die, _DATA_LOCATION)
+        size = die.number(DW_AT_byte_size)
+        length = bound(die, DW_AT_string_length)
+        bits = _number(die, DW_AT_string_length_bit_size)
+        length_size = _number(die, DW_AT_string_length_byte_size) if bits is None else (bits + 7) // 8
+        data = bound(die, DW_AT_data_location)
         return String(
             die.name,
             None if size is None else bound_of(size),
@@ -258,14 +311,14 @@ class Types:
         )
 
     def _subrange(self, die: Die) -> Type:
-        return Subrange(qualified_name(die), self.lazy(die), dimension(die), _number(die, at.BYTE_SIZE), die)
+        return Subrange(
+            qualified_name(die), self.lazy(die), dimension(die), _number(die, DW_AT_byte_size), die
+        )
 
     def _unspecified(self, die: Die) -> Type:
         return Unspecified(die.name or "(unspecified)", die)
 
 
-_SUBROUTINE, _PARAMETER, _VARIADIC, _ENUMERATOR, _ENUMERATION = 0x15, 0x05, 0x18, 0x28, 0x04
-_SUBRANGE, _GENERIC_SUBRANGE = 0x21, 0x45
 _MAKERS: dict[str, Callable[[Types, Die], Any]] = {
     "base_type": Types._base,  # noqa: SLF001 (the table of the class)
     "ptr_to_member_type": Types._member_pointer,  # noqa: SLF001
@@ -325,11 +378,11 @@ def _indexed_by(first: int, last: int) -> Any:
 def _enumerators(die: Die) -> tuple[Enumerator, ...]:
     """The names of an enumeration. The sign of a value is that of the underlying type, else of the form."""
     unsigned = _is_unsigned(die)
-    size = _number(die, at.BYTE_SIZE)
+    size = _number(die, DW_AT_byte_size)
     found = []
     for child in die.children():
-        if child.tag == _ENUMERATOR:
-            value = child.number(at.CONST_VALUE)
+        if child.tag == DW_TAG_enumerator:
+            value = child.number(DW_AT_const_value)
             number = 0
             if value is not None:
                 number = int(value.value) if unsigned else value.signed()
@@ -340,10 +393,10 @@ def _enumerators(die: Die) -> tuple[Enumerator, ...]:
 
 
 def _is_unsigned(die: Die) -> bool:
-    under = die.type() if die.number(at.TYPE) is not None else None
+    under = die.type() if die.number(DW_AT_type) is not None else None
     for _ in range(8):
-        if under is None or under.tag == 0x24:
+        if under is None or under.tag == DW_TAG_base_type:
             break
         under = under.type()
-    encoding = None if under is None else _number(under, _ENCODING)
-    return encoding in (0x02, 0x07, 0x08, 0x10)
+    encoding = None if under is None else _number(under, DW_AT_encoding)
+    return encoding in (DW_ATE_boolean, DW_ATE_unsigned, DW_ATE_unsigned_char, DW_ATE_UTF)

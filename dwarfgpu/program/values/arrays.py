@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import element_bits, resolved
@@ -21,7 +22,6 @@ MAX_RANK = 64
 """How many dimensions an array may have; Fortran allows 15."""
 MAX_LENGTH = 1 << 60
 """More elements than any array has."""
-_MEMBER = 0x0D
 
 
 @record
@@ -201,7 +201,7 @@ def _of_entry(die: Die, owner: Object) -> Object:
     from dwarfgpu.program.types.reader import Types
     from dwarfgpu.program.values.objects import Object
 
-    if die.tag == _MEMBER:
+    if die.tag == DW_TAG_member:
         parent = die.parent()
         around = owner.container
         while around is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, Unsupported
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor, Window
@@ -21,7 +22,6 @@ from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.program.machines.units import FileUnit, constant_bytes
 from dwarfgpu.program.values.storage import Address, Place, Reading, cannot_access
 from dwarfgpu.records import record, replace
@@ -210,11 +210,11 @@ def variable_place(around: Surroundings, die: Die) -> Place | None:
     A static member is declared in its class and defined elsewhere (DWARF 5, 5.7.7).
     """
     die = _defined(die)
-    location = die.find_number(at.LOCATION)
+    location = die.find_number(DW_AT_location)
     if location is not None and location.value not in (None, b""):
         found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
         return around.located(found)
-    constant = die.find_number(at.CONST_VALUE)
+    constant = die.find_number(DW_AT_const_value)
     if constant is None:
         return None
     data = constant_bytes(constant)
@@ -224,9 +224,9 @@ def variable_place(around: Surroundings, die: Die) -> Place | None:
 
 def _defined(die: Die) -> Die:
     """The definition of a variable that an entry only declares."""
-    if die.number(at.LOCATION) is not None or die.number(at.CONST_VALUE) is not None:
+    if die.number(DW_AT_location) is not None or die.number(DW_AT_const_value) is not None:
         return die
-    if not (die.is_declaration or die.tag == 0x0D):
+    if not (die.is_declaration or die.tag == DW_TAG_member):
         return die
     from dwarfgpu.objfile.entries.scopes import qualified_name
 

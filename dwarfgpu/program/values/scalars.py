@@ -9,6 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import (
+    DW_ATE_ASCII,
+    DW_ATE_UCS,
+    DW_ATE_UTF,
+    DW_ATE_address,
+    DW_ATE_boolean,
+    DW_ATE_complex_float,
+    DW_ATE_float,
+    DW_ATE_HP_complex_float,
+    DW_ATE_HP_complex_float128,
+    DW_ATE_HP_float128,
+    DW_ATE_HP_imaginary_float90,
+    DW_ATE_HP_imaginary_float128,
+    DW_ATE_imaginary_float,
+    DW_ATE_signed,
+    DW_ATE_signed_char,
+    DW_ATE_signed_fixed,
+    DW_ATE_unsigned,
+    DW_ATE_unsigned_char,
+    DW_ATE_unsigned_fixed,
+)
 from dwarfgpu.program.types.model import (
     Base,
     Enumeration,
@@ -26,11 +47,17 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.program.types.model import Type
 
-ADDRESS, BOOLEAN, COMPLEX, FLOAT, SIGNED, SIGNED_CHAR, UNSIGNED, UNSIGNED_CHAR = range(1, 9)
-IMAGINARY, SIGNED_FIXED, UNSIGNED_FIXED, UTF, UCS, ASCII = 0x09, 0x0D, 0x0E, 0x10, 0x11, 0x12
-_SIGNED = frozenset((SIGNED, SIGNED_CHAR, SIGNED_FIXED))
-_FLOATS = frozenset((FLOAT, IMAGINARY, 0x82, 0x85, 0x86))
-_COMPLEX = frozenset((COMPLEX, 0x81, 0x83))
+_SIGNED = frozenset((DW_ATE_signed, DW_ATE_signed_char, DW_ATE_signed_fixed))
+_FLOATS = frozenset(
+    (
+        DW_ATE_float,
+        DW_ATE_imaginary_float,
+        DW_ATE_HP_float128,
+        DW_ATE_HP_imaginary_float90,
+        DW_ATE_HP_imaginary_float128,
+    )
+)
+_COMPLEX = frozenset((DW_ATE_complex_float, DW_ATE_HP_complex_float, DW_ATE_HP_complex_float128))
 _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"}
 """Types that are characters by their name, and what stands before a text of theirs."""
 
@@ -129,7 +156,7 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
             return Scalar("float", storage, layout.bit_size, True, 0, layout, swapped)
         return Scalar("float", storage, bits, True, shift, layout, swapped)
     is_signed = encoding in _SIGNED
-    kind = "boolean" if encoding == BOOLEAN else "pointer" if encoding == ADDRESS else "integer"
+    kind = "boolean" if encoding == DW_ATE_boolean else "pointer" if encoding == DW_ATE_address else "integer"
     prefix = _prefix(type)
     if prefix is not None:
         kind = "character"
@@ -138,7 +165,13 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
         scale = (2, type.binary_scale)
     elif type.decimal_scale is not None:
         scale = (10, type.decimal_scale)
-    known = encoding in _SIGNED or encoding in (BOOLEAN, UNSIGNED, UNSIGNED_CHAR, ADDRESS, UNSIGNED_FIXED)
+    known = encoding in _SIGNED or encoding in (
+        DW_ATE_boolean,
+        DW_ATE_unsigned,
+        DW_ATE_unsigned_char,
+        DW_ATE_address,
+        DW_ATE_unsigned_fixed,
+    )
     if not known and prefix is None:
         return Scalar("bytes", storage, storage, swapped=swapped)
     return Scalar(kind, storage, bits, is_signed, shift, None, swapped, prefix or "", scale)
@@ -146,9 +179,9 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
 
 def _prefix(type: Base) -> str | None:
     """What stands before a character of a type; None if it is no character."""
-    if type.encoding in (SIGNED_CHAR, UNSIGNED_CHAR, ASCII) and type.byte_size == 1:
+    if type.encoding in (DW_ATE_signed_char, DW_ATE_unsigned_char, DW_ATE_ASCII) and type.byte_size == 1:
         return ""
-    if type.encoding in (UTF, UCS):
+    if type.encoding in (DW_ATE_UTF, DW_ATE_UCS):
         return {1: "", 2: "u", 4: "U"}.get(type.byte_size or 0)
     return None
 

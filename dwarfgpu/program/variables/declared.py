@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_lexical_block, DW_TAG_subprogram
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.scopes import qualified_name, split_name
 from dwarfgpu.program.expressions import findings as found_in
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.variable import Described
 
-_FUNCTIONS = (scopes.SUBPROGRAM, scopes.INLINED, scopes.BLOCK)
+_FUNCTIONS = (DW_TAG_subprogram, DW_TAG_inlined_subroutine, DW_TAG_lexical_block)
 
 
 @record
@@ -91,7 +92,7 @@ def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
 def _is_in(die: Die, owners: list[str]) -> bool:
     wanted = "::".join(owners)
     for owner in die.ancestors():
-        if owner.tag in (scopes.SUBPROGRAM, scopes.INLINED):
+        if owner.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine):
             name = qualified_name(owner) or ""
             if name == wanted or split_name(name)[-1] == wanted:
                 return True
@@ -101,7 +102,7 @@ def _is_in(die: Die, owners: list[str]) -> bool:
 def owner_of(variable: Variable) -> str | None:
     """The name of the function that a variable belongs to."""
     for owner in variable.die.ancestors():
-        if owner.tag in (scopes.SUBPROGRAM, scopes.INLINED):
+        if owner.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine):
             return qualified_name(owner)
     return None
 

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_import,
+    DW_TAG_imported_declaration,
+    DW_TAG_imported_module,
+    DW_TAG_module,
+    DW_TAG_namespace,
+)
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries.scopes import MODULE, NAMESPACE, qualified_name, scopes_of, split_name
+from dwarfgpu.objfile.entries.scopes import qualified_name, scopes_of, split_name
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -18,8 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
     from dwarfgpu.objfile.units.unit import Unit
 
-IMPORTED_DECLARATION, IMPORTED_MODULE = 0x08, 0x3A
-_IMPORT = 0x18
 MAX_SCOPES = 64
 MAX_LOOKUPS = 256
 """A name is looked for in no more scopes than this: directives may lead to each other."""
@@ -117,7 +122,7 @@ class Imports:
 
 def _may_import(unit: Unit) -> bool:
     """Whether a unit has such entries at all: most have not."""
-    return any(each.tag in (IMPORTED_DECLARATION, IMPORTED_MODULE) for each in unit.table.all())
+    return any(each.tag in (DW_TAG_imported_declaration, DW_TAG_imported_module) for each in unit.table.all())
 
 
 def _shared(one: Path, other: Path) -> int:
@@ -133,9 +138,9 @@ def _shared(one: Path, other: Path) -> int:
 def _collect(owner: Die, scope: Path, found: dict[Path, Imported]) -> None:
     own = found.setdefault(scope, Imported({}, []))
     for die in owner.children():
-        if die.tag in (IMPORTED_DECLARATION, IMPORTED_MODULE):
+        if die.tag in (DW_TAG_imported_declaration, DW_TAG_imported_module):
             _add(die, own)
-        elif die.tag in (NAMESPACE, MODULE) and die.has_children and len(scope) < MAX_SCOPES:
+        elif die.tag in (DW_TAG_namespace, DW_TAG_module) and die.has_children and len(scope) < MAX_SCOPES:
             _collect(die, (*split_name(qualified_name(die) or ""),), found)
 
 
@@ -145,7 +150,7 @@ def _of_block(block: Die) -> Imported:
     for owner in block.origins():
         try:
             for die in owner.children():
-                if die.tag in (IMPORTED_DECLARATION, IMPORTED_MODULE):
+                if die.tag in (DW_TAG_imported_declaration, DW_TAG_imported_module):
                     _add(die, found)
         except DwarfGpuError as error:
             owner.unit.dwarf.note(error)
@@ -155,7 +160,7 @@ def _of_block(block: Die) -> Imported:
 def _add(die: Die, found: Imported) -> None:
     """Note one import. What is broken hides nothing beside it."""
     try:
-        reference = die.number(_IMPORT)
+        reference = die.number(DW_AT_import)
         if reference is None:
             return
         target = reference.reference()
@@ -164,12 +169,12 @@ def _add(die: Die, found: Imported) -> None:
             return
         own = target.name if target.name is not None else name
         path = (*(scope for scope, _ in scopes_of(target)), own)
-        if die.tag == IMPORTED_DECLARATION:
+        if die.tag == DW_TAG_imported_declaration:
             found.declarations.setdefault(die.name or own, []).append(path)
             return
         found.directives.append(path)
         for each in die.children():  # entities that are renamed as they are imported
-            if each.tag == IMPORTED_DECLARATION:
+            if each.tag == DW_TAG_imported_declaration:
                 _add(each, found)
     except DwarfGpuError as error:
         die.unit.dwarf.note(error)

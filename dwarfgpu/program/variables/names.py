@@ -5,16 +5,27 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
-from dwarfgpu.objfile.entries.scopes import (
-    NAMED_SCOPES,
-    NAMESPACE,
-    is_local,
-    qualified_name,
-    scopes_of,
-    split_name,
+from dwarfgpu.dwarf_constants import (
+    DW_AT_const_value,
+    DW_AT_enum_class,
+    DW_AT_location,
+    DW_AT_low_pc,
+    DW_TAG_base_type,
+    DW_TAG_class_type,
+    DW_TAG_constant,
+    DW_TAG_entry_point,
+    DW_TAG_enumeration_type,
+    DW_TAG_enumerator,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_lexical_block,
+    DW_TAG_namespace,
+    DW_TAG_structure_type,
+    DW_TAG_subprogram,
+    DW_TAG_union_type,
+    DW_TAG_variable,
 )
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.entries.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.naming import canonical, is_cplus
@@ -37,9 +48,7 @@ if TYPE_CHECKING:
 
     Meaning: TypeAlias = "Variable | NamedEnumerator | NamedFunction"
 
-BASE, ENUMERATION, ENUMERATOR = 0x24, 0x04, 0x28
-_ENUM_CLASS = 0x6D
-_CLASSES = frozenset((0x02, 0x13, 0x17))
+_CLASSES = frozenset((DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type))
 MAX_SCOPES = 64
 
 
@@ -176,9 +185,9 @@ class Names:
         waiting: list[Iterator[Die]] = [unit.root.children()]
         while waiting:
             for die in waiting[-1]:
-                if die.tag in (scopes.VARIABLE, scopes.CONSTANT) and die.name and not die.is_declaration:
+                if die.tag in (DW_TAG_variable, DW_TAG_constant) and die.name and not die.is_declaration:
                     yield Variable(frame, die, code, STATIC)
-                elif die.tag == NAMESPACE and len(waiting) < MAX_SCOPES:
+                elif die.tag == DW_TAG_namespace and len(waiting) < MAX_SCOPES:
                     waiting.append(die.children())
                     break
             else:
@@ -256,7 +265,7 @@ class Names:
         if found is None:
             found = self._local_enumerators[block] = {}
             for die in block.children():
-                if die.tag == ENUMERATION:
+                if die.tag == DW_TAG_enumeration_type:
                     for each in die.children():
                         found.setdefault(each.name or "", NamedEnumerator(die, each))
         return found
@@ -302,7 +311,9 @@ class Names:
             known = self._base_types.get(unit)
             if known is None:
                 known = self._base_types[unit] = {
-                    canonical(die.name or ""): die for die in unit.root.children() if die.tag == BASE
+                    canonical(die.name or ""): die
+                    for die in unit.root.children()
+                    if die.tag == DW_TAG_base_type
                 }
             if name in known:
                 return self.state.types.of(known[name])
@@ -322,11 +333,11 @@ def _fits(found: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
 def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: int) -> None:
     """The enumerators of a scope by their qualified names."""
     for die in owner.children():
-        if die.tag == ENUMERATION:
+        if die.tag == DW_TAG_enumeration_type:
             name = die.name
-            is_class = die.number(_ENUM_CLASS) is not None
+            is_class = die.number(DW_AT_enum_class) is not None
             for each in die.children():
-                if each.tag != ENUMERATOR:
+                if each.tag != DW_TAG_enumerator:
                     continue
                 own = each.name or ""
                 if name:
@@ -335,7 +346,11 @@ def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: 
                     found.setdefault(f"{prefix}{own}", NamedEnumerator(die, each))
         elif die.tag in NAMED_SCOPES and depth < MAX_SCOPES and die.has_children:
             name = die.name
-            inner = f"{prefix}{name}::" if name and (die.tag == NAMESPACE or die.tag in _CLASSES) else prefix
+            inner = (
+                f"{prefix}{name}::"
+                if name and (die.tag == DW_TAG_namespace or die.tag in _CLASSES)
+                else prefix
+            )
             _collect(die, inner, found, depth + 1)
 
 
@@ -344,21 +359,24 @@ def address_of(function: Die) -> int | None:
     ranges = function.ranges()
     if ranges:
         return ranges[0][0]
-    low = function.number(at.LOW_PC) if function.tag == scopes.ENTRY_POINT else None
+    low = function.number(DW_AT_low_pc) if function.tag == DW_TAG_entry_point else None
     return None if low is None else low.address()
 
 
 def _is_static(die: Die) -> bool:
     """Whether a variable of a function is there without a frame of it."""
-    location = die.find_number(at.LOCATION)
+    location = die.find_number(DW_AT_location)
     if location is None:
-        return die.find_number(at.CONST_VALUE) is not None
+        return die.find_number(DW_AT_const_value) is not None
     return location.value_class in ("exprloc", "block") and is_static(location.block().data)
 
 
 def _is_of_function(die: Die) -> bool:
     """Whether a variable is local to a function, so that only the function's name leads to it from outside."""
-    return any(owner.tag in (0x2E, 0x1D, 0x0B) for owner in die.ancestors())
+    return any(
+        owner.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine, DW_TAG_lexical_block)
+        for owner in die.ancestors()
+    )
 
 
 def _is_file(path: str | None, wanted: str) -> bool:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_abstract_origin,
+    DW_AT_start_scope,
+    DW_TAG_catch_block,
+    DW_TAG_constant,
+    DW_TAG_entry_point,
+    DW_TAG_formal_parameter,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_lexical_block,
+    DW_TAG_subprogram,
+    DW_TAG_try_block,
+    DW_TAG_variable,
+    DW_TAG_with_stmt,
+)
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.inlining import covers, scopes_at
 from dwarfgpu.objfile.entries.pc_ranges import listed
 from dwarfgpu.records import record
@@ -15,11 +28,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.entries.dies import Die
 
-BLOCK, INLINED, SUBPROGRAM, PARAMETER, VARIABLE, CONSTANT = 0x0B, 0x1D, 0x2E, 0x05, 0x34, 0x27
-ENTRY_POINT = 0x03
-DECLARED = frozenset((PARAMETER, VARIABLE, CONSTANT))
-_BLOCKS = frozenset((BLOCK, 0x22, 0x25, 0x32))
-_START_SCOPE = 0x2C
+DECLARED = frozenset((DW_TAG_formal_parameter, DW_TAG_variable, DW_TAG_constant))
+_BLOCKS = frozenset((DW_TAG_lexical_block, DW_TAG_with_stmt, DW_TAG_catch_block, DW_TAG_try_block))
 MAX_BLOCKS = 256
 """Deeper nested blocks without code of their own are not looked into."""
 MAX_ENTRIES = 1 << 16
@@ -36,7 +46,7 @@ class FunctionScope:
 
     @property
     def is_inlined(self) -> bool:
-        return self.die.tag == INLINED
+        return self.die.tag == DW_TAG_inlined_subroutine
 
 
 def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
@@ -46,10 +56,10 @@ def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
     inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
     for die in reversed([function, *inner]):
         blocks.append(die)
-        if die.tag in (INLINED, SUBPROGRAM):
+        if die.tag in (DW_TAG_inlined_subroutine, DW_TAG_subprogram):
             found.append(FunctionScope(die, tuple(blocks)))
             blocks = []
-            if die.tag == SUBPROGRAM:
+            if die.tag == DW_TAG_subprogram:
                 break
     return tuple(found)
 
@@ -62,7 +72,7 @@ def declared_in(scope: Die, address: int) -> list[Die]:
     this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
     """
     found = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
-    origin = scope.number(at.ABSTRACT_ORIGIN)
+    origin = scope.number(DW_AT_abstract_origin)
     if origin is None:
         return found
     try:
@@ -79,10 +89,10 @@ def is_visible(die: Die, scope: Die, address: int) -> bool:
 
     DW_AT_start_scope counts from the beginning of the block, or lists addresses (DWARF 5, 3.9).
     """
-    if _START_SCOPE not in die.abbreviation.attributes:
+    if DW_AT_start_scope not in die.abbreviation.attributes:
         return True
     try:
-        start = die.number(_START_SCOPE)
+        start = die.number(DW_AT_start_scope)
         if start is None:
             return True
         if start.value_class == "rnglist":
@@ -107,7 +117,7 @@ def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
 
 def entry_points(function: Die) -> Iterator[Die]:
     """The other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
-    return (die for die in function.children() if die.tag == ENTRY_POINT)
+    return (die for die in function.children() if die.tag == DW_TAG_entry_point)
 
 
 def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[Die]:
@@ -123,7 +133,7 @@ def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[D
 
 def _is_no_place(die: Die, depth: int) -> bool:
     """Whether no address tells what an entry declares from what is around it."""
-    return (die.tag in _BLOCKS and not die.ranges()) or (die.tag == ENTRY_POINT and not depth)
+    return (die.tag in _BLOCKS and not die.ranges()) or (die.tag == DW_TAG_entry_point and not depth)
 
 
 def _copied(scope: Die) -> set[Die]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_artificial,
+    DW_AT_const_value,
+    DW_AT_location,
+    DW_TAG_constant,
+    DW_TAG_formal_parameter,
+    DW_TAG_member,
+)
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Part
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import qualified_name
 from dwarfgpu.objfile.lists.encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
@@ -20,7 +27,6 @@ from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Place
-from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import (
     MISSING,
@@ -45,7 +51,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame import Frame
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
-_ARTIFICIAL, _EXTERNAL = 0x34, 0x3F
 
 
 _FIXED_NUMBERS = (
@@ -135,7 +140,7 @@ class Variable(Quantity):
     @property
     def is_artificial(self) -> bool:
         """Whether the compiler made it up, as it does ``this``."""
-        found = self.die.find_number(_ARTIFICIAL)
+        found = self.die.find_number(DW_AT_artificial)
         return found is not None and bool(found.value)
 
     @property
@@ -201,9 +206,9 @@ class Variable(Quantity):
 
     def _read_plan(self) -> _Plan:
         frame, die = self.frame, self.definition
-        location = die.find_number(at.LOCATION)
+        location = die.find_number(DW_AT_location)
         if location is None:
-            constant = die.find_number(at.CONST_VALUE)
+            constant = die.find_number(DW_AT_const_value)
             if constant is None:
                 what = "it has neither a location nor a constant value: it is optimized out"
                 raise unavailable(OPTIMIZED_OUT, what)
@@ -232,7 +237,7 @@ class Variable(Quantity):
     def definition(self) -> Die:
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
         die = self.die
-        if die.number(at.LOCATION) is not None or not (die.is_declaration or die.tag == 0x0D):
+        if die.number(DW_AT_location) is not None or not (die.is_declaration or die.tag == DW_TAG_member):
             return die
         name = qualified_name(die)
         if name is None:
@@ -284,7 +289,7 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
-        location = self.definition.find_number(at.LOCATION)
+        location = self.definition.find_number(DW_AT_location)
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
@@ -304,7 +309,7 @@ class Variable(Quantity):
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """The expressions, as bytes, that say where it is at an address of the file."""
-        location = self.definition.find_number(at.LOCATION)
+        location = self.definition.find_number(DW_AT_location)
         if location is None:
             return ()
         if location.value_class != "loclist":
@@ -314,7 +319,7 @@ class Variable(Quantity):
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
         die = self.definition
-        return die.find_number(at.LOCATION) is None and die.find_number(at.CONST_VALUE) is not None
+        return die.find_number(DW_AT_location) is None and die.find_number(DW_AT_const_value) is not None
 
     def byte_size(self) -> int | None:
         """How many bytes it has; None where its type does not tell."""
@@ -339,9 +344,9 @@ class Variable(Quantity):
 
 def kind_of(die: Die) -> str:
     """What kind of variable an entry in a function declares."""
-    if die.tag == scopes.PARAMETER:
+    if die.tag == DW_TAG_formal_parameter:
         return PARAMETER
-    return CONSTANT if die.tag == scopes.CONSTANT else LOCAL
+    return CONSTANT if die.tag == DW_TAG_constant else LOCAL
 
 
 def _is_fixed(expression: Expression) -> bool:
@@ -372,7 +377,7 @@ def _completed(location: Location, type: Type) -> Location:
 
 def _defines(die: Die, declaration: Die) -> bool:
     """Whether an entry defines what another one with the same name declares."""
-    return die.number(at.LOCATION) is not None or any(each == declaration for each in die.origins())
+    return die.number(DW_AT_location) is not None or any(each == declaration for each in die.origins())
 
 
 def _tuple(found: Any) -> tuple[Expression, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigned
 from dwarfgpu.program.types.model import Array, Base, Body, Dimension, Lazy, Member, Struct, Typedef
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.target import Target
 
-_FLOAT, _SIGNED, _UNSIGNED = 0x04, 0x05, 0x07
 
 # Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
 _EFLAGS = {
@@ -23,14 +23,14 @@ _MXCSR = {
     "PM": 12, "FZ": 15,
 }  # fmt: skip
 _VECTORS = (
-    ("v8_bfloat16", "v8bf16", "bfloat16", _FLOAT, 2),
-    ("v8_half", "v8h", "half", _FLOAT, 2),
-    ("v4_float", "v4f", "float", _FLOAT, 4),
-    ("v2_double", "v2d", "double", _FLOAT, 8),
-    ("v16_int8", "v16i8", "int8_t", _SIGNED, 1),
-    ("v8_int16", "v8i16", "int16_t", _SIGNED, 2),
-    ("v4_int32", "v4i32", "int32_t", _SIGNED, 4),
-    ("v2_int64", "v2i64", "int64_t", _SIGNED, 8),
+    ("v8_bfloat16", "v8bf16", "bfloat16", DW_ATE_float, 2),
+    ("v8_half", "v8h", "half", DW_ATE_float, 2),
+    ("v4_float", "v4f", "float", DW_ATE_float, 4),
+    ("v2_double", "v2d", "double", DW_ATE_float, 8),
+    ("v16_int8", "v16i8", "int8_t", DW_ATE_signed, 1),
+    ("v8_int16", "v8i16", "int16_t", DW_ATE_signed, 2),
+    ("v4_int32", "v4i32", "int32_t", DW_ATE_signed, 4),
+    ("v2_int64", "v2i64", "int64_t", DW_ATE_signed, 8),
 )
 """What an ``xmm`` register may be: the member of the union, the name of its type, and its elements."""
 _VECTOR_SIZE = 16
@@ -43,13 +43,13 @@ def type_of(target: Target, name: str) -> Type | None:
     if target.name != "x86_64":
         return None
     if name == "rflags":
-        return Base("i386_eflags", _UNSIGNED, 4, flags=tuple(_EFLAGS.items()))
+        return Base("i386_eflags", DW_ATE_unsigned, 4, flags=tuple(_EFLAGS.items()))
     if name == "mxcsr":
-        return Base("i386_mxcsr", _UNSIGNED, 4, flags=tuple(_MXCSR.items()))
+        return Base("i386_mxcsr", DW_ATE_unsigned, 4, flags=tuple(_MXCSR.items()))
     if name.startswith("xmm"):
         return _vector()
     if name.startswith("st"):
-        return Base("i387_ext", _FLOAT, 10)
+        return Base("i387_ext", DW_ATE_float, 10)
     return None
 
 
@@ -59,7 +59,7 @@ def _vector() -> Type:
         dimension = Dimension(0, count=_VECTOR_SIZE // size)
         array = Array(Lazy.known(Base(element, encoding, size)), (dimension,), is_vector=True)
         members.append(Member(name, Lazy.known(Typedef(kind, Lazy.known(array))), 0))
-    members.append(Member("uint128", Lazy.known(Base("uint128_t", _UNSIGNED, _VECTOR_SIZE)), 0))
+    members.append(Member("uint128", Lazy.known(Base("uint128_t", DW_ATE_unsigned, _VECTOR_SIZE)), 0))
     body = Body(members=tuple(members), order=tuple(range(len(members))))
     return Struct("union", "vec128", _VECTOR_SIZE, Lazy.known(body))
 
@@ -76,4 +76,4 @@ def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
         size, whole = {"d": 4, "w": 2, "l": 1}[suffix], f"r{number}"
         if not 8 <= int(number) <= 15:
             return None
-    return whole, Base(f"int{8 * size}_t", _SIGNED, size), 8 if which == "h" else 0
+    return whole, Base(f"int{8 * size}_t", DW_ATE_signed, size), 8 if which == "h" else 0

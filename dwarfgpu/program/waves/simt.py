@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_subprogram
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.values import Attribute
     from dwarfgpu.program.machines.stack import Frame
 
-SUBPROGRAM, INLINED_SUBROUTINE = 0x2E, 0x1D
 MAX_LANES = 1024
 """More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
 
@@ -63,7 +63,7 @@ class Simt:
                 from dwarfgpu.objfile.entries.inlining import scopes_at
 
                 around: Any = [function, *scopes_at(function, code.in_file(self.frame.place))]
-                calls = [die for die in around if die.tag in (SUBPROGRAM, INLINED_SUBROUTINE)]
+                calls = [die for die in around if die.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine)]
                 chosen = calls if self.depth is None else calls[: self.depth + 1]
                 self._scopes = tuple(reversed(chosen))
         return self._scopes

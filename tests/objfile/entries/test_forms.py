@@ -8,13 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dwarfgpu.dwarf_constants import (
+    DW_AT_const_value,
+    DW_AT_high_pc,
+    DW_AT_location,
+    DW_AT_low_pc,
+    DW_AT_ranges,
+    DW_AT_stmt_list,
+    DW_AT_str_offsets_base,
+    DW_AT_type,
+    DW_FORM_sec_offset,
+    name_of,
+)
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.constants import VALUES
 from dwarfgpu.objfile.entries.forms import FORMS, Indirect, class_of, read_value
+from dwarfgpu.objfile.entries.values import VALUE_KINDS
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 
 FORMATS = [
@@ -171,27 +182,27 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
 @pytest.mark.parametrize(
     "form, attribute, version, expected",
     [
-        ("sec_offset", at.STMT_LIST, 5, "lineptr"),
-        ("sec_offset", at.LOCATION, 4, "loclist"),
-        ("sec_offset", at.RANGES, 4, "rnglist"),
-        ("sec_offset", at.STR_OFFSETS_BASE, 5, "stroffsetsptr"),
+        ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),
+        ("sec_offset", DW_AT_location, 4, "loclist"),
+        ("sec_offset", DW_AT_ranges, 4, "rnglist"),
+        ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
         ("sec_offset", 0x79, 5, "macptr"),
         ("sec_offset", 0x3FFF, 5, "unknown"),
-        ("data4", at.LOCATION, 2, "loclist"),
-        ("data8", at.RANGES, 3, "rnglist"),
-        ("data4", at.STMT_LIST, 3, "lineptr"),
-        ("data4", at.LOCATION, 4, "constant"),
+        ("data4", DW_AT_location, 2, "loclist"),
+        ("data8", DW_AT_ranges, 3, "rnglist"),
+        ("data4", DW_AT_stmt_list, 3, "lineptr"),
+        ("data4", DW_AT_location, 4, "constant"),
         ("data4", 0x38, 3, "constant"),  # DW_AT_data_member_location
-        ("data4", at.HIGH_PC, 3, "constant"),
-        ("block1", at.LOCATION, 2, "exprloc"),
+        ("data4", DW_AT_high_pc, 3, "constant"),
+        ("block1", DW_AT_location, 2, "exprloc"),
         ("block", 0x40, 3, "exprloc"),  # DW_AT_frame_base
-        ("block1", at.CONST_VALUE, 3, "block"),
-        ("block1", at.CONST_VALUE, 5, "block"),
-        ("exprloc", at.LOCATION, 5, "exprloc"),
-        ("loclistx", at.LOCATION, 5, "loclist"),
-        ("rnglistx", at.RANGES, 5, "rnglist"),
-        ("LLVM_addrx_offset", at.LOW_PC, 5, "address"),
-        ("ref_sig8", at.TYPE, 4, "reference"),
+        ("block1", DW_AT_const_value, 3, "block"),
+        ("block1", DW_AT_const_value, 5, "block"),
+        ("exprloc", DW_AT_location, 5, "exprloc"),
+        ("loclistx", DW_AT_location, 5, "loclist"),
+        ("rnglistx", DW_AT_ranges, 5, "rnglist"),
+        ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
+        ("ref_sig8", DW_AT_type, 4, "reference"),
         ("implicit_const", 0x3B, 5, "constant"),
     ],
 )
@@ -200,8 +211,8 @@ def test_the_class_of_a_value(form, attribute, version, expected):
 
 
 def test_the_class_of_a_vendor_list_depends_on_its_name():
-    assert class_of(forms.SEC_OFFSET, 0x3E12, 5, "DW_AT_LLVM_lane_pc") == "loclist"
-    assert class_of(forms.SEC_OFFSET, 0x3E12, 5) == "unknown"
+    assert class_of(DW_FORM_sec_offset, 0x3E12, 5, "DW_AT_LLVM_lane_pc") == "loclist"
+    assert class_of(DW_FORM_sec_offset, 0x3E12, 5) == "unknown"
 
 
 def test_every_form_has_a_class():
@@ -270,10 +281,10 @@ def test_an_unknown_dialect_is_refused():
 
 
 def test_values_with_names():
-    assert VALUES["DW_AT_language"][0x30] == "DW_LANG_HIP"
-    assert VALUES["DW_AT_language"][0x8100] == "DW_LANG_LLVM_HIP"
-    assert VALUES["DW_AT_LLVM_memory_space"][3] == "DW_MSPACE_LLVM_group"
-    assert VALUES["DW_AT_encoding"][5] == "DW_ATE_signed"
+    assert name_of(VALUE_KINDS["DW_AT_language"], 0x30) == "DW_LANG_HIP"
+    assert name_of(VALUE_KINDS["DW_AT_language"], 0x8100) == "DW_LANG_LLVM_HIP"
+    assert name_of(VALUE_KINDS["DW_AT_LLVM_memory_space"], 3) == "DW_MSPACE_LLVM_group"
+    assert name_of(VALUE_KINDS["DW_AT_encoding"], 5) == "DW_ATE_signed"
 
 
 def test_building_is_stable():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.encoding.pointers import OMIT, Bases, Pointer
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
+from dwarfgpu.encoding.pointers import Bases, Pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.frames.entries import Cie, Fde, Terminator
 from dwarfgpu.objfile.frames.section import FrameSection
@@ -364,7 +365,7 @@ def test_an_entry_without_an_lsda(data):
 
 def test_a_personality_that_is_left_out():
     builder = FrameBuilder("eh_frame")
-    builder.cie(augmentation="zP", augmentation_data=z(bytes([OMIT])))
+    builder.cie(augmentation="zP", augmentation_data=z(bytes([DW_EH_PE_omit])))
 
     assert entries(builder)[0].personality is None
 

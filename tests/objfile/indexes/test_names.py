@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.leb128 import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.entries.constants import TAG
 from dwarfgpu.objfile.indexes import debug_names as names_module
 from dwarfgpu.objfile.indexes.aranges import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import NameTable, hash_of, read_tables
@@ -358,7 +358,7 @@ def test_the_index_of_clang(options, link, tmp_path, require_tool):
     for _, offset, fields in expected:
         entry = by_offset[offset]
         assert entry.die_offset == int(fields["DW_IDX_die_offset"], 16)
-        assert TAG[entry.tag] == fields["Tag"]
+        assert name_of("DW_TAG", entry.tag) == fields["Tag"]
         parent = re.search(r"0x[0-9a-f]+", fields.get("DW_IDX_parent", ""))
         assert entry.parent == (int(parent[0], 16) if parent else None)
     for name, _ in mine:
