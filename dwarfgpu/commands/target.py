@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.variables.frame_registers import registers_of
-from dwarfgpu.render.layout import shown, table, wrapped
+from dwarfgpu.render.columns import table
+from dwarfgpu.render.layout import shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
