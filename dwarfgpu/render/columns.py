@@ -38,12 +38,18 @@ def aligned(cells: Sequence[str], widths: Sequence[int], sides: str = "", *, gap
 
 
 def table(
-    rows: Iterable[tuple[str, ...]], sides: str, *, indent: int = 2, longest: int = 0, width: int = 0
+    rows: Iterable[tuple[str, ...]],
+    sides: str,
+    *,
+    indent: int = 2,
+    longest: int = 0,
+    width: int = 0,
+    style: Style = plain_style,
 ) -> list[str]:
     """Return rows in columns; ``sides`` is that of `aligned`. A column that is empty in every row is left out.
 
     With ``longest``, a first cell that is longer has lines of its own, above the rest of its row. With ``width``, the
-    last cell of a row that is wider is below it.
+    last cell of a row that is wider is below it. With ``style``, the first row is shown as the head.
     """
     whole = [tuple(shown(cell) for cell in row) for row in rows]
     fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
@@ -64,7 +70,7 @@ def table(
             lines += [margin + " " * BELOW + part for part in wrapped(row[-1], width - indent - BELOW)]
         else:
             lines.append(line(fits))
-    return lines
+    return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
 @record

@@ -8,6 +8,7 @@ from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.declared import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.listings import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,6 @@ KINDS = {
     "static": "a variable",
     "constant": "a constant",
 }
-BYTES = 8
-"""How many bytes of an operation are shown."""
 
 
 class Explainer:
@@ -98,10 +97,9 @@ class Explainer:
             yield "    (no operations)"
         width = min(max((len(line.text) for line in lines), default=0), 28)
         for line in lines:
-            data = line.bytes[:BYTES].hex(" ") + (" .." if len(line.bytes) > BYTES else "")
             note = f"{' ' * (width - len(line.text))}  # {line.note}" if line.note else ""
             texts = wrapped(f"{line.text}{note}", self.width - 39)
-            yield from beside(f"    {line.offset:#06x}  {data:26} ", texts, 41)
+            yield from beside(f"    {line.offset:#06x}  {bytes_text(line):26} ", texts, 41)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 

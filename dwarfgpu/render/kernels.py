@@ -154,8 +154,7 @@ def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
         words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(each, f"is_{word}")]
         type_ = " ".join([*words, each.type_name or each.value_type or ""]).strip()
         rows.append((_number(each.offset), _number(each.size), kind, type_, each.name or ""))
-    head, *lines = table(rows, "rrlll", indent=4)
-    lines = [f"  {style('name', 'arguments')}", style("dim", head), *lines]
+    lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, style=style)]
     return [*lines, f"  {more}"] if more else lines
 
 

@@ -118,9 +118,7 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) ->
         (row[0] if len(row[0]) <= MAX_LANES_SHOWN else row[0].replace(",", ", "), *row[1:]) for row in rows
     ]
     sides = "l" * len(heads)
-    head, *lines = table([heads, *parted], sides, indent=0, longest=MAX_LANES_SHOWN, width=WIDTH)
-    yield style("dim", head)
-    yield from lines
+    yield from table([heads, *parted], sides, indent=0, longest=MAX_LANES_SHOWN, width=WIDTH, style=style)
 
 
 def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:
