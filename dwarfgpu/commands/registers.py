@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.types.model import Base, Struct
-from dwarfgpu.program.values.formats import X87
 from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables.frame_registers import UNAVAILABLE, contents, registers_of
 from dwarfgpu.program.variables.x86_registers import type_of
 from dwarfgpu.records import replace
 from dwarfgpu.render.columns import fitted
-from dwarfgpu.render.numbers import float_text, formatted, signed
+from dwarfgpu.render.numbers import formatted, signed
 from dwarfgpu.render.values import Writer, flags_text, value_text
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.frame_registers import Contents
 
 NAME_WIDTH, RAW_WIDTH = 15, 20
+X87_SIZE = 80
 GROUPS = ("general", "scalar", "vector", "system", "float", "all")
 HOST_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base"}
 """What GDB calls registers that the psABI calls otherwise."""
@@ -166,7 +166,7 @@ class _Rows:
             yield from (f"{head}{first[NAME_WIDTH:]}", *rest)
         else:
             natural = self._natural(found, name)
-            if register.bit_size == X87.bit_size and self.letter is None:
+            if register.bit_size == X87_SIZE and self.letter is None:
                 yield f"{head}{natural.ljust(RAW_WIDTH)}(raw 0x{found.bits:020x})"
                 return
             raw = f"{found.bits:#x}"
@@ -188,8 +188,8 @@ class _Rows:
                 return flags_text(bits, kind)
             if name in HOST_ADDRESSES:
                 return f"{bits:#x}"
-            if size == X87.bit_size:
-                return float_text(bits, X87)
+            if size == X87_SIZE:
+                return formatted(bits, size, "f", is_signed=False, layout=None)
             return "" if size > 64 else str(signed(bits, size) if size == 64 else bits)
         return str(bits if name in MASKS else signed(bits, size))
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.variables.frame_registers import registers_of
-from dwarfgpu.render.layout import shown, table, wrapped
+from dwarfgpu.render.columns import table
+from dwarfgpu.render.layout import shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +45,7 @@ def print_address_spaces(debugger: Debugger, arguments: Arguments) -> None:
             last = of_lanes[-1]
             name = f"{each.name}..{last.name[len(_OF_LANE) :]}"
             rows.append(_row(each, name, f"{each.number:#x}-{last.number:#x}"))
-    head, *rest = table(rows, "lrrrll", indent=0)
-    debugger.output.line(debugger.output.style("dim", head))
-    debugger.output.lines(rest)
+    debugger.output.lines(table(rows, "lrrrll", indent=0, style=debugger.output.style))
 
 
 def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, str]:
@@ -126,9 +125,7 @@ def print_registers(debugger: Debugger, arguments: Arguments) -> None:
         rows.append((names, numbers, str(bits), lanes, rule))
     if not runs:
         raise UsageError(f"no register is called like {arguments.text[:40]!r}", kind="no_register")
-    head, *rest = table(rows, "lrrll", indent=0)
-    debugger.output.line(debugger.output.style("dim", head))
-    debugger.output.lines(rest)
+    debugger.output.lines(table(rows, "lrrll", indent=0, style=debugger.output.style))
 
 
 def _number(number: int) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.bits import Bits, Flags
+    from dwarfgpu.expr.floats import Number
     from dwarfgpu.expr.values import Value
 
 
@@ -82,13 +83,17 @@ class Integers:
                 return b.of_signed(b.signed(bits, self.width), target.width)
             return b.resized(bits, target.width)
         numbers = b.signed(bits, self.width) if self.is_signed else bits
-        return target.layout.encode(b.each(numbers, target.layout.double_of))
+        return target.layout.encode(numbers)
 
 
-class FloatOperations:
-    """The operations of floating point numbers, for whoever can apply a function of two numbers to patterns."""
+class Floats:
+    """Binary floating point numbers of one format, whose numbers a double holds."""
 
-    __slots__ = ()
+    __slots__ = ("layout", "width")
+
+    def __init__(self, layout: FloatFormat) -> None:
+        self.layout = layout
+        self.width = layout.bit_size
 
     def add(self, left: Bits, right: Bits) -> Bits:
         return self._compute(operator.add, left, right)
@@ -101,23 +106,6 @@ class FloatOperations:
 
     def div(self, left: Bits, right: Bits) -> Bits:
         return self._compute(self._divide, left, right)
-
-    def _compute(self, function: Callable[[Any, Any], Any], left: Bits, right: Bits) -> Bits:
-        raise NotImplementedError
-
-    def _divide(self, left: Any, right: Any) -> Any:
-        """The quotient, which IEEE 754 defines for zero too."""
-        raise NotImplementedError
-
-
-class Floats(FloatOperations):
-    """Binary floating point numbers of one format."""
-
-    __slots__ = ("layout", "width")
-
-    def __init__(self, layout: FloatFormat) -> None:
-        self.layout = layout
-        self.width = layout.bit_size
 
     def mod(self, left: Bits, right: Bits) -> Bits:
         message = f"DW_OP_mod needs integral operands, found {self.layout.name}"
@@ -159,6 +147,64 @@ class Floats(FloatOperations):
         if left == 0 or math.isnan(left):
             return math.nan
         return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+class ExactFloats(Floats):
+    """Binary floating point numbers that no double holds (x87, binary128), computed exactly and rounded once."""
+
+    __slots__ = ()
+
+    def less(self, left: Bits, right: Bits) -> Flags:
+        return self._compare(operator.lt, left, right)
+
+    def equal(self, left: Bits, right: Bits) -> Flags:
+        return self._compare(operator.eq, left, right)
+
+    def is_true(self, bits: Bits) -> Flags:
+        return self._compare(lambda number, _: number != 0, bits, bits)
+
+    def _compute(self, function: Callable[[Any, Any], Any], left: Bits, right: Bits) -> Bits:
+        return self._pairwise(
+            lambda x, y: self.layout.encode_exact(_computed(function, x, y)), left, right, self.width
+        )
+
+    def _divide(self, left: Any, right: Any) -> Any:
+        return left / right if right != 0 else super()._divide(float(_sign(left)), float(right))
+
+    def _compare(self, function: Callable[[Any, Any], bool], left: Bits, right: Bits) -> Flags:
+        flags = self._pairwise(lambda x, y: int(function(x, y)), left, right, 64)
+        return bool(flags) if isinstance(flags, int) else flags == 1
+
+    def _pairwise(self, function: Callable[[Any, Any], int], left: Bits, right: Bits, width: int) -> Bits:
+        """Apply a function of two numbers to the patterns of every slot."""
+        exact = self.layout.exact
+        if isinstance(left, int) and isinstance(right, int):
+            return function(exact(left), exact(right))
+        count = max(1 if isinstance(bits, int) else len(bits) for bits in (left, right))
+        pairs = [[exact(int(b.select(bits, slot))) for bits in (left, right)] for slot in range(count)]
+        return b.array([function(*pair) for pair in pairs], width)
+
+
+def _computed(function: Callable[[Any, Any], Number], left: Number, right: Number) -> Number:
+    """Apply a function to two numbers of which each is exact, or infinite, or not a number, or negative zero."""
+    from fractions import Fraction  # which costs start-up time
+
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return function(left, right)
+    numbers = (left, right)
+    if any(
+        isinstance(number, float) and number != 0 for number in numbers
+    ):  # sign and zero of the other count
+        return function(*(x if isinstance(x, float) else float(_sign(x)) for x in numbers))
+    exact = function(Fraction(left), Fraction(right)) if left != 0 or right != 0 else 0
+    if exact != 0 and abs(exact) != math.inf:
+        return exact
+    return function(*(float(_sign(x)) if x else float(x) for x in numbers))
+
+
+def _sign(number: Number) -> float:
+    """Return -1, 0 or 1; what is not a number stays it."""
+    return number if number != number else (number > 0) - (number < 0)  # type: ignore[return-value]  # noqa: PLR0124
 
 
 if TYPE_CHECKING:

@@ -1,14 +1,18 @@
-"""Tables that fit the screen, whatever stands in them: rows with a mark, and a last column that may go on below."""
+"""Tables of text: rows of cells in columns.
+
+`table` shows columns with two blanks between them, as the command line has its tables; `columns` has those of GDB's
+``info`` commands, with marked rows. `aligned` lays out a row for both, and for tables whose rows are shown one by one.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dwarfgpu.records import record
-from dwarfgpu.render.layout import WIDTH, plain_style, shown
+from dwarfgpu.render.layout import WIDTH, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.render.layout import Style
 
@@ -19,6 +23,54 @@ BELOW = 4
 """By how much a last cell is indented that stands below its row."""
 NARROWEST = 20
 """A screen that is narrower is taken to be this wide."""
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int], sides: str = "", *, gap: int = 2) -> str:
+    """Return a row of cells with ``gap`` blanks between its columns.
+
+    ``sides`` has a letter for each column, ``l`` or ``r``; without it all cells stand at the left.
+    """
+    sides = sides or "l" * len(cells)
+    return (" " * gap).join(
+        cell.ljust(width) if side == "l" else cell.rjust(width)
+        for cell, width, side in zip(cells, widths, sides, strict=True)
+    )
+
+
+def table(
+    rows: Iterable[tuple[str, ...]],
+    sides: str,
+    *,
+    indent: int = 2,
+    longest: int = 0,
+    width: int = 0,
+    style: Style = plain_style,
+) -> list[str]:
+    """Return rows in columns; ``sides`` is that of `aligned`. A column that is empty in every row is left out.
+
+    With ``longest``, a first cell that is longer has lines of its own, above the rest of its row. With ``width``, the
+    last cell of a row that is wider is below it. With ``style``, the first row is shown as the head.
+    """
+    whole = [tuple(shown(cell) for cell in row) for row in rows]
+    fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
+    widths = [max((len(row[i]) for row in fitting), default=0) for i in range(len(sides))]
+    used = [i for i, size in enumerate(widths) if size]
+    margin = " " * indent
+
+    def line(row: tuple[str, ...]) -> str:
+        columns = [row[i] for i in used], [widths[i] for i in used], "".join(sides[i] for i in used)
+        return (margin + aligned(*columns)).rstrip()
+
+    lines = []
+    for row, fits in zip(whole, fitting, strict=True):
+        if row[0] != fits[0]:
+            lines += [margin + part for part in wrapped(row[0], max(NARROWEST, (width or WIDTH) - indent))]
+        if width and row[-1] and len(line(fits)) > width:
+            lines.append(line((*fits[:-1], "")))
+            lines += [margin + " " * BELOW + part for part in wrapped(row[-1], width - indent - BELOW)]
+        else:
+            lines.append(line(fits))
+    return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
 @record
@@ -62,10 +114,8 @@ def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]], width: int) -> 
 
 
 def _lines(cells: tuple[str, ...], widths: list[int], width: int, mark: str) -> Iterator[str]:
-    text = mark
-    for cell, size in zip(cells, widths, strict=False):
-        text += cell.ljust(size) + " " * GAP
     last = cells[-1]
+    text = mark + aligned((*cells[:-1], ""), (*widths, 0), gap=GAP)
     if len(text) + len(last) <= width:
         yield (text + last).rstrip()
         return

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.dump.code import Code
 from dwarfgpu.program.dump.values import Lists, Place
 from dwarfgpu.records import replace
-from dwarfgpu.render.layout import WIDTH, cut, labelled, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import (
+    WIDTH,
+    beside,
+    cut,
+    labelled,
+    plain,
+    plain_style,
+    problem_json,
+    shown,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,9 +70,8 @@ def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
     label = max((len(each.name) for each in entry.attributes), default=0)
     start = OFFSET_WIDTH + indent + 2
     for each in entry.attributes:
-        first, *rest = attribute_text(each, max(NARROWEST, WIDTH - start - label - 2)) or [""]
-        lines.append(f"{' ' * start}{each.name:{label}}  {first}".rstrip())
-        lines += [f"{' ' * (start + label + 2)}{line}" for line in rest]
+        values = attribute_text(each, max(NARROWEST, WIDTH - start - label - 2)) or [""]
+        lines += beside(f"{' ' * start}{each.name:{label}}  ", values, start + label + 2)
         if each.error is not None:
             error = wrapped(each.error.message, max(NARROWEST, WIDTH - start - label - 2))
             lines += [f"{' ' * (start + label + 2)}{style('error', line)}" for line in error]

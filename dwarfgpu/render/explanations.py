@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.declared import owner_of
-from dwarfgpu.render.layout import counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.listings import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,6 @@ KINDS = {
     "static": "a variable",
     "constant": "a constant",
 }
-BYTES = 8
-"""How many bytes of an operation are shown."""
 
 
 class Explainer:
@@ -98,11 +97,9 @@ class Explainer:
             yield "    (no operations)"
         width = min(max((len(line.text) for line in lines), default=0), 28)
         for line in lines:
-            data = line.bytes[:BYTES].hex(" ") + (" .." if len(line.bytes) > BYTES else "")
             note = f"{' ' * (width - len(line.text))}  # {line.note}" if line.note else ""
-            first, *rest = wrapped(f"{line.text}{note}", self.width - 39)
-            yield f"    {line.offset:#06x}  {data:26} {first}"
-            yield from (f"{' ' * 41}{part}" for part in rest)
+            texts = wrapped(f"{line.text}{note}", self.width - 39)
+            yield from beside(f"    {line.offset:#06x}  {bytes_text(line):26} ", texts, 41)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -126,9 +123,8 @@ class Explainer:
                 yield from wrapped(f"  {lanes_text(mask).replace(',', ', ')}", self.width)
             extents = max(len(extent) for extent, _place in rows) if rows else 0
             for extent, where in rows:
-                first, *rest = wrapped(where, self.width - extents - 6)
-                yield f"    {extent:{extents}}  {first}"
-                yield from (" " * (extents + 6) + line for line in rest)
+                places = wrapped(where, self.width - extents - 6)
+                yield from beside(f"    {extent:{extents}}  ", places, extents + 6)
         for reason, mask in missing.items():
             head = f"{lanes_text(mask)}: " if has_lanes else ""
             yield from (self.style("error", line) for line in self._indented(f"{head}{reason}", 2))

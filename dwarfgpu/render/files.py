@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, table, wrapped
+from dwarfgpu.render.columns import table
+from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.columns import table
+from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,8 +154,7 @@ def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
         words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(each, f"is_{word}")]
         type_ = " ".join([*words, each.type_name or each.value_type or ""]).strip()
         rows.append((_number(each.offset), _number(each.size), kind, type_, each.name or ""))
-    head, *lines = table(rows, "rrlll", indent=4)
-    lines = [f"  {style('name', 'arguments')}", style("dim", head), *lines]
+    lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, style=style)]
     return [*lines, f"  {more}"] if more else lines
 
 

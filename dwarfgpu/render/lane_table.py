@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.records import record
+from dwarfgpu.render.columns import aligned
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
@@ -67,9 +68,8 @@ class LaneTable:
         )[:width]
 
     def _joined(self, first: str, cells: Sequence[str]) -> str:
-        texts = [f"{first:{LANE_WIDTH}}"]
-        texts += [f"{cell:>{width}}" for cell, width in zip(cells, self.widths, strict=False)]
-        return (" " * GAP).join(texts).rstrip()
+        widths = (LANE_WIDTH, *self.widths[: len(cells)])
+        return aligned((first, *cells), widths, "l" + "r" * len(cells), gap=GAP).rstrip()
 
 
 LANE_WIDTH = 4

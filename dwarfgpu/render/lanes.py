@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.machines.snapshots import dispatch_text
 from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.waves.places import group_text
+from dwarfgpu.render.columns import table
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
@@ -112,24 +113,12 @@ def _items(group: list[Lane]) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) -> Iterator[str]:
-    """Rows in columns. A first cell that is long stands above its row, a last cell that does not fit below it."""
-    short = [row if len(row[0]) <= MAX_LANES_SHOWN else ("", *row[1:]) for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *short, strict=True)]
-    used = [i for i, width in enumerate(widths) if i == 0 or width]
-
-    def line(cells: tuple[str, ...]) -> str:
-        return "  ".join([cells[i].ljust(widths[i]) for i in used[:-1]] + [cells[used[-1]]]).rstrip()
-
-    yield style("dim", line(heads))
-    for whole, row in zip(rows, short, strict=True):
-        if whole[0] != row[0]:
-            yield from wrapped(whole[0].replace(",", ", "))
-        text = line(row)
-        if len(text) > WIDTH and row[-1]:
-            yield line((*row[:-1], ""))
-            yield from (f"    {each}" for each in wrapped(row[-1], WIDTH - 4))
-        else:
-            yield text
+    """Yield rows in columns. A first cell that is long stands above its row, a last cell that does not fit below it."""
+    parted = [
+        (row[0] if len(row[0]) <= MAX_LANES_SHOWN else row[0].replace(",", ", "), *row[1:]) for row in rows
+    ]
+    sides = "l" * len(heads)
+    yield from table([heads, *parted], sides, indent=0, longest=MAX_LANES_SHOWN, width=WIDTH, style=style)
 
 
 def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:

@@ -36,12 +36,17 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
+def beside(head: str, lines: Iterable[str], start: int) -> list[str]:
+    """Return lines with a head before the first one; the others are indented to the column where that one starts."""
+    first, *rest = lines
+    return [f"{head}{first}".rstrip(), *(" " * start + line for line in rest)]
+
+
 def labelled(label: str, text: str, style: Style = plain_style, *, indent: int = 0) -> list[str]:
     """A label and a text behind it, which goes on below itself."""
     width = LABEL - indent
-    first, *rest = wrapped(text, WIDTH - LABEL)
     head = " " * indent + style("name", label) + " " * max(1, width - len(label))
-    return [f"{head}{first}".rstrip(), *(" " * LABEL + line for line in rest)]
+    return beside(head, wrapped(text, WIDTH - LABEL), LABEL)
 
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
@@ -100,27 +105,6 @@ def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
         if number:
             yield ""
         yield from lines
-
-
-def table(rows: Iterable[tuple[str, ...]], align: str, *, indent: int = 2, longest: int = 0) -> list[str]:
-    """Rows in columns; ``align`` has a letter for each, ``l`` or ``r``.
-
-    With ``longest``, a first cell that is longer stands on a line of its own, above the rest of its row.
-    """
-    whole = [tuple(shown(cell) for cell in row) for row in rows]
-    fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
-    widths = [max((len(row[i]) for row in fitting), default=0) for i in range(len(align))]
-    lines = []
-    for row, fits in zip(whole, fitting, strict=True):
-        if row[0] != fits[0]:
-            lines.append(" " * indent + row[0])
-        cells = [
-            cell.ljust(width) if side == "l" else cell.rjust(width)
-            for cell, width, side in zip(fits, widths, align, strict=True)
-            if width
-        ]
-        lines.append((" " * indent + "  ".join(cells)).rstrip())
-    return lines
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

@@ -19,15 +19,19 @@ WIDEST = 40
 """How far to the right notes stand at most, behind the bytes."""
 
 
+def bytes_text(line: Line) -> str:
+    """Return the first bytes of an operation."""
+    return line.bytes[:BYTES].hex(" ") + (" .." if len(line.bytes) > BYTES else "")
+
+
 def lines_text(lines: Sequence[Line], style: Style = plain_style) -> Iterator[str]:
     """An operation a line: offset, bytes, operation, note."""
     width = min(max((len(line.text) for line in lines), default=0), WIDEST)
     for line in lines:
         name = style("name", line.name)
         text = f"{name} {line.operands}" if line.operands else name
-        data = line.bytes[:BYTES].hex(" ") + (" .." if len(line.bytes) > BYTES else "")
         note = " " * (width - len(line.text)) + "  " + style("dim", f"# {line.note}") if line.note else ""
-        yield f"{line.offset:#06x}  {data:26}  {text}{note}".rstrip()
+        yield f"{line.offset:#06x}  {bytes_text(line):26}  {text}{note}".rstrip()
 
 
 def line_json(line: Line) -> dict[str, Any]:

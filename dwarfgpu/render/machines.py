@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.columns import Row, columns, fitted
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, table
+from dwarfgpu.render.columns import Row, columns, fitted, table
+from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

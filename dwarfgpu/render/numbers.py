@@ -6,17 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.values.formats import DOUBLE, SINGLE, X87, Layout, as_float
+from dwarfgpu.expr.floats import DOUBLE, SINGLE, X87, FloatFormat, as_float
 from dwarfgpu.render.characters import character
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dwarfgpu.program.values.formats import Number
+    from dwarfgpu.expr.floats import Number
 
 FORMATS = "xduotzfcasr"
 """Hexadecimal, signed, unsigned, octal, binary, padded hexadecimal, float, character, address, string, raw."""
-_LAYOUTS = {32: SINGLE, 64: DOUBLE, 128: X87}
+_LAYOUTS = {32: SINGLE, 64: DOUBLE, 80: X87, 128: X87}
 """The formats that ``/f`` reads integers of some size in, as the C types of x86-64 are."""
 
 
@@ -31,7 +31,7 @@ def check_format(letter: str | None) -> str | None:
 # --- Floating point -----------------------------------------------------------------------------------------------
 
 
-def float_text(pattern: int, layout: Layout) -> str:
+def float_text(pattern: int, layout: FloatFormat) -> str:
     """A number with as many digits as tell it from its neighbours, as ``%g`` lays them out."""
     sign, _, fraction = layout.fields(pattern)
     minus = "-" if sign else ""
@@ -41,7 +41,7 @@ def float_text(pattern: int, layout: Layout) -> str:
     if kind == "nan":
         payload = fraction
         return f"{minus}nan({payload:#x})" if payload else f"{minus}nan"
-    return general(layout.decode(pattern), layout.digits)
+    return general(layout.exact(pattern), layout.digits)
 
 
 def general(number: Number, digits: int) -> str:
@@ -92,7 +92,7 @@ def _trimmed(text: str) -> str:
 # --- The letters --------------------------------------------------------------------------------------------------
 
 
-def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout: Layout | None) -> str:
+def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout: FloatFormat | None) -> str:
     """A pattern of ``width`` bits by one of the letters that need nothing but the bits: x, d, u, o, t, z, f, c."""
     if letter == "f":
         return _as_float(pattern, width, is_signed=is_signed, layout=layout)
@@ -116,16 +116,16 @@ def signed(pattern: int, width: int) -> int:
     return pattern - (1 << width) if width and pattern >> (width - 1) & 1 else pattern
 
 
-def _as_float(pattern: int, width: int, *, is_signed: bool, layout: Layout | None) -> str:
+def _as_float(pattern: int, width: int, *, is_signed: bool, layout: FloatFormat | None) -> str:
     layout = layout or _LAYOUTS.get(width)
     if layout is not None:
         return float_text(pattern & ((1 << layout.bit_size) - 1), layout)
     return str(signed(pattern, width) if is_signed else pattern)
 
 
-def _as_character(pattern: int, width: int, *, is_signed: bool, layout: Layout | None) -> str:
+def _as_character(pattern: int, width: int, *, is_signed: bool, layout: FloatFormat | None) -> str:
     if layout is not None:
-        pattern, is_signed = whole(layout.decode(pattern)), True
+        pattern, is_signed = whole(layout.exact(pattern)), True
     code = pattern & 0xFF
     return f"{signed(code, 8) if is_signed else code} {character(code)}"
 

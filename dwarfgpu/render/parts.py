@@ -6,8 +6,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.dump.code import Code
+from dwarfgpu.render.columns import aligned
 from dwarfgpu.render.entries import code_json, code_text
-from dwarfgpu.render.layout import WIDTH, counted, cut, plain, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, beside, counted, cut, plain, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +31,8 @@ def part_text(part: Part, style: Style = plain_style) -> Iterator[str]:
     label = max((len(name) for name, _ in facts), default=0)
     for name, value in facts:
         text = ", ".join(map(str, value)) if isinstance(value, list) else _plain_text(value)
-        first, *rest = wrapped(text, max(NARROWEST, WIDTH - label - 4))
-        yield f"  {style('name', name)}{' ' * (label - len(name))}  {first}"
-        yield from (f"{' ' * (label + 4)}{line}" for line in rest)
+        head = f"  {style('name', name)}{' ' * (label - len(name))}  "
+        yield from beside(head, wrapped(text, max(NARROWEST, WIDTH - label - 4)), label + 4)
     for table in part.tables:
         yield from _table_text(table, style)
 
@@ -56,31 +56,30 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
     yield f"  {style('name', table.name)}"
     if not used:
         return
-    widths = {i: max(len(table.columns[i][0]), *(len(row[i]) for row in cells)) for i in used}
-    head = [_aligned(*table.columns[i], widths[i]) for i in used]
-    yield " " * INDENT + style("dim", "  ".join(head).rstrip())
+    heads = [name for name, _ in table.columns]
+    widths = [max(len(heads[i]), *(len(row[i]) for row in cells)) for i in used]
+    sides = "".join("r" if table.columns[i][1] in _RIGHT else "l" for i in used)
+    yield " " * INDENT + style("dim", aligned([heads[i] for i in used], widths, sides).rstrip())
     for row in chain(sample, rows):
-        yield from _row_text(table, row, used, widths)
+        yield from _row_text([(table.columns[i][1], row[i]) for i in used], widths, sides)
 
 
-def _row_text(table: Table, row: tuple[Any, ...], used: list[int], widths: dict[int, int]) -> Iterator[str]:
+def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Iterator[str]:
     """A row. A long last cell goes on below itself; an expression that does not fit stands below its row."""
-    *others, last = used
-    before = INDENT + sum(widths[i] + 2 for i in others)
-    cells = [_aligned(_cell(table.columns[i][1], row[i]), table.columns[i][1], widths[i]) for i in others]
-    kind, value = table.columns[last][1], row[last]
+    *others, (kind, value) = row
+    before = INDENT + sum(width + 2 for width in widths[:-1])
+    head = " " * INDENT + aligned([*(_cell(*cell) for cell in others), ""], [*widths[:-1], 0], sides)
     if isinstance(value, Code):
         lines = code_text(value, max(NARROWEST, WIDTH - before))
         if len(lines) > 1:
-            yield (" " * INDENT + "  ".join(cells)).rstrip()
+            yield head.rstrip()
             yield from (" " * (INDENT + 2) + line for line in code_text(value, WIDTH - INDENT - 2))
             return
-    elif kind in _RIGHT:
-        lines = [_cell(kind, value).rjust(widths[last])]
+    elif sides[-1] == "r":
+        lines = [_cell(kind, value).rjust(widths[-1])]
     else:
         lines = wrapped(_cell(kind, value), max(NARROWEST, WIDTH - before))
-    yield (" " * INDENT + "  ".join([*cells, lines[0]])).rstrip()
-    yield from (" " * before + line for line in lines[1:])
+    yield from beside(head, lines, before)
 
 
 def _is_there(kind: Kind, cell: str) -> bool:
@@ -99,10 +98,6 @@ def _cell(kind: Kind, value: Any) -> str:
     if kind == "code":
         return "expression"
     return shown(cut(str(value)))
-
-
-def _aligned(text: str, kind: Kind, width: int) -> str:
-    return text.rjust(width) if kind in _RIGHT else text.ljust(width)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

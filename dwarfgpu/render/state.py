@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, table, wrapped
+from dwarfgpu.render.columns import table
+from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types.declaration import safe_text, speaks_cplus, type_text
 from dwarfgpu.program.types.model import (
     Array,
@@ -25,7 +26,6 @@ from dwarfgpu.program.types.model import (
     Void,
 )
 from dwarfgpu.program.types.sizes import resolved, stripped
-from dwarfgpu.program.values.formats import as_float
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.render import elements
@@ -184,7 +184,7 @@ def _float(pattern: int, scalar: Scalar) -> Any:
     kind = layout.kind(pattern)
     if kind == "nan":
         return "nan"
-    number = layout.decode(pattern)
+    number = layout.exact(pattern)
     if kind == "infinite":
         return "-inf" if number < 0 else "inf"
     near = as_float(number)

@@ -219,7 +219,7 @@ class Writer:
 
     def _as_address(self, pattern: int, width: int, scalar: Scalar) -> str:
         if scalar.layout is not None:
-            pattern = whole(scalar.layout.decode(pattern))
+            pattern = whole(scalar.layout.exact(pattern))
         elif scalar.is_signed:
             pattern = signed(pattern, width)
         return self.address(Address(None, pattern & ((1 << 64) - 1)), symbol=True)

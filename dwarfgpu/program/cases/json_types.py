@@ -105,7 +105,7 @@ def _float_bits(node: Node, arithmetic: Floats) -> int:
         return int(arithmetic.layout.encode(_NOT_FINITE[value]))
     if type(value) is float:
         raise node.fail("the number is too large for a float", hint='infinity is "inf"')
-    return int(arithmetic.layout.encode(arithmetic.layout.double_of(node.integer())))
+    return int(arithmetic.layout.encode(node.integer()))
 
 
 # --- Locations ----------------------------------------------------------------------------------------------------

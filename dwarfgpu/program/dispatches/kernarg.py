@@ -6,12 +6,13 @@ with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metada
 
 from __future__ import annotations
 
+import math
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.records import record, replace
 from dwarfgpu.targets.amdgpu.start import align
 
@@ -26,7 +27,7 @@ SPEC = 'AMDGPU usage, "Code Object Metadata"'
 MAX_SIZE = 1 << 20
 """No kernarg segment of a compiler is near it: a packet processor reads them of some KiB."""
 
-_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
+_FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
 _FLOAT_TYPE = re.compile(r"(?:const |volatile )*(half|float|double)(?:\d*)")
 _INTEGER_TYPE = re.compile(
     r"(?:const |volatile )*(?:unsigned |signed )*(?:u?char|u?short|u?int|u?long|size_t|bool)(?:\d*)"
@@ -285,10 +286,10 @@ def _float(number: float, length: int, what: str) -> bytes:
     if length not in _FLOATS:
         message = f"{what} has {length} bytes: there is no float of that size"
         raise UsageError(message, hint="give bytes or an array")
-    try:
-        return struct.pack(_FLOATS[length], number)
-    except (OverflowError, struct.error):
-        raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit") from None
+    pattern = int(_FLOATS[length].encode(number))
+    if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
+        raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
+    return pattern.to_bytes(length, "little")
 
 
 def _exact(data: bytes, length: int, what: str) -> bytes:

@@ -72,7 +72,7 @@ class Arithmetic:
             kind = self.model.base(names.get(node.suffix, "double"))
             layout = scalar_or_error(kind).layout
             assert layout is not None  # noqa: S101 (they are all floating point)
-            return Operand(kind, layout.encode(Fraction(node.numerator, node.denominator)))
+            return Operand(kind, layout.encode_exact(Fraction(node.numerator, node.denominator)))
         if isinstance(node, Character):
             name = {"": "char", "L": "wchar_t", "u": "char16_t", "U": "char32_t", "u8": "char8_t"}[
                 node.prefix

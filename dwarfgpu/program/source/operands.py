@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr.arithmetic import Floats, Integers
+from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Base, Enumeration, Pointer
 from dwarfgpu.program.types.sizes import byte_size, resolved
-from dwarfgpu.program.values.exact_floats import ExactFloats
-from dwarfgpu.program.values.formats import DOUBLE, Layout, as_float
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.records import record
@@ -20,10 +18,11 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.bits import Bits, Flags
+    from dwarfgpu.expr.floats import FloatFormat
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
-    Computing: TypeAlias = Integers | Floats | ExactFloats
+    Computing: TypeAlias = Integers | Floats
 
 
 @record
@@ -75,7 +74,7 @@ def computing(type: Type) -> Computing:
     layout = scalar.layout
     if layout is None:
         return Integers(scalar.bits, is_signed=scalar.is_signed)
-    return Floats(layout.quick) if layout.quick is not None else ExactFloats(layout)
+    return Floats(layout) if layout.fits_double else ExactFloats(layout)
 
 
 def is_float(type: Type) -> bool:
@@ -126,7 +125,7 @@ def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
     if source.layout is None:
         assert target.layout is not None  # noqa: S101 (both are integers otherwise)
         numbers = b.signed(bits, source.bits) if source.is_signed else bits
-        return _encoded(numbers, target.layout)
+        return target.layout.encode(numbers)
     if target.layout is None:
         return _truncated(bits, source.layout, target)
     if source.layout is target.layout:
@@ -134,21 +133,14 @@ def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
     return _reencoded(bits, source.layout, target.layout)
 
 
-def _encoded(numbers: Any, layout: Layout) -> Bits:
-    """Integers as floating-point numbers."""
-    if layout.quick is not None:
-        return layout.quick.encode(b.each(numbers, layout.quick.double_of))
-    return _each(numbers, lambda number: layout.encode(int(number)), layout.bit_size)
-
-
-def _truncated(bits: Bits, layout: Layout, target: Scalar) -> Bits:
+def _truncated(bits: Bits, layout: FloatFormat, target: Scalar) -> Bits:
     """Floating-point numbers cut to integers; what does not fit becomes the nearest that does."""
     mask = (1 << target.bits) - 1
     highest = mask >> 1 if target.is_signed else mask
     lowest = -highest - 1 if target.is_signed else 0
 
     def cut(pattern: int) -> int:
-        number = layout.decode(int(pattern))
+        number = layout.exact(int(pattern))
         if isinstance(number, float) and number - number != 0:  # infinite, or not a number
             return 0 if number != number else (highest if number > 0 else lowest) & mask  # noqa: PLR0124
         return min(max(int(number), lowest), highest) & mask
@@ -156,12 +148,10 @@ def _truncated(bits: Bits, layout: Layout, target: Scalar) -> Bits:
     return _each(bits, cut, target.bits)
 
 
-def _reencoded(bits: Bits, source: Layout, target: Layout) -> Bits:
-    if source.quick is not None and target.quick is not None:
-        return target.quick.encode(source.quick.decode(bits))
-    if target is DOUBLE and source.bit_size <= DOUBLE.bit_size:
-        return _each(bits, lambda each: target.encode(as_float(source.decode(int(each)))), target.bit_size)
-    return _each(bits, lambda each: target.encode(source.decode(int(each))), target.bit_size)
+def _reencoded(bits: Bits, source: FloatFormat, target: FloatFormat) -> Bits:
+    if source.fits_double:
+        return target.encode(source.decode(bits))
+    return _each(bits, lambda pattern: target.encode_exact(source.exact(int(pattern))), target.bit_size)
 
 
 def _each(numbers: Any, function: Any, width: int) -> Bits:

@@ -83,10 +83,17 @@ def speaks_cplus(kind: Type) -> bool:
 
 
 class Declarer:
-    """Writes declarations in the words of one language. ``local`` has names that are shorter inside a class."""
+    """Writes declarations in the words of one language.
 
-    def __init__(self, *, is_cplus: bool, local: dict[str, str] | None = None) -> None:
+    ``local`` has names that are shorter inside a class. ``is_tight`` writes ``int *const[4]`` and ``int ()``, as DWARF
+    dumpers do, where GDB has ``int * const [4]`` and ``int (void)``; vectors are arrays then.
+    """
+
+    def __init__(
+        self, *, is_cplus: bool, local: dict[str, str] | None = None, is_tight: bool = False
+    ) -> None:
         self.is_cplus = is_cplus
+        self.is_tight = is_tight
         self.local = local or {}
         self.left = [MAX_TYPES]
         """How many types may still be written; shared with those who write a part."""
@@ -107,8 +114,9 @@ class Declarer:
         is_compound = isinstance(inner, (Pointer, MemberPointer, Function)) or (
             isinstance(inner, Array) and not inner.is_vector
         )
-        space = " " if declarator or is_compound else ""
-        return f"{base}{space}{prefix}{declarator}{suffix}"
+        rest = f"{prefix}{declarator}{suffix}"
+        is_apart = rest and rest[0] not in " [" if self.is_tight else declarator or is_compound
+        return f"{base} {rest}" if is_apart else base + rest
 
     def unwrapped(self, kind: Type, show: int) -> tuple[set[str], Type]:
         """The qualifiers of a type and what they qualify; names are seen through where the type is opened."""
@@ -189,13 +197,14 @@ class Declarer:
             text = text.replace("restrict", "__restrict__")
         if not text:
             return ""
-        return f"{' ' if after_sign else ''}{text}{' ' if spaced else ''}"
+        return f"{' ' if after_sign and not self.is_tight else ''}{text}{' ' if spaced else ''}"
 
-    @staticmethod
-    def _bounds(array: Array) -> str:
+    def _bounds(self, array: Array) -> str:
         if array.generic is not None:
             return "[]"
         lengths = [each.length for each in array.dimensions]
+        if self.is_tight:
+            return "".join(f"[{'' if length is None else length}]" for length in lengths) or "[]"
         if array.is_vector:
             return "".join(
                 f" __attribute__ ((vector_size({'' if length is None else length})))" for length in lengths
@@ -212,7 +221,7 @@ class Declarer:
         shown = [self.text(each.get(), "", 0, 0, depth + 1) for each in types]
         if function.is_variadic:
             shown.append("...")
-        if not shown and (self.is_cplus or function.is_prototyped):
+        if not shown and not self.is_tight and (self.is_cplus or function.is_prototyped):
             return "void"
         return ", ".join(shown)
 

@@ -30,6 +30,7 @@ from dwarfgpu.dwarf_constants import (
     DW_ATE_unsigned_char,
     DW_ATE_unsigned_fixed,
 )
+from dwarfgpu.expr.floats import FloatFormat, float_format
 from dwarfgpu.program.types.model import (
     Base,
     Enumeration,
@@ -39,7 +40,6 @@ from dwarfgpu.program.types.model import (
     Unspecified,
 )
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
-from dwarfgpu.program.values.formats import Layout, layout_of
 from dwarfgpu.records import record
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Scalar:
     is_signed: bool = False
     shift: int = 0
     """Where the value begins among them, in storage order."""
-    layout: Layout | None = None
+    layout: FloatFormat | None = None
     swapped: bool = False
     """Whether the bytes stand in the other order than those of the target."""
     prefix: str = ""
@@ -105,7 +105,7 @@ class Scalar:
     def number(self, pattern: Bits) -> Any:
         """The number of a pattern: an int or a float, or an ``int64``, ``uint64`` or ``float64`` array."""
         if self.layout is not None:
-            return self.layout.doubles(pattern)
+            return self.layout.decode(pattern)
         found = b.signed(pattern, self.bits) if self.is_signed and self.bits else pattern
         if self.scale is None:
             return found
@@ -149,7 +149,7 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
     shift = min(type.data_bit_offset, storage - bits)
     swapped = type.byte_order is not None and type.byte_order != byte_order
     if encoding in _FLOATS:
-        layout = layout_of(type.name, bits, has_quad=byte_order == "big")
+        layout = float_format(type.name, bits, has_quad=byte_order == "big")
         if layout is None:
             return Scalar("bytes", storage, storage)
         if layout.bit_size < bits:  # x87 in 12 or 16 bytes
@@ -219,7 +219,7 @@ def complex_parts(type: Base, byte_order: ByteOrder) -> Scalar | None:
     if type.encoding not in _COMPLEX or type.vector_size is not None:
         return None
     half = byte_size(type) * 4
-    layout = layout_of(type.name, half, has_quad=byte_order == "big")
+    layout = float_format(type.name, half, has_quad=byte_order == "big")
     if layout is None:
         return Scalar("bytes", half, half)
     return Scalar("float", half, layout.bit_size, True, 0, layout)

@@ -25,10 +25,7 @@ MAX_DEPTH = 16
 def numpy_name(scalar: Scalar) -> str:
     """The numpy type that holds the numbers of a scalar."""
     if scalar.layout is not None:
-        standard = scalar.layout.quick is not None and scalar.layout.bit_size in (16, 32, 64)
-        if standard and getattr(scalar.layout, "name", "") != "bfloat16":
-            return f"f{scalar.layout.bit_size // 8}"
-        return "f8"
+        return f"f{scalar.layout.bit_size // 8}" if scalar.layout.code else "f8"
     if scalar.scale is not None:
         return "f8"
     if scalar.kind == "boolean" and scalar.bits == 8:
@@ -70,8 +67,6 @@ def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
 
     scalar = scalar_of(type, byte_order)
     if scalar is None or scalar.swapped or scalar.scale is not None or scalar.bits != 8 * size:
-        return None
-    if scalar.layout is not None and (scalar.layout.quick is None or size not in (2, 4, 8)):
         return None
     if size not in (1, 2, 4, 8) or scalar.kind == "bytes":
         return None

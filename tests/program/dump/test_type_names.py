@@ -47,7 +47,6 @@ def test_names(fixture, expected):
 
 def test_nothing_is_void():
     assert type_name(None) == "void"
-    assert type_name(None, "*") == "void *"
 
 
 _REFERENCE = re.compile(r'^ +DW_AT_type \[DW_FORM_(?:ref\w+)\].*\{(0x[0-9a-f]+)\} "(.*)"\)')
@@ -101,3 +100,18 @@ def test_a_bound_is_unsigned_as_its_index_is():
         type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_array_type"))
         == "int[256]"
     )
+
+
+def test_a_type_without_a_name_is_named_by_its_tag():
+    nameless = die("structure_type", label="s")
+    constant = die("const_type", ("type", "ref4", "s"), label="c")
+    pointer = die("pointer_type", ("type", "ref4", "c"), label="p")
+    of_pointer = die("const_type", ("type", "ref4", "p"))
+    found = dwarf(unit(die("compile_unit", nameless, constant, pointer, of_pointer)))
+    names = [type_name(each) for each in found.units[0].dies() if each.tag in TYPES]
+    assert names == [
+        "(unnamed structure)",
+        "const (unnamed structure)",
+        "const (unnamed structure) *",
+        "const (unnamed structure) *const",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 
 import pytest
 from hypothesis import given
@@ -288,9 +289,19 @@ def complex_of(real, imaginary):
 
 
 def parts_of(operand):
-    from dwarfgpu.program.values.formats import DOUBLE
+    from dwarfgpu.expr.floats import DOUBLE
 
-    return complex(DOUBLE.doubles(operand.bits & (1 << 64) - 1), DOUBLE.doubles(operand.bits >> 64))
+    return complex(DOUBLE.decode(operand.bits & (1 << 64) - 1), DOUBLE.decode(operand.bits >> 64))
+
+
+def test_long_double_divided_by_zero_has_the_sign_of_both():
+    zero, one = literal("0.0l"), literal("1.0l")
+    negative = C.unary("-", zero)
+    quotients = [
+        C.binary("/", left, right) for left in (one, C.unary("-", one)) for right in (zero, negative)
+    ]
+    assert [quotient.number() for quotient in quotients] == [math.inf, -math.inf, -math.inf, math.inf]
+    assert math.isnan(C.binary("/", negative, zero).number())
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
