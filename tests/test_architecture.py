@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "records", "json_node"}
+GROUND = {"errors", "immutable", "json_node"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
@@ -28,8 +28,8 @@ LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
-    "records": set(),
-    "json_node": {"errors", "records"},
+    "immutable": set(),
+    "json_node": {"errors", "immutable"},
     # the toolbox
     "bits": GROUND | TOOLBOX,
     "lanes": GROUND | TOOLBOX,
@@ -295,7 +295,7 @@ PARTS = [
 @pytest.mark.parametrize(
     "name, source",
     [
-        ("dwarfgpu.errors", "from dwarfgpu.records import record"),
+        ("dwarfgpu.errors", "from dwarfgpu.immutable import immutable"),
         ("dwarfgpu.bits", "from dwarfgpu.expr.values import Value"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.cli import main"),
         ("dwarfgpu.expr.machine", "from ..program import Program"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.cfi import table
 from dwarfgpu.cfi.rules import Block
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.pointers import OMIT, read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 SPEC = "DWARF 5, 7.24"
 
 
-@record
+@frozen
 class Instruction:
     """One instruction, with its operands."""
 
@@ -42,7 +43,7 @@ class Instruction:
         return zip(self.row.operands, self.operands, strict=True)
 
 
-@record
+@frozen
 class Instructions:
     """The instructions of an entry. What cannot be decoded is the ``fault``, which stands behind the last one."""
 
@@ -123,7 +124,7 @@ class _Reader:
         if how.pointers == OMIT:
             message = "the augmentation omits addresses"
             raise IllFormed("bad_augmentation", message, spec=SPEC)
-        bases = replace(how.bases, section=how.bases.section + self._offset)
+        bases = evolve(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
             message = f"the location stands in memory, at {pointer.address:#x}"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from attrs import frozen
+
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
 F = TypeVar("F", bound="Callable[..., None]")
 
 
-@record
+@frozen
 class Operand:
     """An operand: its letter in the text and its kind, one of `KINDS`."""
 
@@ -67,7 +68,7 @@ class Operand:
         return KINDS[self.kind][2]
 
 
-@record
+@frozen
 class CallFrameInstruction:
     """A row of the table."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
 
 
-@record
+@frozen
 class Argument:
     """An argument of a command, as argparse takes it: flags (or one name) and options."""
 
@@ -20,7 +20,7 @@ class Argument:
     options: dict[str, Any]
 
 
-@record
+@frozen
 class Command:
     """A command: ``run(session, arguments)`` prints its result and returns the exit status."""
 
@@ -30,7 +30,7 @@ class Command:
     examples: tuple[str, ...] = ()
 
 
-@record
+@frozen
 class Row:
     """What is known of a command before its module is imported."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
 
 
-@record
+@frozen
 class Option:
     """An option of a command: ``-all``, or ``-lane LIST``."""
 
@@ -37,7 +38,7 @@ class Option:
         return self.flag if self.metavar is None else f"{self.flag} {self.metavar}"
 
 
-@record
+@frozen
 class Command:
     """A row of the table."""
 

@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.commands.registry import Command
 from dwarfgpu.commands.table import SUPPORT
 from dwarfgpu.commands.words import read_arguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import replace
 from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def document(debugger: Debugger, arguments: Arguments) -> None:
     first, *rest = _body(debugger, f"the text about {name}", nests=False) or [""]
     debugger.documents[name] = " ".join(rest)
     summary = first.strip().rstrip(".") or "defined"
-    debugger.registry.add(replace(debugger.registry.commands[name], summary=summary))
+    debugger.registry.add(evolve(debugger.registry.commands[name], summary=summary))
 
 
 def show_user(debugger: Debugger, arguments: Arguments) -> None:
@@ -223,7 +224,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = replace(
+    row = evolve(
         command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
     )
     debugger.registry.add(row)

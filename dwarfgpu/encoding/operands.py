@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding import leb128
 from dwarfgpu.errors import IllFormed, Unsupported, shown
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder, Cursor
 
 
-@record
+@frozen
 class Format:
     """What an encoding of expressions depends on: sizes and byte order of the unit they stand in."""
 

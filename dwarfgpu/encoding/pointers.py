@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import Cursor
@@ -47,7 +48,7 @@ FORMATS = {
 }
 
 
-@record
+@frozen
 class Bases:
     """What encoded pointers count from. None where that is not known."""
 
@@ -59,7 +60,7 @@ class Bases:
     """Where the function begins that the frame description entry is for."""
 
 
-@record
+@frozen
 class Pointer:
     """A pointer as it stands in a section."""
 

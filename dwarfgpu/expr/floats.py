@@ -12,8 +12,9 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _DOUBLE_PRECISION = 53
 
 
-@record
+@frozen
 class FloatFormat:
     """An interchange format of IEEE 754, or bfloat16: a sign, an exponent and a fraction."""
 

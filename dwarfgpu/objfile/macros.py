@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.entries.forms import read_value
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ _GNU_NAMES = {
 _STRINGS = {"p": "strp", "u": "strp_sup", "x": "strx"}
 
 
-@record
+@frozen
 class MacroEntry:
     """One entry."""
 
@@ -73,7 +74,7 @@ class MacroEntry:
     """The offset of the unit that is included, for those of a supplementary file in that."""
 
 
-@record
+@frozen
 class MacroUnit:
     """The entries of one unit. Some may be missing when there is an ``error``."""
 

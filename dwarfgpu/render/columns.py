@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.render.layout import WIDTH, plain_style, shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ NARROWEST = 20
 """A screen that is narrower is taken to be this wide."""
 
 
-@record
+@frozen
 class Row:
     """A row of a table."""
 

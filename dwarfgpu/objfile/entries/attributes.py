@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.entries.constants import names
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.forms import Class
@@ -105,7 +106,7 @@ LLVM_COMMON = names(
 )
 
 
-@record
+@frozen
 class AttributeDialect:
     """Which number is which attribute."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     ]  # fmt: skip
 
 
-@record
+@frozen
 class Form:
     """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
 
@@ -47,7 +48,7 @@ class Form:
     base: Class
 
 
-@record
+@frozen
 class Indirect:
     """The value of DW_FORM_indirect: the form that stands in the data, and the value in that form."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 # Tags (DWARF 5, 7.5.3).
 _LEXICAL_BLOCK, _INLINED_SUBROUTINE, _SUBPROGRAM = 0x0B, 0x1D, 0x2E
@@ -52,7 +52,7 @@ class ScopeDie(Protocol):
         """The entries it owns."""
 
 
-@record
+@frozen
 class Position:
     """A place in the source. The file is a number of the unit's line table; 0 for line or column is unknown."""
 
@@ -61,7 +61,7 @@ class Position:
     column: int | None = None
 
 
-@record
+@frozen
 class InlinedFrame:
     """One level of the chain: a function, and where in it execution stands."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.entries.forms import class_of, form_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _SIGN_BITS = {0x0B: 8, 0x05: 16, 0x06: 32, 0x07: 64, 0x1E: 128}  # DW_FORM_data1, 2, 4, 8, 16
 
 
-@record
+@frozen
 class Block:
     """The bytes of a block or an expression, and where they stand: that identifies them."""
 

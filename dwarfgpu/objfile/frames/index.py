@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import ABSOLUTE, OMIT, PCREL, Bases, read_pointer
@@ -17,7 +19,6 @@ from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
 from dwarfgpu.objfile.entries.reader_text import CODES, order_code
 from dwarfgpu.objfile.frames.entries import Fde
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +35,7 @@ MAX_PROBLEMS = 1000
 # --- The header -----------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class FrameHeader:
     """``.eh_frame_hdr``: where ``.eh_frame`` is, and a table of locations and entries, sorted by location."""
 
@@ -248,7 +249,7 @@ _PLAIN = {ABSOLUTE: "address", 0x02: "u2", 0x03: "u4", 0x04: "u8", 0x0A: "s2", 0
 """The pointer encodings of a fixed size, absolute or (with PCREL) relative to their own place."""
 
 
-@record
+@frozen
 class _Layout:
     unpack: Callable[[bytes, int], tuple[int, int]]
     size: int

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scan import is_declaration
 from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -45,7 +46,7 @@ _STACK_VALUE = 0x9F
 _NAMED = (at.NAME, at.SPECIFICATION, at.LINKAGE_NAME, at.MIPS_LINKAGE_NAME)
 
 
-@record
+@frozen
 class Entry:
     """One entry of an index."""
 

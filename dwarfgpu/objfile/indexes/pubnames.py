@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ SPEC = "DWARF 4, 6.1.1"
 _GNU_KINDS = ("none", "type", "variable", "function", "other")
 
 
-@record
+@frozen
 class PublicName:
     """One name."""
 
@@ -36,7 +37,7 @@ class PublicName:
     is_static: bool | None = None
 
 
-@record
+@frozen
 class PublicNames:
     """The names of one unit. Some may be missing when there is an ``error``."""
 

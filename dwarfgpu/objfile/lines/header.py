@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -38,7 +39,7 @@ _INDEX_FORMS = {0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}
 """Forms of string indices by their size: strx1 to strx4."""
 
 
-@record
+@frozen
 class FileEntry:
     """A row of the file table."""
 
@@ -52,7 +53,7 @@ class FileEntry:
     """The embedded text (DW_LNCT_LLVM_source); None when there is none. An empty file has a single newline."""
 
 
-@record
+@frozen
 class LineHeader:
     """What a line number program needs to run, and the tables that its registers point into."""
 

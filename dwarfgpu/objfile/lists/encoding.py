@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.contributions import (
@@ -24,7 +26,6 @@ from dwarfgpu.objfile.contributions import (
     contribution_with_base,
     contributions,
 )
-from dwarfgpu.records import record
 
 AddressAt: TypeAlias = Callable[[int], int]
 """The address with an index in the unit's ``.debug_addr`` table."""
@@ -65,7 +66,7 @@ OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
 
-@record
+@frozen
 class ListContext:
     """What the entries of a list depend on."""
 
@@ -76,7 +77,7 @@ class ListContext:
     address_at: AddressAt | None = None
 
 
-@record
+@frozen
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -218,7 +219,7 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
             yield offset, OFFSET_PAIR, (begin, end)
 
 
-@record
+@frozen
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 

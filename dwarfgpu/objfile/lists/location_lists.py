@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
@@ -26,10 +28,9 @@ from dwarfgpu.objfile.lists.encoding import (
     operands_of,
     pairs_before_5,
 )
-from dwarfgpu.records import record
 
 
-@record
+@frozen
 class ListEntry:
     """One location list entry: an operation expression, and when it is valid."""
 
@@ -52,7 +53,7 @@ class ListEntry:
         return self.start <= pc < self.end
 
 
-@record
+@frozen
 class LocationList:
     """The entries of one list. Some may be missing when there is an ``error``."""
 

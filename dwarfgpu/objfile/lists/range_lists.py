@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists.encoding import (
@@ -19,10 +21,9 @@ from dwarfgpu.objfile.lists.encoding import (
     operands_of,
     pairs_before_5,
 )
-from dwarfgpu.records import record
 
 
-@record
+@frozen
 class RangeEntry:
     """One bounded range; empty when start == end."""
 
@@ -32,7 +33,7 @@ class RangeEntry:
     """Where the entry stands in its section."""
 
 
-@record
+@frozen
 class RangeList:
     """The ranges of one list. Some may be missing when there is an ``error``."""
 

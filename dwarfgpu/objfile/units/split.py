@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     """For each section the offset and size of a unit's part."""
 
 
-@record
+@frozen
 class SplitFile:
     """What a skeleton says about the file with the rest of its entries."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.lists import location_lists, range_lists
 from dwarfgpu.objfile.lists.encoding import DEFAULT_LOCATION, VIEW_PAIR, Bounds, ListContext
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.codeobject import CodeObject
 
 
-@record
+@frozen
 class ListedEntry:
     """One entry of a list. Without addresses it has none, or they cannot be found out."""
 
@@ -36,7 +37,7 @@ class ListedEntry:
     """GCC's views at start and end, which the entry before says."""
 
 
-@record
+@frozen
 class ListedList:
     """One list."""
 

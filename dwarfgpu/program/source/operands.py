@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import Floats, Integers
@@ -14,7 +16,6 @@ from dwarfgpu.program.values.exact_floats import ExactFloats
 from dwarfgpu.program.values.formats import DOUBLE, Layout, as_float
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     Computing: TypeAlias = Integers | Floats | ExactFloats
 
 
-@record
+@frozen
 class Operand:
     """A value of a scalar type: its pattern, as an unsigned number."""
 
     type: Type
-    bits: Bits
+    bits: Bits = field(eq=b.comparable)
 
     @property
     def scalar(self) -> Scalar:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
@@ -28,7 +30,6 @@ from dwarfgpu.program.types.model import (
 )
 from dwarfgpu.program.types.naming import canonical, is_cplus
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ _SHF_EXECINSTR = 4
 _CODE_SCOPES = frozenset((0x2E, 0x1D, 0x0B))
 
 
-@record
+@frozen
 class Declared:
     """A function, a variable or a type."""
 

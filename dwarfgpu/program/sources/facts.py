@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.constants import LANG, LNAME
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
@@ -22,7 +23,7 @@ _PLAIN = {
 _CALLED = {"Assembly": "asm", "Mips_Assembler": "asm", "LLVM_HIP": "hip", "CPP_for_OpenCL": "c++ for opencl"}
 
 
-@record
+@frozen
 class SourceFacts:
     """A source file and the unit that it is the source of."""
 

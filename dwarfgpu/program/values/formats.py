@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.expr.floats import FORMATS, FloatFormat
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Number: TypeAlias = Fraction | float
 
 
-@record
+@frozen
 class Layout:
     """A sign, an exponent and a fraction, in a number of bits."""
 

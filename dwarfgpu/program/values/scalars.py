@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.program.types.model import (
     Base,
@@ -19,7 +21,6 @@ from dwarfgpu.program.types.model import (
 )
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.formats import Layout, layout_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -35,7 +36,7 @@ _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"
 """Types that are characters by their name, and what stands before a text of theirs."""
 
 
-@record
+@frozen
 class Scalar:
     """How the bits of a scalar are read."""
 

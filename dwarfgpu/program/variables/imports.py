@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.scopes import MODULE, NAMESPACE, qualified_name, scopes_of, split_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ Path: TypeAlias = "tuple[str, ...]"
 """The parts of a name from the outermost scope on."""
 
 
-@record
+@frozen
 class Imported:
     """What one scope takes from elsewhere."""
 

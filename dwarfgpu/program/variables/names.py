@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.scopes import (
@@ -22,7 +24,6 @@ from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.imports import Imports
 from dwarfgpu.program.variables.reasons import MISSING, unavailable
 from dwarfgpu.program.variables.variable import STATIC, Variable
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +44,7 @@ _CLASSES = frozenset((0x02, 0x13, 0x17))
 MAX_SCOPES = 64
 
 
-@record
+@frozen
 class NamedEnumerator:
     """An enumerator, and the enumeration that it is one of."""
 
@@ -51,7 +52,7 @@ class NamedEnumerator:
     die: Die
 
 
-@record
+@frozen
 class NamedFunction:
     """A function, or one of the entry points of one, with the file that it is in."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries import attributes as at
 from dwarfgpu.objfile.entries.inlining import covers, scopes_at
 from dwarfgpu.objfile.entries.pc_ranges import listed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ MAX_ENTRIES = 1 << 16
 """More than any scope declares."""
 
 
-@record
+@frozen
 class FunctionScope:
     """A function that stands at an address: the function that is really there, or one that was inlined into it."""
 

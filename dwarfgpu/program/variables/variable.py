@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
@@ -30,7 +32,6 @@ from dwarfgpu.program.variables.reasons import (
     unavailable,
     why_undefined,
 )
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
@@ -64,7 +65,7 @@ _FIXED = frozenset(
 """Operations that read neither memory nor what registers hold."""
 
 
-@record
+@frozen
 class Described:
     """One location that a variable is said to have: where it is valid, and the operations."""
 
@@ -87,7 +88,7 @@ class Described:
         return self.operations if self.expression is None else listing(as_written(self.expression))
 
 
-@record
+@frozen
 class _Plan:
     """Where a variable is at one program location, decoded."""
 
@@ -196,7 +197,7 @@ class Variable(Quantity):
         except Unavailable as error:
             return error
         if all(_is_fixed(each) for each in plan.expressions):
-            return replace(plan, is_fixed=True)
+            return evolve(plan, is_fixed=True)
         return plan
 
     def _read_plan(self) -> _Plan:
