@@ -329,7 +329,7 @@ def test_a_forbidden_import_is_found(name, source):
 @pytest.mark.parametrize(
     "name, source",
     [
-        ("dwarfgpu.records", "import os"),
+        ("dwarfgpu.immutable", "import os"),
         ("dwarfgpu.lanes", "from .bits import Bits"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends import protocol"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends.protocol import Backend"),
