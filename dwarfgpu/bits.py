@@ -58,7 +58,7 @@ def select(bits: Bits, positions: Positions) -> Bits:
 
 def comparable(bits: Bits | None) -> object:
     """Return what ``==`` compares as a whole, for fields of attrs classes; only what is no array can be hashed."""
-    return bits.tolist() if hasattr(bits, "tolist") else bits
+    return bits if bits is None or isinstance(bits, int) else bits.tolist()
 
 
 def array(values: Sequence[int], width: int) -> Array:
