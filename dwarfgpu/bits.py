@@ -56,6 +56,11 @@ def select(bits: Bits, positions: Positions) -> Bits:
     return int(chosen) if isinstance(positions, int) else chosen
 
 
+def comparable(bits: Bits | None) -> object:
+    """Return what ``==`` compares as a whole, for fields of attrs classes; only what is no array can be hashed."""
+    return bits if bits is None or isinstance(bits, int) else bits.tolist()
+
+
 def array(values: Sequence[int], width: int) -> Array:
     """An array of patterns of ``width`` bits, one a slot."""
     import numpy as np

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.records import record
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class NotACase(MalformedFile):
         return self
 
 
-@record
+@immutable
 class Node:
     """A JSON value and where it stands, such as ``context.memory[0].address``."""
 

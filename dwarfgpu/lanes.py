@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from attrs import field
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.records import record
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@record
+@immutable
 class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each."""
 
     count: int
-    wave: Bits | None = 0
+    wave: Bits | None = field(default=0, eq=b.comparable)
     """Index of the wave in the machine, or None when there is no current thread."""
-    lane: Bits | None = None
+    lane: Bits | None = field(default=None, eq=b.comparable)
     """Lane number, or None when there is no current lane."""
 
     @staticmethod

@@ -6,7 +6,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-# Records then refuse assignments at run time. This stands before the first import of dwarfgpu, which reads it once.
+# All immutable classes then refuse assignments at run time. This stands before the first import of dwarfgpu, which
+# reads it once.
 os.environ["DWARFGPU_FREEZE"] = "1"
 
 import hypothesis

@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "records", "json_node", "dwarf_constants"}
+GROUND = {"errors", "immutable", "json_node", "dwarf_constants"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
@@ -28,8 +28,8 @@ LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
-    "records": set(),
-    "json_node": {"errors", "records"},
+    "immutable": set(),
+    "json_node": {"errors", "immutable"},
     "dwarf_constants": set(),
     # the toolbox
     "bits": GROUND | TOOLBOX,
@@ -77,7 +77,7 @@ ONLY_IN: dict[str, set[str]] = {
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
-LATE_FOR_START_UP = {"numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard"}
+LATE_FOR_START_UP = {"attrs", "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard"}
 """Foreign packages that starting the command line must not load."""
 
 IMPORTERS = {"import_module", "__import__"}
@@ -300,7 +300,7 @@ PARTS = [
 @pytest.mark.parametrize(
     "name, source",
     [
-        ("dwarfgpu.errors", "from dwarfgpu.records import record"),
+        ("dwarfgpu.errors", "from dwarfgpu.immutable import immutable"),
         ("dwarfgpu.bits", "from dwarfgpu.expr.values import Value"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.cli import main"),
         ("dwarfgpu.expr.machine", "from ..program import Program"),
@@ -334,7 +334,7 @@ def test_a_forbidden_import_is_found(name, source):
 @pytest.mark.parametrize(
     "name, source",
     [
-        ("dwarfgpu.records", "import os"),
+        ("dwarfgpu.immutable", "import os"),
         ("dwarfgpu.lanes", "from .bits import Bits"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends import protocol"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends.protocol import Backend"),

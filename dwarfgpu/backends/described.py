@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from attrs import evolve, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import Backend, Capabilities, of_slot, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ MAX_REGISTER_BYTES = 1 << 16
 _PAGE = 256
 
 
-@record
+@frozen
 class Region:
     """Bytes of memory in one address space."""
 
@@ -191,7 +192,7 @@ class DescribedMachine(Backend):
             return register
         if not 0 < size <= MAX_REGISTER_BYTES:
             raise UsageError(f"a register of {size} bytes is outside 1 to {MAX_REGISTER_BYTES}")
-        return replace(register, bit_size=8 * size)
+        return evolve(register, bit_size=8 * size)
 
     def describe_memory(self, region: Region) -> None:
         """Say what some memory holds. Regions may overlap where they agree."""

@@ -14,9 +14,10 @@ from itertools import accumulate, compress, repeat
 from operator import add, le
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 from dwarfgpu.backends.cells import Cells
-from dwarfgpu.bits import groups
-from dwarfgpu.records import record
+from dwarfgpu.bits import comparable, groups
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array
@@ -33,7 +34,7 @@ class Overlap(Exception):
         self.key = key
 
 
-@record
+@frozen
 class Even:
     """Extents that are all alike: one for each instance from the first on, all in one array of bytes."""
 
@@ -47,14 +48,14 @@ class Even:
     """How far the extents are apart in the array."""
 
 
-@record
+@frozen
 class _Columns:
     """The extents as arrays."""
 
-    starts: Array
-    lasts: Array
-    owners: Array
-    offsets: Array
+    starts: Array = field(eq=comparable)
+    lasts: Array = field(eq=comparable)
+    owners: Array = field(eq=comparable)
+    offsets: Array = field(eq=comparable)
     even: Even | None
 
 

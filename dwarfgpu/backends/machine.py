@@ -11,12 +11,13 @@ import struct
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.cells import Cells
 from dwarfgpu.backends.columns import RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
 from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.apertures import SIZE, Apertures, of_queue
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 from dwarfgpu.targets.amdgpu.spaces import with_apertures
@@ -39,7 +40,7 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
-@record
+@frozen
 class CodeObject:
     """A file of code that the machine has loaded."""
 
@@ -49,7 +50,7 @@ class CodeObject:
     sha256: str | None = None
 
 
-@record
+@frozen
 class Dispatch:
     """The execution of a kernel over a grid."""
 

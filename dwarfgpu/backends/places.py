@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attrs import field
+
 from dwarfgpu.backends.extents import INSTANCE_SHIFT
-from dwarfgpu.records import record
+from dwarfgpu.bits import comparable
+from dwarfgpu.immutable import immutable
 from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
 from dwarfgpu.targets.amdgpu.apertures import SIZE, contains, segment_address
 from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
@@ -49,14 +52,14 @@ class Owner(Protocol):
         """The same as an array of numpy."""
 
 
-@record
+@immutable
 class Place:
     """Where some bytes of some slots are stored."""
 
     space: int
     """The number of an address space that is no view."""
-    keys: Array
-    inside: Array
+    keys: Array = field(eq=comparable)
+    inside: Array = field(eq=comparable)
     """Flags of the keys that are inside the address space, and of an instance that exists."""
     slots: Any = slice(None)
     """The slots they belong to."""

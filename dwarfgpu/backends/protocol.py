@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Register
 
 
-@record
+@frozen
 class Capabilities:
     """What a backend can do: facts for its users, for its documentation, and for the tests that all backends share."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.columns import unit_bits, unit_count
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.alias import LaneView
 from dwarfgpu.targets.amdgpu.apertures import SIZE
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
@@ -136,7 +137,7 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
             machine.write_register(register, data, index, None)
 
 
-@record
+@frozen
 class _Region:
     """Bytes of an address space, as they are described."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.geometry import Place
 from dwarfgpu.targets.amdgpu.initial_state import item_words
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -31,7 +32,7 @@ _CHUNK = 4096
 """Waves whose vector registers are computed at once."""
 
 
-@record
+@frozen
 class RegisterCounts:
     """How many registers a wave has of each kind."""
 
@@ -40,7 +41,7 @@ class RegisterCounts:
     accumulation: int = 0
 
 
-@record
+@frozen
 class Waves:
     """The waves of a dispatch before they are in a machine."""
 

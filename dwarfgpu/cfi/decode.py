@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.cfi import table
 from dwarfgpu.cfi.rules import Block
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
@@ -11,7 +13,6 @@ from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.pointers import read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 SPEC = "DWARF 5, 7.24"
 
 
-@record
+@frozen
 class Instruction:
     """One instruction, with its operands."""
 
@@ -43,7 +44,7 @@ class Instruction:
         return zip(self.row.operands, self.operands, strict=True)
 
 
-@record
+@frozen
 class Instructions:
     """The instructions of an entry. What cannot be decoded is the ``fault``, which stands behind the last one."""
 
@@ -124,7 +125,7 @@ class _Reader:
         if how.pointers == DW_EH_PE_omit:
             message = "the augmentation omits addresses"
             raise IllFormed("bad_augmentation", message, spec=SPEC)
-        bases = replace(how.bases, section=how.bases.section + self._offset)
+        bases = evolve(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
             message = f"the location stands in memory, at {pointer.address:#x}"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from attrs import frozen
+
 from dwarfgpu.cfi.decode import instructions
 from dwarfgpu.cfi.state import Initial, State
 from dwarfgpu.errors import DwarfGpuError, IllFormed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ class Description(Program, Protocol):
     def high(self) -> int: ...
 
 
-@record
+@frozen
 class Row:
     """What holds from ``start`` up to ``end``, which is not part of it."""
 

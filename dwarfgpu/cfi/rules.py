@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 
-@record
+@frozen
 class Block:
     """The bytes of an expression, and where they stand."""
 
@@ -24,7 +24,7 @@ class Block:
 # --- The CFA (A.6.4.2.2) ---------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class RegisterOffset:
     """``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as a location description."""
 
@@ -37,7 +37,7 @@ class RegisterOffset:
     """The address space; that of the target's default address space where the instruction names none."""
 
 
-@record
+@frozen
 class CfaExpression:
     """E evaluated with an empty initial stack; its result must be a memory byte address."""
 
@@ -52,21 +52,21 @@ CfaRule: TypeAlias = "RegisterOffset | CfaExpression"
 # --- Registers (A.6.4.1) ---------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class Undefined:
     """*undefined*: the register has no recoverable value in the previous frame."""
 
     word = "undefined"
 
 
-@record
+@frozen
 class SameValue:
     """*same value*: the register has not been modified from the previous frame."""
 
     word = "same_value"
 
 
-@record
+@frozen
 class Offset:
     """*offset(N)*: saved at N bytes from the CFA."""
 
@@ -75,7 +75,7 @@ class Offset:
     offset: int
 
 
-@record
+@frozen
 class ValOffset:
     """*val_offset(N)*: its value is the address N bytes from the CFA."""
 
@@ -84,7 +84,7 @@ class ValOffset:
     offset: int
 
 
-@record
+@frozen
 class Register:
     """*register(R)*: stored in another register."""
 
@@ -93,7 +93,7 @@ class Register:
     register: int
 
 
-@record
+@frozen
 class Expression:
     """*expression(E)*: located where E says, evaluated with the CFA on the stack."""
 
@@ -102,7 +102,7 @@ class Expression:
     block: Block
 
 
-@record
+@frozen
 class ValExpression:
     """*val_expression(E)*: its value is that of E, evaluated with the CFA on the stack."""
 
@@ -111,7 +111,7 @@ class ValExpression:
     block: Block
 
 
-@record
+@frozen
 class Architectural:
     """*architectural*: defined externally by the augmenter.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import field, frozen
+
 from dwarfgpu.cfi.rules import RegisterOffset
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.decode import Instruction
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-@record
+@frozen
 class Initial:
     """The rules that every row of an entry begins with, which the CIE's initial instructions make."""
 
     cfa: CfaRule | None = None
-    registers: dict[int, Rule] = {}  # noqa: RUF012 (never changed)
+    registers: dict[int, Rule] = field(factory=dict)
 
 
 class State:
@@ -41,7 +42,7 @@ class State:
     def __init__(
         self,
         target: Target | None = None,
-        initial: Initial = Initial(),  # noqa: B008 (immutable)
+        initial: Initial = Initial(),
         location: int | None = None,
         limit: int = 0,
     ) -> None:

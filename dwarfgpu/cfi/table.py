@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from attrs import frozen
+
 from dwarfgpu.cfi import rules
 from dwarfgpu.dwarf_constants import (
     DW_CFA_AARCH64_negate_ra_state_with_pc,
@@ -47,7 +49,6 @@ from dwarfgpu.dwarf_constants import (
     name_of,
 )
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
 F = TypeVar("F", bound="Callable[..., None]")
 
 
-@record
+@frozen
 class Operand:
     """An operand: its letter in the text and its kind, one of `KINDS`."""
 
@@ -104,7 +105,7 @@ class Operand:
         return KINDS[self.kind][2]
 
 
-@record
+@frozen
 class CallFrameInstruction:
     """A row of the table."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
@@ -15,7 +17,6 @@ from dwarfgpu.expr import table
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-@record
+@frozen
 class Information:
     """What call frame information says about the code at an address."""
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.cfi.activation import Activation
 from dwarfgpu.cfi.thread import NoInformation, no_information
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ LIMIT = "limit_exceeded"
 FAILED = "error"
 
 
-@record
+@frozen
 class End:
     """Why there is no further frame."""
 

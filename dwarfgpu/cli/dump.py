@@ -68,12 +68,12 @@ def _selection(file: CodeObject, options: Any) -> Selection:
 
 def _in_sections(selection: Selection, chosen: tuple[str, ...], others: list[str]) -> Selection:
     """The selection in some sections. What only entries can have is not asked of other sections."""
-    from dwarfgpu.records import replace
+    from attrs import evolve
 
     if others and (selection.is_filter or selection.entries or selection.depth is not None):
         message = f"{others[0]} has no entries: --name, --tag, --die and --depth select entries"
         raise UsageError(message, hint="leave them out, or leave out --section")
-    return replace(selection, sections=chosen)
+    return evolve(selection, sections=chosen)
 
 
 # --- Entries ------------------------------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from dwarfgpu.records import record
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,16 +10,14 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
 
 
-@record
-class Argument:
+class Argument(NamedTuple):
     """An argument of a command, as argparse takes it: flags (or one name) and options."""
 
     flags: tuple[str, ...]
     options: dict[str, Any]
 
 
-@record
-class Command:
+class Command(NamedTuple):
     """A command: ``run(session, arguments)`` prints its result and returns the exit status."""
 
     description: str
@@ -30,8 +26,7 @@ class Command:
     examples: tuple[str, ...] = ()
 
 
-@record
-class Row:
+class Row(NamedTuple):
     """What is known of a command before its module is imported."""
 
     module: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.types.declaration import speaks_cplus
-from dwarfgpu.records import replace
 from dwarfgpu.render.values import Writer, problem
 from dwarfgpu.render.variables import VariablesRenderer
 
@@ -83,7 +84,7 @@ def renderer(
     """What writes values as the settings say."""
     settings = debugger.settings
     found = VariablesRenderer(frame or debugger.frame, letter, debugger.output.style, locations=locations)
-    found.look = replace(
+    found.look = evolve(
         found.look,
         elements=settings["print elements"],
         repeats=settings["print repeats"],

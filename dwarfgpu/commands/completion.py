@@ -8,10 +8,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.commands.registry import WORD
 from dwarfgpu.commands.settings import SECTIONS
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +31,7 @@ _REPAIRS = ("auto", "off")
 _LANES = ("active", "all")
 
 
-@record
+@frozen
 class Candidate:
     """What a word can become."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.commands import asking, memory
 from dwarfgpu.commands.values import why_none, without_value
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import record
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.commands.words import Arguments
 
 
-@record
+@frozen
 class Display:
     """An expression that is shown again and again."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.commands import asking
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
@@ -14,7 +16,6 @@ from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.program.variables.evaluator import Evaluator
 from dwarfgpu.program.variables.remembered import Remembered, number
-from dwarfgpu.records import record, replace
 from dwarfgpu.render import characters
 from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import Writer
@@ -31,7 +32,7 @@ MAX_COUNT = 1 << 20
 _FORMAT = re.compile(r"(-?\d*)(\w*)")
 
 
-@record
+@frozen
 class Format:
     """How many units are shown, of which size, and how."""
 
@@ -59,7 +60,7 @@ def examine(debugger: Debugger, arguments: Arguments) -> None:
     where = known.next if not arguments.text else address_of(debugger, arguments.text)
     if where is None:
         raise UsageError("`x` needs an address", kind="no_address", hint="such as &x, $pc or local#0x10")
-    known.format = replace(form, size="b") if form.letter == "s" and not form.size else form
+    known.format = evolve(form, size="b") if form.letter == "s" and not form.size else form
     _Shower(debugger, form, known).show(where)
 
 
@@ -160,7 +161,7 @@ class _Shower:
         count = abs(form.count)
         before = start = where
         if form.count < 0:
-            self.known.format = replace(self.known.format, count=1)
+            self.known.format = evolve(self.known.format, count=1)
             if form.letter == "s":
                 before, count = self._strings_before(where, count)
                 start = _moved(before, self.bytes)

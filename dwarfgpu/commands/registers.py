@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.types.model import Base, Struct
@@ -12,7 +14,6 @@ from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables.frame_registers import UNAVAILABLE, contents, registers_of
 from dwarfgpu.program.variables.x86_registers import type_of
-from dwarfgpu.records import replace
 from dwarfgpu.render.columns import fitted
 from dwarfgpu.render.numbers import formatted, signed
 from dwarfgpu.render.values import Writer, flags_text, value_text
@@ -160,7 +161,7 @@ class _Rows:
             yield f"{head}<not saved> (some of its bits)"
         elif isinstance(kind := type_of(self.frame.target, register.name), Struct):
             data = found.bits.to_bytes(register.bit_size // 8, self.frame.target.byte_order)
-            look = replace(self.look, letter=self.letter or "x", is_pretty=False)
+            look = evolve(self.look, letter=self.letter or "x", is_pretty=False)
             text = value_text(constant(kind, data, self.frame.target.byte_order), look)
             first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", self.debugger.output.width, NAME_WIDTH + 1)
             yield from (f"{head}{first[NAME_WIDTH:]}", *rest)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 
 
-@record
+@frozen
 class Option:
     """An option of a command: ``-all``, or ``-lane LIST``."""
 
@@ -39,7 +40,7 @@ class Option:
         return self.flag if self.metavar is None else f"{self.flag} {self.metavar}"
 
 
-@record
+@frozen
 class Command:
     """A row of the table."""
 

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from dwarfgpu.commands.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.commands.table import SUPPORT
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import replace
 from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = replace(
+    row = evolve(
         command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
     )
     debugger.registry.add(row)

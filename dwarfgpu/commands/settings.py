@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ AUTOMATIC = -1
 """What ``auto`` is kept as."""
 
 
-@record
+@frozen
 class Setting:
     """One setting: its name, what it is by default, and what it may be."""
 

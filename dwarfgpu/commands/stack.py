@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +28,7 @@ def call_writer(debugger: Debugger, frame: Frame) -> CallWriter:
     from dwarfgpu.render.calls import CallWriter
 
     lane = debugger.lane if frame.has_lanes else None
-    look = replace(asking.renderer(debugger, frame=frame).look, is_pretty=False)
+    look = evolve(asking.renderer(debugger, frame=frame).look, is_pretty=False)
     return CallWriter(lane, look, debugger.settings["print frame-arguments"])
 
 
@@ -132,7 +133,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 
     text = arguments.needed()
     if text.startswith("level"):
-        which, flags, command = focus.split(replace(arguments, text=text.removeprefix("level").strip()))
+        which, flags, command = focus.split(evolve(arguments, text=text.removeprefix("level").strip()))
         count = sum(1 for _frame in debugger.wave)
         numbers = focus.numbers_in(which, 0, count - 1, "frame")
         if not numbers:
@@ -140,7 +141,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
     else:
         minus = "-" if text[0] == "-" else ""
-        which, flags, command = focus.split(replace(arguments, text=text[len(minus) :]))
+        which, flags, command = focus.split(evolve(arguments, text=text[len(minus) :]))
         some = _limited(debugger, None if which == "all" else minus + which, arguments)
         numbers = [each.number for each in some]
     focus.check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
@@ -164,7 +165,7 @@ def backtrace(debugger: Debugger, arguments: Arguments) -> None:
     asked = _lane_asked(debugger, arguments)
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
-    arguments = replace(arguments, text=rest.strip() if word == "full" else arguments.text)
+    arguments = evolve(arguments, text=rest.strip() if word == "full" else arguments.text)
     frames = _limited(debugger, arguments.text or None, arguments)
     if asked is not None:
         frames = _frames_of(debugger, frames, asked)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.commands import asking
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
@@ -230,7 +231,7 @@ def lanes(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.program.variables.answers import answer
 
     found = answer(debugger.frame[arguments.text], arguments.text)
-    look = replace(asking.renderer(debugger, asking.print_format(arguments)).look, is_pretty=False)
+    look = evolve(asking.renderer(debugger, asking.print_format(arguments)).look, is_pretty=False)
     output.lines(values_map(here, found, look, per_row, output.width, output.style))
 
 

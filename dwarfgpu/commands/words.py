@@ -6,8 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.commands.registry import Command, Option
@@ -18,7 +19,7 @@ _END = re.compile(r"(?<!\S)--(?!\S)")
 _SWITCH = ("on", "off", "yes", "no", "enable", "disable")
 
 
-@record
+@frozen
 class Arguments:
     """The arguments of a command, read as its row says."""
 

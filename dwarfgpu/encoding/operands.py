@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_EH_PE_absptr,
     DW_EH_PE_sdata2,
@@ -23,7 +25,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding import leb128
 from dwarfgpu.errors import IllFormed, Unsupported, shown
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder, Cursor
 
 
-@record
+@frozen
 class Format:
     """What an encoding of expressions depends on: sizes and byte order of the unit they stand in."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
 from dwarfgpu.dwarf_constants import (
     DW_EH_PE_aligned,
     DW_EH_PE_datarel,
@@ -21,7 +22,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import Cursor
@@ -33,7 +33,7 @@ SPEC = "LSB 5.0, 10.5.1"
 _FORMAT, _APPLICATION = 0x0F, 0x70
 
 
-@record
+@frozen
 class Bases:
     """What encoded pointers count from. None where that is not known."""
 
@@ -45,7 +45,7 @@ class Bases:
     """Where the function begins that the frame description entry is for."""
 
 
-@record
+@frozen
 class Pointer:
     """A pointer as it stands in a section."""
 

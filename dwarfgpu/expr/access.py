@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field
+
 from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
@@ -24,8 +26,8 @@ from dwarfgpu.expr.storages import (
     pointer_misuse,
 )
 from dwarfgpu.expr.stretches import pieces, shifted, sources
+from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
@@ -33,16 +35,16 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 
-@record
+@immutable
 class Reading:
     """Bits that were read."""
 
-    bits: Bits
-    undefined: Bits = 0
+    bits: Bits = field(eq=b.comparable)
+    undefined: Bits = field(default=0, eq=b.comparable)
     """A bit is 1 where there is no value; the bit of `bits` is 0 then."""
 
 
-@record
+@immutable
 class Window:
     """Where the bits are that each slot reads of one register, from offsets that differ from slot to slot."""
 
@@ -50,13 +52,13 @@ class Window:
     size: int
     skip: int
     """How many bits of the first byte are before them."""
-    index: Array
+    index: Array = field(eq=b.comparable)
     """For each slot the unit it reads, or else its bytes: ``[slot, byte]``."""
     unit: str | None
     """The type of a unit, as numpy writes it, where the slots read whole ones."""
 
 
-@record
+@immutable
 class Accessor:
     """Reads and writes through a machine, for a number of slots."""
 

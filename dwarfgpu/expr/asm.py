@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.text import Text, folded, shown, similar
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
@@ -88,7 +89,7 @@ def implied_register(row: Operation) -> int | None:
 # --- What is known of an operation ---------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class _Known:
     """How an operation is written in one dialect."""
 
@@ -116,7 +117,7 @@ def _no_encoding(name: str, dialect: Dialect, place: str = "") -> Unsupported:
     return Unsupported("no_encoding", message, spec=dialect.source, hint=hint).at(operation=name)  # type: ignore[no-any-return]
 
 
-@record
+@frozen
 class _Label:
     """A branch operand that names a place in the program."""
 
@@ -125,7 +126,7 @@ class _Label:
     """Where it stands in the text."""
 
 
-@record
+@frozen
 class _Code:
     """What a program, or an expression nested in one, is."""
 
@@ -177,7 +178,7 @@ class _Builder:
         old = self.instructions[index]
         values = tuple([displacement if value is label else value for value in old.operands])
         written = [operands.write(*pair, self.form) for pair in zip(known.kinds, values, strict=True)]
-        self.instructions[index] = replace(old, operands=values)
+        self.instructions[index] = evolve(old, operands=values)
         self.chunks[index] = (known.opcode or b"\0") + b"".join(written)
 
     def finished(self) -> _Code:

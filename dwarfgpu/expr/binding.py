@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.errors import MissingContext
 from dwarfgpu.expr.locations import Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Memory, Part, Register
-from dwarfgpu.records import replace
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _bound_place(place: SingleLocation, backend: Backend, lanes: LaneSet) -> Sin
             for part in storage.parts
         )
         if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
-            filled = replace(storage, parts=parts)
+            filled = evolve(storage, parts=parts)
             return SingleLocation(filled, place.bit_offset)
     return place
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attrs import field, frozen
+
 from dwarfgpu.backends.protocol import Backend
+from dwarfgpu.bits import comparable
 from dwarfgpu.expr.rules import AMD, Rules
+from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     ResultKind: TypeAlias = Literal["value", "location"]
 
 
-@record
+@frozen
 class DieReference:
     """A debugging information entry: an offset in its unit, or in ``.debug_info``."""
 
@@ -34,7 +37,7 @@ class DieReference:
         return f"{self.base}:{self.offset:#x}"
 
 
-@record
+@frozen
 class Die:
     """What the evaluation needs of a debugging information entry."""
 
@@ -95,7 +98,7 @@ class FrameInfo(Protocol):
         """The location of a thread-local storage address (A.2.5.4.4.3 (4)) of the file that a unit is of."""
 
 
-@record
+@frozen
 class Limits:
     """Bounds on what an expression may use; each has its own error. All are on by default."""
 
@@ -107,7 +110,7 @@ class Limits:
     block: int = 65_536
 
 
-@record
+@immutable
 class Context:
     """All an evaluation may depend on. ``None`` is an element that is not specified."""
 
@@ -118,7 +121,7 @@ class Context:
     """The current thread (wave) and lane; more than one slot evaluates for all of them."""
     lane_count: int | None = None
     """DW_AT_LLVM_lanes of the subprogram; None is the number of lanes the target has."""
-    iteration: Bits | None = None
+    iteration: Bits | None = field(default=None, eq=comparable)
     iteration_count: int = 1
     """DW_AT_LLVM_iterations of the subprogram."""
     frame: FrameInfo | None = None

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.encoding import leb128
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = tuple[int, ...]
 
 
-@record
+@frozen
 class Encoding:
     """How one operation is written: its path, and the kind of each operand."""
 

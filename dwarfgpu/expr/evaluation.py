@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import evolve, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
@@ -17,7 +19,6 @@ from dwarfgpu.expr.convert import coerce, not_integral, result_of
 from dwarfgpu.expr.instruction import END
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, refuse
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ TAKEN = object()
 """What a branch returns when it is taken."""
 
 
-@record
+@frozen
 class Return:
     """Where to go on when a called expression ends (A.2.5.4.2 (5))."""
 
@@ -295,14 +296,14 @@ class Evaluation:
         nesting = self.context.nesting + 1 + (self.callers.depth if self.callers is not None else 0)
         self.check_nesting(nesting)
         changes.setdefault("unit", self.unit)
-        inner = replace(self.context, lanes=self.lanes, nesting=nesting, **changes)
+        inner = evolve(self.context, lanes=self.lanes, nesting=nesting, **changes)
         key = (expression.instructions, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
             raise EvaluationError(
                 "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"
             )
-        limits = replace(inner.limits, steps=max(0, self.budget - self.spent))
-        inner = replace(inner, active=(*self.context.active, key), limits=limits)
+        limits = evolve(inner.limits, steps=max(0, self.budget - self.spent))
+        inner = evolve(inner, active=(*self.context.active, key), limits=limits)
         from dwarfgpu.expr.machine import evaluate  # which makes evaluations
 
         results = evaluate(expression, inner, trace, _Nested.of)
@@ -406,7 +407,7 @@ class Evaluation:
         other.stack = [entry.select(chosen) for entry in self.stack]
         other.context = self._narrowed(chosen)
         other.positions = positions if self.positions is None else self.positions[positions]
-        other.accessor = replace(self.accessor, count=len(positions))
+        other.accessor = evolve(self.accessor, count=len(positions))
         return other
 
     def _narrowed(self, positions: Positions) -> Context:
@@ -417,10 +418,10 @@ class Evaluation:
             changes["iteration"] = b.select(context.iteration, positions)
         if context.object is not None:
             changes["object"] = context.object.select(positions)
-        return replace(context, **changes) if changes else context
+        return evolve(context, **changes) if changes else context
 
 
-@record
+@frozen
 class _Nested:
     """The result of a nested evaluation, and how many operations it had left."""
 

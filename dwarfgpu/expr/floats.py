@@ -13,8 +13,9 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _DOUBLE_PRECISION = 53
 
 
-@record
+@frozen
 class FloatFormat:
     """A format of floating-point numbers: a sign, an exponent and a fraction, in a number of bits."""
 

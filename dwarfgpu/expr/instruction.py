@@ -8,7 +8,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.values import Value
-from dwarfgpu.records import record
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.table import Operation
 
 
-@record
+@immutable
 class Instruction:
     """One operation of an expression, with its operands."""
 

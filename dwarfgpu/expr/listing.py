@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode, implied_register
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ _SHORT = 0x10000
 """Numbers from here on are shown in hexadecimal."""
 
 
-@record
+@frozen
 class Line:
     """One operation, or the bytes that were not decoded."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import field
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, shown
 from dwarfgpu.expr.storages import Composite, ImplicitPointer, Part, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import refuse, uniform_flag
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,18 +20,18 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.storages import Storage
 
 
-@record
+@immutable
 class SingleLocation:
     """A position in a storage."""
 
     storage: Storage
-    bit_offset: Bits = 0
+    bit_offset: Bits = field(default=0, eq=b.comparable)
 
     def select(self, positions: Positions) -> SingleLocation:
         return SingleLocation(self.storage.select(positions), b.select(self.bit_offset, positions))
 
 
-@record
+@immutable
 class Location:
     """Where an object lives: in one place, or in several at once that all hold the same value."""
 
@@ -44,7 +46,7 @@ class Location:
         return Location(tuple([place.select(positions) for place in self.places]))
 
 
-@record
+@immutable
 class IncompleteComposite:
     """A composite under construction (A.2.5.4.4.6): only the piece operations accept it."""
 

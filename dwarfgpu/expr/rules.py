@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record, replace
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@record
+@frozen
 class Rules:
     """One answer to each question that the texts answer differently."""
 
@@ -130,7 +130,7 @@ AMD = Rules(
     call_of_list="fresh_stack",
 )
 
-DWARF6 = replace(
+DWARF6 = evolve(
     AMD,
     name="dwarf6",
     incomplete_composites=False,

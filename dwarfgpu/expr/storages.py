@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import field
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError
-from dwarfgpu.records import record
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Positions
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register as TargetRegister
 
 
-@record
+@immutable
 class Memory:
     """An address space, and the wave and lane it belongs to where there is one of it for each (A.2.5.4.4.3)."""
 
     space: AddressSpace
-    wave: Bits | None = None
-    lane: Bits | None = None
+    wave: Bits | None = field(default=None, eq=b.comparable)
+    lane: Bits | None = field(default=None, eq=b.comparable)
 
     @property
     def bit_size(self) -> int:
@@ -38,13 +40,13 @@ class Memory:
         return Memory(self.space, _select(self.wave, positions), _select(self.lane, positions))
 
 
-@record
+@immutable
 class Register:
     """A register of a thread (A.2.5.4.4.4); ``lane`` where a described machine has one for each lane."""
 
     register: TargetRegister
-    wave: Bits = 0
-    lane: Bits | None = None
+    wave: Bits = field(default=0, eq=b.comparable)
+    lane: Bits | None = field(default=None, eq=b.comparable)
 
     @property
     def bit_size(self) -> int:
@@ -54,18 +56,18 @@ class Register:
         return Register(self.register, b.select(self.wave, positions), _select(self.lane, positions))
 
 
-@record
+@immutable
 class Implicit:
     """A fixed value (A.2.5.4.4.5): the stream of its bits, as a number."""
 
-    data: Bits
+    data: Bits = field(eq=b.comparable)
     bit_size: int
 
     def select(self, positions: Positions) -> Implicit:
         return self if type(self.data) is int else Implicit(b.select(self.data, positions), self.bit_size)
 
 
-@record
+@immutable
 class ImplicitPointer:
     """A pointer that was optimised away, to an object that can be described (A.2.5.4.4.5 (3))."""
 
@@ -87,7 +89,7 @@ def pointer_misuse(why: str) -> EvaluationError:
     )
 
 
-@record
+@immutable
 class Undefined:
     """No value is available (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
 
@@ -97,7 +99,7 @@ class Undefined:
         return self
 
 
-@record
+@immutable
 class Part:
     """``count`` neighbouring parts of ``bit_size`` bits each; number i is ``i * stride`` bits into ``location``.
 
@@ -122,7 +124,7 @@ class Part:
         return Part(self.location.select(positions), self.bit_size, self.count, self.stride)
 
 
-@record
+@immutable
 class Composite:
     """Bits that come from other storages, part by part without gaps (A.2.5.4.4.6)."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-@record
+@frozen
 class Operand:
     """An operand of an operation: its letter in the text, and how it is encoded unless a dialect says otherwise."""
 
@@ -33,7 +33,7 @@ class Operand:
     kind: str
 
 
-@record
+@frozen
 class Operation:
     """A row of the table."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field
+
 from dwarfgpu import bits as b
-from dwarfgpu.records import record
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Positions
@@ -13,12 +15,12 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.types import BaseType
 
 
-@record
+@immutable
 class Value:
     """A literal value of a base type: its pattern, as an unsigned number."""
 
     type: BaseType
-    bits: Bits
+    bits: Bits = field(eq=b.comparable)
 
     def displacement(self) -> Any:
         """The number, where the generic type is read as signed."""
@@ -39,7 +41,7 @@ class Value:
         return Value(self.type, b.select(self.bits, positions))
 
 
-@record
+@immutable
 class ImplicitPointerValue:
     """What dereferencing a whole implicit pointer storage gives (A.2.5.4.4.5 (3), "IPV").
 

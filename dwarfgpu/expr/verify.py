@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import evolve, frozen
+
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.entry_kinds import (
@@ -36,7 +38,6 @@ from dwarfgpu.expr.entry_kinds import (
     Shape,
 )
 from dwarfgpu.expr.listing import operands_of, registers_of
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ _MAX_TRAIL = 64  # so many steps backward on a path are looked at to find a loop
 _BUDGET = 100_000  # after so many steps only one stack is followed
 
 
-@record
+@frozen
 class Finding:
     """Something wrong or doubtful in an expression."""
 
@@ -385,7 +386,7 @@ class _Walk:
         walk = _Walk(inner, self.rules, self.target, self.address_size, self.nesting + 1)
         for finding in walk.findings(0, "value or register"):
             offset = at.end - len(block) + finding.offset
-            self.found[offset, finding.kind] = replace(finding, offset=offset)
+            self.found[offset, finding.kind] = evolve(finding, offset=offset)
 
     def check_branch(self, at: Instruction, severity: str) -> None:
         target, tail = at.target, self.expression.tail

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gdb
+from attrs import frozen
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
 from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, stamp_of, threads_of
@@ -15,7 +16,6 @@ from dwarfgpu.program.files.codeobject import opened
 from dwarfgpu.program.machines.live import HOST_DIALECT, open_place, stamp_of_file
 from dwarfgpu.program.program import Attached, Program
 from dwarfgpu.program.repairs.repaired import policy_of
-from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-@record
+@frozen
 class _Stop:
     """An inferior as it stands: its threads by whether they are waves, and what was attached of them."""
 

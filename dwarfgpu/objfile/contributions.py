@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ MAX_BROKEN = 1000
 T = TypeVar("T")
 
 
-@record
+@frozen
 class TableHeader:
     """The header of one contribution to ``.debug_addr``, ``.debug_loclists`` or ``.debug_rnglists``."""
 

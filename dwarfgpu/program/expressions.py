@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
@@ -11,7 +13,6 @@ from dwarfgpu.expr import asm, listing, verify
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.program.setting import Setting
-from dwarfgpu.records import replace
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def of_frame(frame: Frame) -> Setting:
 
 def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResults[Any]:
     """What an expression gives in a frame, in some lanes."""
-    context = replace(frame.context(lanes), result_kind=None)
+    context = evolve(frame.context(lanes), result_kind=None)
     return evaluate(expression, context, frame.trace)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from attrs import frozen
+
 from dwarfgpu import dialects
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.dialect import format_path
-from dwarfgpu.records import record
 
 
-@record
+@frozen
 class Reference:
     """All there is to say about an operation."""
 

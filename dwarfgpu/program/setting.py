@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-@record
+@frozen
 class Setting:
     """Reads expressions that stand in no file."""
 

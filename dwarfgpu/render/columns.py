@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.render.layout import WIDTH, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def table(
     return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
-@record
+@frozen
 class Row:
     """A row of a table."""
 

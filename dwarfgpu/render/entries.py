@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.program.dump.code import Code
 from dwarfgpu.program.dump.values import Lists, Place
-from dwarfgpu.records import replace
 from dwarfgpu.render.layout import (
     WIDTH,
     beside,
@@ -199,7 +200,7 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
 
 
 def _entry_json(entry: ListedEntry) -> dict[str, Any]:
-    document: dict[str, Any] = plain(replace(entry, code=None))
+    document: dict[str, Any] = plain(evolve(entry, code=None))
     del document["code"]
     return document if entry.code is None else {**document, "expression": code_json(entry.code)}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from dwarfgpu.render.columns import table
 from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, wrapped
 
@@ -166,7 +168,11 @@ def _descriptor(described: Any, style: Style) -> list[str]:
     """Every field: first those that are whole numbers, then the bits of the words."""
     lines = [f"  {style('name', 'descriptor')}"]
     words = {field.word for field in described.fields}
-    names = [name for name in described.__fields__ if name not in ("generation", "fields", "violations")]
+    names = [
+        name
+        for name in attrs.fields_dict(type(described))
+        if name not in ("generation", "fields", "violations")
+    ]
     rows = []
     for name in names:
         if name.upper() in words:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.records import record
 from dwarfgpu.render.columns import aligned
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
@@ -23,7 +24,7 @@ WIDEST = 24
 LONGEST_NAME = 40
 
 
-@record
+@frozen
 class LaneRow:
     """A row of the table."""
 
@@ -33,7 +34,7 @@ class LaneRow:
     cells: tuple[str, ...]
 
 
-@record
+@frozen
 class LaneTable:
     """Lanes and variables. Cells are as wide as `widths` says."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
@@ -126,10 +128,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {str(key): plain(each, depth + 1) for key, each in value.items()}
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return [plain(each, depth + 1) for each in value]
-    fields = getattr(value, "__fields__", None)
-    if fields is None:
+    if not attrs.has(type(value)):
         return str(value)
-    return {name: plain(getattr(value, name), depth + 1) for name in fields}
+    return {name: plain(part, depth + 1) for name, part in attrs.asdict(value, recurse=False).items()}
 
 
 def problem_json(error: Any) -> dict[str, Any]:

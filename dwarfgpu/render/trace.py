@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.program.repairs.repaired import repairs_of
-from dwarfgpu.records import record
 from dwarfgpu.render.layout import ranges_text, wrapped
 from dwarfgpu.render.text import TextRenderer
 
@@ -27,7 +28,7 @@ MAX_DIFFERENT = 4
 """How many lanes are shown of an entry that differs from lane to lane."""
 
 
-@record
+@frozen
 class _Place:
     """Where an expression stands."""
 
@@ -40,7 +41,7 @@ class _Place:
         return f"{self.section}+{self.offset:#x}"
 
 
-@record
+@frozen
 class _Step:
     """An operation that was evaluated."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.program.types.declaration import speaks_cplus, type_text
 from dwarfgpu.program.types.model import (
@@ -23,7 +25,6 @@ from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
-from dwarfgpu.records import record
 from dwarfgpu.render import characters, elements, member_pointers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
@@ -43,7 +44,7 @@ MAX_PARTS = 20_000
 """How many members and elements one value is shown with: a small file can describe very many."""
 
 
-@record
+@frozen
 class Look:
     """How values are shown."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.layout import (
@@ -261,7 +263,7 @@ class VariablesRenderer:
         return {
             "location": None if location is None else self._text.entry(location),
             "sources": [
-                {key: each for key in source.__fields__ if (each := getattr(source, key)) is not None}  # type: ignore[attr-defined]
+                attrs.asdict(source, recurse=False, filter=lambda _field, value: value is not None)
                 for source in answer.sources()
             ],
         }

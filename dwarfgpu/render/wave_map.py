@@ -5,11 +5,12 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.records import record
 from dwarfgpu.render.columns import Row, columns, fitted
 from dwarfgpu.render.layout import WIDTH, counted, cut, lanes_text, plain_style, shown
 from dwarfgpu.render.values import value_text
@@ -91,7 +92,7 @@ def _list(lanes: Iterable[int]) -> str:
 # --- Values ---------------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class _Kind:
     """Lanes that have the same sign."""
 

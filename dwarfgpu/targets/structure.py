@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError, shown
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     Kind = Literal["number", "signed", "address", "words", "reserved"]
 
 
-@record
+@frozen
 class BitRange:
     """Some bits of a field that have a meaning of their own."""
 
@@ -27,7 +28,7 @@ class BitRange:
     meanings: tuple[tuple[int, str], ...] = ()
 
 
-@record
+@frozen
 class StructureField:
     """One row of a structure."""
 
@@ -43,7 +44,7 @@ class StructureField:
     """What some values mean."""
 
 
-@record
+@frozen
 class FieldValue:
     """A field of one object."""
 
@@ -65,7 +66,7 @@ class FieldValue:
         return tuple(found)
 
 
-@record
+@frozen
 class Structure:
     """A structure: its name in the document, its size and alignment in bytes, and its rows."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Alias(Protocol):
         ...
 
 
-@record
+@frozen
 class Register:
     """One register of a target."""
 
@@ -73,7 +73,7 @@ class Register:
     """Bits of one lane in a vector register: lane ``i`` is at bit ``i * lane_bits``. 0 where there are no lanes."""
 
 
-@record
+@frozen
 class RegisterFamily:
     """Registers with consecutive DWARF numbers and one size."""
 
@@ -125,7 +125,7 @@ class RegisterFamily:
         return None
 
 
-@record
+@frozen
 class AddressSpace:
     """A target architecture specific linear addressable memory area (A.2.13)."""
 
@@ -141,7 +141,7 @@ class AddressSpace:
     """Where the bytes are, for a space that is only a view of others."""
 
 
-@record
+@frozen
 class Target:
     """A target architecture: what the text calls "target architecture specific"."""
 

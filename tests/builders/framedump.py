@@ -9,6 +9,8 @@ import re
 import subprocess
 from typing import Any, NamedTuple
 
+import attrs
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.listing import statements
 from dwarfgpu.objfile.frames.entries import Cie, Fde
@@ -227,7 +229,7 @@ def _registers(registers: Any, entry: Any, frames: Any) -> dict[int, Any]:
 
 
 def _rule(rule: Any, entry: Any, frames: Any) -> Any:
-    values = [getattr(rule, name) for name in rule.__fields__]
+    values = list(attrs.asdict(rule, recurse=False).values())
     return (rule.word, *(_expression(v, entry, frames) if hasattr(v, "data") else v for v in values))
 
 

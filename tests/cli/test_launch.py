@@ -112,16 +112,17 @@ def test_values_of_every_kind(capsys):
 
 
 def test_arguments_by_name(capsys, monkeypatch):
+    from attrs import evolve
+
     from dwarfgpu.program.dispatches import planning
-    from dwarfgpu.records import replace
 
     facts = planning._facts
 
     def named(file, kernel):
         found = facts(file, kernel)
         (first, *rest) = found.kernel.metadata.args
-        metadata = replace(found.kernel.metadata, args=(replace(first, name="out"), *rest))
-        return replace(found, kernel=replace(found.kernel, metadata=metadata))
+        metadata = evolve(found.kernel.metadata, args=(evolve(first, name="out"), *rest))
+        return evolve(found, kernel=evolve(found.kernel, metadata=metadata))
 
     monkeypatch.setattr(planning, "_facts", named)
     words = (fixture("gfx90a.w64.O2"), "group_x", "--grid", "64", "--work-group", "64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.records import replace
 from tests.builders.machines import in_columns
 from tests.properties.programs import LANES, TARGETS, Writer, context, expression
 
@@ -36,7 +36,7 @@ def check_lanes(program: Expression, seed: int, target: str, rules: str) -> None
     wave = context(random.Random(seed), target, rules)
     together = list(evaluate(program, wave))
     for lane in range(LANES):
-        alone = evaluate(program, replace(wave, lanes=LaneSet.one(lane))).of(0)
+        alone = evaluate(program, evolve(wave, lanes=LaneSet.one(lane))).of(0)
 
         assert outcome(together[lane]) == outcome(alone), (lane, listing.text(program))
 
@@ -89,10 +89,10 @@ def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> Non
     target = chance.choice(TARGETS)
     program = expression(chance, target)
     described = context(random.Random(seed), target, chance.choice([*PRESETS]))
-    columns = replace(described, backend=in_columns(described.backend))
+    columns = evolve(described, backend=in_columns(described.backend))
     for lanes in (described.lanes, LaneSet.one(chance.randrange(LANES))):
-        expected = evaluate(program, replace(described, lanes=lanes))
-        found = evaluate(program, replace(columns, lanes=lanes))
+        expected = evaluate(program, evolve(described, lanes=lanes))
+        found = evaluate(program, evolve(columns, lanes=lanes))
 
         assert [essence(one) for one in found] == [essence(one) for one in expected], listing.text(program)
 
@@ -159,6 +159,6 @@ def test_a_row_is_its_expansion(row: table.Operation) -> None:
         pushes = chance.choice(PUSHES)
         text = "; ".join(part for part in (pushes, " ".join([row.name, *operands])) if part)
         program = asm.parse(text, dialects.get("llvm-user"), Format())
-        wave = replace(context(random.Random(seed), target, "amd"), result_kind=None)
+        wave = evolve(context(random.Random(seed), target, "amd"), result_kind=None)
 
         assert outcomes(program, wave) == outcomes(expanded(program), wave), text

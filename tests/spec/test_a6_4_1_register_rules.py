@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.activation import CFA
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.records import replace
 from dwarfgpu.render.text import TextRenderer
 from tests.builders.activations import START, stack
 
@@ -214,8 +214,8 @@ def test_an_error_names_the_rule_of_the_text():
 def test_an_architectural_rule_is_for_whoever_defines_it():
     made = stack([BASE], registers={"s33": 0})
     information = made.top.information
-    changed = replace(information.row, registers={40: rules.Architectural("ra_sign")})
-    made.top._information = replace(information, row=changed)
+    changed = evolve(information.row, registers={40: rules.Architectural("ra_sign")})
+    made.top._information = evolve(information, row=changed)
     with pytest.raises(DwarfGpuError, match="architectural rule ra_sign") as caught:
         made.top.entry_register(40, made.thread.lanes)
     assert (caught.value.error_class, caught.value.spec) == ("unsupported", "A.6.4.1")

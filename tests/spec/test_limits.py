@@ -7,6 +7,7 @@ provably never ends is one of the kind ``cycle``.
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
@@ -17,7 +18,6 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.records import replace
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, short, table
 
@@ -343,7 +343,7 @@ def outcome(ops, lanes=None, frame=None, **limits):
         lane_count=64,
         frame=frame,
         unit=Unit(),
-        limits=replace(DEFAULTS, **limits),
+        limits=evolve(DEFAULTS, **limits),
     )
     return evaluate(code, context)
 

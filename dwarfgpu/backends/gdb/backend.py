@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Backend,
@@ -18,7 +20,6 @@ from dwarfgpu.backends.protocol import (
     register_unavailable,
 )
 from dwarfgpu.errors import EvaluationError, UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ class Refused(Exception):
         self.why = why
 
 
-@record
+@frozen
 class LoadedFile:
     """A file of code in a process, and where GDB has put it."""
 

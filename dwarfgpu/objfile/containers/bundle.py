@@ -10,6 +10,8 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.objfile.containers.offload import (
     BUNDLE_MAGIC,
@@ -31,7 +33,6 @@ from dwarfgpu.objfile.containers.place import (
 )
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_LLVM_OFFLOADING, malformed
 from dwarfgpu.objfile.elf.header import MAGIC as ELF_MAGIC
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +54,7 @@ SHOWN = 12
 """How many candidates a message names."""
 
 
-@record
+@frozen
 class Entry:
     """One image of a container, as it is listed."""
 

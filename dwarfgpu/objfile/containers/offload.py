@@ -10,10 +10,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.containers.place import TargetId, parse_target
 from dwarfgpu.objfile.elf.header import malformed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ MAX_BROKEN = 100
 FIRST_STEP, SEARCH_STEP = 1 << 12, 1 << 20
 
 
-@record
+@frozen
 class CompressedHeader:
     """The header of a ``CCOB`` bundle."""
 
@@ -84,7 +85,7 @@ class Part:
         return self._content
 
 
-@record
+@frozen
 class Found:
     """An image in a part, before it has its number."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 
+from attrs import frozen
+
 from dwarfgpu.errors import MalformedFile, UsageError
-from dwarfgpu.records import record
 
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
@@ -21,7 +22,7 @@ URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
-@record
+@frozen
 class Place:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
@@ -41,7 +42,7 @@ class Place:
         )
 
 
-@record
+@frozen
 class TargetId:
     """A processor and the features whose settings are fixed, as a bundle entry ID or a user gives them.
 

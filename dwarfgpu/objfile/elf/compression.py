@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.objfile.elf.header import malformed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ ZSTD_MAX_WINDOW = 1 << 27
 _ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"
 
 
-@record
+@frozen
 class Stream:
     """A compressed stream: how it is compressed, where it begins, and the size it should have afterwards."""
 

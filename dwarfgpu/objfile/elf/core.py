@@ -10,9 +10,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_CORE, PT_LOAD, malformed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
@@ -35,7 +36,7 @@ FXSAVE_ST, FXSAVE_XMM, FXSAVE_SIZE = 32, 160, 512
 MAX_FILES = 1 << 16
 
 
-@record
+@frozen
 class CoreThread:
     """One thread: its registers by name, as bytes in memory order."""
 
@@ -45,7 +46,7 @@ class CoreThread:
     registers: dict[str, bytes]
 
 
-@record
+@frozen
 class Mapping:
     """A part of a file that the process had mapped."""
 
@@ -56,7 +57,7 @@ class Mapping:
     path: str
 
 
-@record
+@frozen
 class CoreFile:
     """A core file."""
 

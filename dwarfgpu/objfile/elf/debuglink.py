@@ -10,8 +10,9 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ SECTION = ".gnu_debuglink"
 ROOT = "/usr/lib/debug"
 
 
-@record
+@frozen
 class DebugLink:
     """What a stripped file says about its debug file."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -84,7 +85,7 @@ def malformed(
     return error
 
 
-@record
+@frozen
 class Layout:
     """How the tables of one class and byte order are laid out; ``section`` and so on are the formats of their rows."""
 
@@ -100,7 +101,7 @@ class Layout:
     word: struct.Struct
 
 
-@record
+@frozen
 class Header:
     """What the ELF header says (gABI, "ELF Header")."""
 
@@ -120,7 +121,7 @@ class Header:
     names_index: int
 
 
-@record
+@frozen
 class SectionHeader:
     """One row of the section header table, in the order of a 64-bit file."""
 
@@ -136,7 +137,7 @@ class SectionHeader:
     entry_size: int
 
 
-@record
+@frozen
 class Segment:
     """One row of the program header table."""
 

@@ -10,10 +10,11 @@ import itertools
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.header import Segment
@@ -31,7 +32,7 @@ MAX_RELOCATIONS = 1 << 20
 DT_PLTRELSZ, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 6, 7, 8, 23
 
 
-@record
+@frozen
 class LoadedSegment:
     """Bytes of a file in memory."""
 

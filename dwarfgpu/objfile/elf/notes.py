@@ -9,9 +9,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE, SHT_NOTE, malformed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,7 @@ TYPE_NAMES = {
 }
 
 
-@record
+@frozen
 class Note:
     """One note: who defined its type, the type, and the descriptor."""
 
@@ -70,7 +71,7 @@ class Note:
         return TYPE_NAMES.get((self.owner, self.type), str(self.type))
 
 
-@record
+@frozen
 class Isa:
     """NT_AMD_HSA_ISA_VERSION: the instruction set of a code object of version 1 or 2."""
 
@@ -86,7 +87,7 @@ class Isa:
         return f"gfx{self.major}{self.minor:x}{self.stepping:x}"
 
 
-@record
+@frozen
 class Producer:
     """NT_AMD_HSA_PRODUCER: the tool that made a code object of version 1 or 2."""
 
@@ -95,7 +96,7 @@ class Producer:
     minor: int
 
 
-@record
+@frozen
 class Hsail:
     """NT_AMD_HSA_HSAIL: what was finalized to a code object of version 1."""
 
@@ -106,7 +107,7 @@ class Hsail:
     default_float_round: int
 
 
-@record
+@frozen
 class HsaNotes:
     """What the notes with the owner AMD say; None for what they do not say."""
 

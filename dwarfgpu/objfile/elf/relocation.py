@@ -9,9 +9,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ NEEDS_TLS = "the layout of thread-local storage"
 NEEDS_LOAD = "the loader"
 
 
-@record
+@frozen
 class Rule:
     """One relocation type: its name, the bytes of its field, what is computed and how far that is shifted right."""
 
@@ -160,7 +161,7 @@ Addends are in the fields."""
 RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
 
 
-@record
+@frozen
 class Relocations:
     """The rows of one relocation section, and what they need from its symbol table."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_DYNSYM, SHT_SYMTAB
 from dwarfgpu.objfile.elf.notes import code_object_version, hsa_notes
 from dwarfgpu.objfile.kernels.metadata import target_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.sections import Section
 
 
-@record
+@frozen
 class SectionInfo:
     """One section, without its content."""
 
@@ -36,7 +37,7 @@ class SectionInfo:
     """Why its content cannot be read, as far as headers tell."""
 
 
-@record
+@frozen
 class Missing:
     """Something that is not in the file, what that means, and what can be done."""
 
@@ -45,7 +46,7 @@ class Missing:
     hint: str | None = None
 
 
-@record
+@frozen
 class ImageInfo:
     """Everything about an image that needs no DWARF."""
 

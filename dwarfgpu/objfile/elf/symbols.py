@@ -10,8 +10,9 @@ import struct
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ MAX_COPIES = 1000
 """With more copies of a name than this in the string table, also as the end of others, each row is read."""
 
 
-@record
+@frozen
 class Symbol:
     """One symbol. ``value`` is an address in a linked file, an offset in ``section`` in a relocatable one.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
 from dwarfgpu.dwarf_constants import (
     LLVM_OLD_ATTRIBUTES,
     DW_AT_LLVM_language_dialect,
@@ -18,13 +19,12 @@ from dwarfgpu.dwarf_constants import (
     names,
 )
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.forms import Class
 
 
-@record
+@frozen
 class AttributeDialect:
     """Which number is which attribute."""
 

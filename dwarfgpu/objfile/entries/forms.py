@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
 from dwarfgpu.dwarf_constants import (
     DW_AT_addr_base,
     DW_AT_const_value,
@@ -81,7 +82,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     ]  # fmt: skip
 
 
-@record
+@frozen
 class Form:
     """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
 
@@ -122,7 +122,7 @@ class Form:
     base: Class
 
 
-@record
+@frozen
 class Indirect:
     """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from attrs import frozen
 from dwarfgpu.dwarf_constants import (
     DW_TAG_catch_block,
     DW_TAG_class_type,
@@ -23,7 +24,6 @@ from dwarfgpu.dwarf_constants import (
     DW_TAG_union_type,
     DW_TAG_with_stmt,
 )
-from dwarfgpu.records import record
 
 # Tags (DWARF 5, 7.5.3).
 
@@ -71,7 +71,7 @@ class ScopeDie(Protocol):
         """Return the entries it owns."""
 
 
-@record
+@frozen
 class Position:
     """A place in the source. The file is a number of the unit's line table; 0 for line or column is unknown."""
 
@@ -80,7 +80,7 @@ class Position:
     column: int | None = None
 
 
-@record
+@frozen
 class InlinedFrame:
     """One level of the chain: a function, and where execution is in it."""
 

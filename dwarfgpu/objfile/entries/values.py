@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_FORM_data1,
     DW_FORM_data2,
@@ -13,7 +15,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.entries.forms import class_of, form_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,7 +43,7 @@ VALUE_KINDS = {
 """The attributes of class constant whose values have names, and of which kind these are (`dwarf_constants.names`)."""
 
 
-@record
+@frozen
 class Block:
     """The bytes of a block or an expression, and where they are: that identifies them."""
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from attrs import evolve, frozen
+
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.frame_format import FrameFormat
@@ -18,14 +20,13 @@ from dwarfgpu.encoding.pointers import Pointer, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.objfile.entries.pc_ranges import is_dead
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record, replace
 
 SPEC = "A.6.4.1"
 _VENDORS = re.compile(r"(?:\[[^\]]*\])*")
 _GNU = re.compile(r"(eh)?(z?[^\[\]]*)")
 
 
-@record
+@frozen
 class Cie:
     """A common information entry."""
 
@@ -52,7 +53,7 @@ class Cie:
     instructions_offset: int = 0
 
 
-@record
+@frozen
 class Fde:
     """A frame description entry: what applies to a range of addresses."""
 
@@ -78,7 +79,7 @@ class Fde:
         return self.low <= address < self.high
 
 
-@record
+@frozen
 class Terminator:
     """A length of zero: the end of ``.eh_frame`` for a runtime that walks it, padding elsewhere."""
 
@@ -148,7 +149,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
     try:
         for i, letter in enumerate(letters):
             if letter == "R":
-                frame_format = replace(frame_format, pointers=inner.unsigned(1))
+                frame_format = evolve(frame_format, pointers=inner.unsigned(1))
             elif letter == "L":
                 lsda = inner.unsigned(1)
             elif letter == "P":
@@ -168,7 +169,7 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
             raise
         message = f"the augmentation {cie.augmentation!r} needs more data than the {len(data or b'')} bytes there are"
         raise IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.1.1") from None
-    return replace(
+    return evolve(
         cie,
         format=frame_format,
         augmentation_data=data,

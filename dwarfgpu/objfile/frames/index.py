@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_EH_PE_absptr,
     DW_EH_PE_omit,
@@ -28,7 +30,6 @@ from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.entries.pc_ranges import Ranges
 from dwarfgpu.objfile.entries.reader_text import CODES, order_code
 from dwarfgpu.objfile.frames.entries import Fde
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +46,7 @@ MAX_PROBLEMS = 1000
 # --- The header -----------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class FrameHeader:
     """``.eh_frame_hdr``: where ``.eh_frame`` is, and a table of locations and entries, sorted by location."""
 
@@ -275,7 +276,7 @@ _PLAIN = {
 """The pointer encodings of a fixed size, absolute or (with PCREL) relative to their own place."""
 
 
-@record
+@frozen
 class _Layout:
     unpack: Callable[[bytes, int], tuple[int, int]]
     size: int

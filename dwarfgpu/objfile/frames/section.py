@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve, frozen
+
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.frame_format import FrameFormat
@@ -28,7 +30,6 @@ from dwarfgpu.objfile.frames.entries import (
     read_string,
     with_augmentation,
 )
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ VERSIONS = frozenset((1, 3, 4))
 """The versions of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
 
 
-@record
+@frozen
 class _Head:
     """What every entry begins with."""
 
@@ -201,7 +202,7 @@ class FrameSection:
         frame_format = FrameFormat(
             form, code_alignment, data_alignment, DW_EH_PE_absptr, self.bases, segment_size=segment_size
         )
-        cie = replace(cie, format=frame_format, return_address=return_address)
+        cie = evolve(cie, format=frame_format, return_address=return_address)
         return with_augmentation(cie, letters, cursor)
 
     # --- FDEs -------------------------------------------------------------------------------------------------------
@@ -222,13 +223,13 @@ class FrameSection:
         if cie.format is None:
             return entry
         data = lsda = None
-        function = replace(frame_format, bases=replace(frame_format.bases, function=low))
+        function = evolve(frame_format, bases=evolve(frame_format.bases, function=low))
         if cie.augmentation_data is not None:
             data = read_augmentation_data(cursor)
             lsda = read_lsda(cie, function, self._cursor(cursor.position - len(data), cursor.position))
         elif cie.lsda_encoding != DW_EH_PE_omit:
             lsda = read_lsda(cie, function, cursor)
-        return replace(
+        return evolve(
             entry,
             format=function,
             augmentation_data=data,

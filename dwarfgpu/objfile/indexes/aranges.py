@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.entries.reader_text import CODES
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SECTION = ".debug_aranges"
 
 
-@record
+@frozen
 class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 

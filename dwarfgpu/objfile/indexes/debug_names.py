@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_FORM_flag_present,
     DW_IDX_compile_unit,
@@ -20,7 +22,6 @@ from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.entries.forms import form_name, read_value
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.objfile.units.tables import numbers
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ MAX_ENTRIES = 1 << 20
 """A name with more entries than this is refused."""
 
 
-@record
+@frozen
 class NameEntry:
     """One entry of a name: an entry of a unit."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_abstract_origin,
     DW_AT_linkage_name,
@@ -58,7 +60,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.objfile.entries.scan import is_declaration
 from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -118,7 +119,7 @@ _STACK_VALUE = 0x9F
 _NAMED = (DW_AT_name, DW_AT_specification, DW_AT_linkage_name, DW_AT_MIPS_linkage_name)
 
 
-@record
+@frozen
 class Entry:
     """One entry of an index."""
 

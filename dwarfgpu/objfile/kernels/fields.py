@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ WORKITEM_IDS = ("x", "x, y", "x, y, z", "undefined")
 SCRATCH_ELEMENTS = ("2 bytes", "4 bytes", "8 bytes", "16 bytes")
 
 
-@record
+@frozen
 class BitField:
     """One row of the tables: where a field is, and for which generations."""
 
@@ -39,7 +39,7 @@ class BitField:
     """Whether the text says "must be 0"; reserved ones have no other name."""
 
 
-@record
+@frozen
 class Field:
     """The value of one field in one descriptor."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
@@ -33,7 +35,6 @@ from dwarfgpu.objfile.kernels.fields import (
     violations,
 )
 from dwarfgpu.objfile.kernels.metadata import read_metadata, target_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
@@ -61,7 +62,7 @@ USER_SGPRS = (
 )
 
 
-@record
+@frozen
 class UserSgprs:
     """Consecutive user SGPRs that hold one thing when a wave starts."""
 
@@ -103,7 +104,7 @@ class _BitFields:
         return _user_sgprs(self.fields)
 
 
-@record
+@frozen
 class KernelDescriptor(_BitFields):
     """A kernel descriptor of 64 bytes. ``fields`` has every bit of it; None is what only a processor would tell."""
 
@@ -134,7 +135,7 @@ class KernelDescriptor(_BitFields):
         return None if value is None else (value + 1) * 4
 
 
-@record
+@frozen
 class KernelCode(_BitFields):
     """An ``amd_kernel_code_t`` of 256 bytes. ``fields`` has every bit of its three words of flags."""
 
@@ -190,7 +191,7 @@ class KernelCode(_BitFields):
         return 1 << self.wavefront_size_log2 if self.wavefront_size_log2 <= 8 else None
 
 
-@record
+@frozen
 class Kernel:
     """One kernel: what the file says about it in its three places."""
 
@@ -206,7 +207,7 @@ class Kernel:
     """The bytes of its code, if a symbol tells."""
 
 
-@record
+@frozen
 class Kernels:
     """The kernels of a code object in the order of the file, and what is wrong with others."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.header import malformed
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
@@ -24,7 +25,7 @@ _UNPACK_ERRORS = (ValueError, TypeError, RecursionError, OverflowError)
 """What msgpack raises besides its own errors; a list as the key of a map is a TypeError."""
 
 
-@record
+@frozen
 class KernelArgument:
     """One argument of a kernel. None is what the document does not say."""
 
@@ -55,7 +56,7 @@ class KernelArgument:
         return self.value_kind is not None and self.value_kind.startswith("hidden_")
 
 
-@record
+@frozen
 class KernelMetadata:
     """What the metadata says about one kernel. None is what the document does not say."""
 
@@ -93,7 +94,7 @@ class KernelMetadata:
     """What the text does not define."""
 
 
-@record
+@frozen
 class PrintfFormat:
     """One ``printf`` of the program: ``ID:N:S[0]:...:S[N-1]:FormatString``."""
 
@@ -102,7 +103,7 @@ class PrintfFormat:
     format: str
 
 
-@record
+@frozen
 class Metadata:
     """The metadata of one code object."""
 

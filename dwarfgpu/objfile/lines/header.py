@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_LNCT_MD5,
     DW_FORM_block,
@@ -46,7 +48,6 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -75,7 +76,7 @@ _INDEX_FORMS = {DW_FORM_strx1: 1, DW_FORM_strx2: 2, DW_FORM_strx3: 3, DW_FORM_st
 """Forms of string indices by their size: strx1 to strx4."""
 
 
-@record
+@frozen
 class FileEntry:
     """A row of the file table."""
 
@@ -89,7 +90,7 @@ class FileEntry:
     """The embedded text (DW_LNCT_LLVM_source); None if there is no text. An empty file has a single newline."""
 
 
-@record
+@frozen
 class LineHeader:
     """What a line number program needs to run, and the tables that its registers point into."""
 

@@ -13,6 +13,8 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_LNE_define_file,
     DW_LNE_end_sequence,
@@ -36,7 +38,6 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lines.header import FileEntry, LineHeader, file_entry
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -50,7 +51,7 @@ _LAST = {32: (1 << 32) - 1, 16: (1 << 16) - 1}
 MAX_DEFINED_FILES = 1 << 20
 
 
-@record
+@frozen
 class Row:
     """One row of a line table (DWARF 5, 6.2.2)."""
 
@@ -69,7 +70,7 @@ class Row:
     op_index: int = 0
 
 
-@record
+@frozen
 class Sequence:
     """The rows of one contiguous piece of code (DWARF 5, 6.2.1)."""
 

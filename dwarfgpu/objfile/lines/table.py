@@ -12,17 +12,18 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.lines.program import Row, Rows, Sequence, run
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 
-@record
+@frozen
 class LineSpan:
     """The addresses that one row applies to: from its own to that of the next row of its sequence."""
 
@@ -32,7 +33,7 @@ class LineSpan:
     row: Row
 
 
-@record
+@frozen
 class _Piece:
     """A sequence of code that is there."""
 

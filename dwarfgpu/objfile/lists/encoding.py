@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_LLE_base_address,
     DW_LLE_base_addressx,
@@ -32,7 +34,6 @@ from dwarfgpu.objfile.contributions import (
     contribution_with_base,
     contributions,
 )
-from dwarfgpu.records import record
 
 AddressAt: TypeAlias = Callable[[int], int]
 """The address with an index in the unit's ``.debug_addr`` table."""
@@ -49,7 +50,7 @@ OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
 
-@record
+@frozen
 class ListContext:
     """What the entries of a list depend on."""
 
@@ -60,7 +61,7 @@ class ListContext:
     address_at: AddressAt | None = None
 
 
-@record
+@frozen
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -202,7 +203,7 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
             yield offset, DW_LLE_offset_pair, (begin, end)
 
 
-@record
+@frozen
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 

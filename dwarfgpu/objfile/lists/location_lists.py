@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_LLE_base_addressx,
     DW_LLE_default_location,
@@ -30,10 +32,9 @@ from dwarfgpu.objfile.lists.encoding import (
     operands_of,
     pairs_before_5,
 )
-from dwarfgpu.records import record
 
 
-@record
+@frozen
 class ListEntry:
     """One location list entry: an operation expression, and when it is valid."""
 
@@ -56,7 +57,7 @@ class ListEntry:
         return self.start <= pc < self.end
 
 
-@record
+@frozen
 class LocationList:
     """The entries of one list. Some may be missing when there is an ``error``."""
 

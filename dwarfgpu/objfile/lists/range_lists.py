@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
@@ -16,10 +18,9 @@ from dwarfgpu.objfile.lists.encoding import (
     operands_of,
     pairs_before_5,
 )
-from dwarfgpu.records import record
 
 
-@record
+@frozen
 class RangeEntry:
     """One bounded range; empty when start == end."""
 
@@ -29,7 +30,7 @@ class RangeEntry:
     """The offset of the entry in its section."""
 
 
-@record
+@frozen
 class RangeList:
     """The ranges of one list. Some may be missing when there is an ``error``."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_UT_compile,
     DW_UT_partial,
@@ -19,7 +21,6 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 SPEC = "DWARF 5, 7.5.1"
 
 
-@record
+@frozen
 class UnitHeader:
     """The data before the entries of a unit."""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_SECT_ABBREV,
     DW_SECT_GNU_ABBREV,
@@ -27,7 +29,6 @@ from dwarfgpu.dwarf_constants import (
     DW_SECT_STR_OFFSETS,
 )
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     """The offset and size of a unit's part, by section."""
 
 
-@record
+@frozen
 class SplitFile:
     """What a skeleton says about the file with the rest of its entries."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr import convert
 from dwarfgpu.expr.access import Accessor
@@ -11,7 +13,6 @@ from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.cases.context import narrowed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Positions
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.cases.case import Case, Read
 
 
-@record
+@frozen
 class ReadBits:
     """Bits that were read from a location."""
 
@@ -48,7 +49,7 @@ class ReadBits:
         return in_memory_order(self.undefined, self.bit_size, self.byte_order)
 
 
-@record
+@frozen
 class Outcome:
     """What came out for one lane, or without lanes: an error, or a result and what was asked about it."""
 
@@ -59,7 +60,7 @@ class Outcome:
     reading: ReadBits | None = None
 
 
-@record
+@frozen
 class Answer:
     """The answer to a case: one outcome, or one for each lane that it asks for."""
 
@@ -68,7 +69,7 @@ class Answer:
     by_lane: dict[int, Outcome] | None = None
 
 
-@record
+@frozen
 class _Final:
     """The end of an evaluation, for some slots."""
 

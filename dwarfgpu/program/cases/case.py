@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.context import Limits
@@ -12,7 +14,6 @@ from dwarfgpu.json_node import Node, NotACase
 from dwarfgpu.program.cases.context import ExpressionReader, context_of
 from dwarfgpu.program.cases.json_types import type_of
 from dwarfgpu.program.setting import Setting
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
@@ -29,7 +30,7 @@ KEYS = (
 )
 
 
-@record
+@frozen
 class Read:
     """What to read of the location that an evaluation gives: some bytes, or a value of a type."""
 
@@ -42,7 +43,7 @@ class Read:
         return 8 * self.byte_size if self.type is None else self.type.bit_size
 
 
-@record
+@frozen
 class Case:
     """A question: an expression, its context, and what to do with the result."""
 
@@ -92,7 +93,7 @@ def _parse(node: Node, line: int) -> Case:
     expression = expressions.decoded(fields["expr"]) if has_bytes else expressions.assembled(fields["ops"])
     read = _read(fields["read"], expressions) if "read" in fields else None
     context, lanes = context_of(fields.get("context"), fields.get("lanes"), expressions)
-    context = replace(context, limits=limits, result_kind=None if want == "any" else want)
+    context = evolve(context, limits=limits, result_kind=None if want == "any" else want)
     return Case(
         id=fields["id"].value if "id" in fields else line,
         expression=expression,
@@ -146,7 +147,7 @@ def _limits(node: Node | None) -> Limits:
     if node is None:
         return limits
     fields = node.fields((), ("steps", "stack", "nesting"))
-    return replace(limits, **{name: field.unsigned(63) for name, field in fields.items()})
+    return evolve(limits, **{name: field.unsigned(63) for name, field in fields.items()})
 
 
 def _read(node: Node, expressions: ExpressionReader) -> Read:

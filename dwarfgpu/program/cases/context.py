@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr import types
@@ -23,7 +25,6 @@ from dwarfgpu.program.cases.json_types import (
     space_of,
     type_of,
 )
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +116,7 @@ def context_of(
 
 def narrowed(context: Context, positions: Positions) -> Context:
     """The context for some of the lanes it is for."""
-    return replace(
+    return evolve(
         context,
         lanes=context.lanes.select(positions),
         object=None if context.object is None else context.object.select(positions),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from attrs import frozen
+
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.binding import bound
@@ -14,7 +16,6 @@ from dwarfgpu.expr.context import Die
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.lone_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.records import record
 from dwarfgpu.targets.target import Unspecified
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register as TargetRegister
 
 
-@record
+@frozen
 class DescribedDie:
     """What is said of one debugging information entry."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
@@ -18,7 +20,6 @@ from dwarfgpu.objfile.frames.index import FrameIndex
 from dwarfgpu.objfile.frames.section import FrameSection
 from dwarfgpu.program.cases.json_answers import error_json
 from dwarfgpu.program.files.frames import known_target, rule_json
-from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ OPTIONAL = ("id", "address_size", "byte_order", "section_address", "target", "pc
 SECTION_KINDS = ("debug_frame", "eh_frame")
 
 
-@record
+@frozen
 class _Question:
     section: FrameSection
     target: Target | None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.arithmetic import Floats
@@ -14,7 +16,6 @@ from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Regi
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
 from dwarfgpu.json_node import MAX_INTEGER_BITS, Node, parse_integer
-from dwarfgpu.records import record
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class DescribedType:
     """A base type as somebody describes it; whether it is one turns out when it is made."""
 

@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.json_node import NotACase, parse
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.machines.choosing import wave_of
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +102,7 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
         raise UsageError(
             f"a wave of {machine.target.name} has {machine.target.lane_count} lanes, no lane {highest}"
         )
-    context = replace(
+    context = evolve(
         case.context,
         target=machine.target,
         backend=machine,
@@ -109,7 +110,7 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
         lanes=LaneSet(lanes.count, index, lanes.lane),
         pc=machine.program_counter(index),
     )
-    return replace(case, context=context, wave=machine.ids[index])
+    return evolve(case, context=context, wave=machine.ids[index])
 
 
 def target_named(name: str) -> Target:

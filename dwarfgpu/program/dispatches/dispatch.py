@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.targets.amdgpu import apertures, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
 from dwarfgpu.targets.amdgpu.initial_state import item_words, problems
@@ -48,7 +49,7 @@ class Addresses:
         return address
 
 
-@record
+@frozen
 class Block:
     """Global memory that a dispatch needs."""
 
@@ -57,7 +58,7 @@ class Block:
     data: bytes
 
 
-@record
+@frozen
 class Places:
     """The addresses of the structures of a dispatch."""
 
@@ -71,7 +72,7 @@ class Places:
     kernarg: int
 
 
-@record
+@frozen
 class Dispatch:
     """One dispatch of one kernel."""
 
@@ -113,7 +114,7 @@ def apertures_of(processor: Processor) -> Apertures | None:
 # --- Registers ----------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class RegisterState:
     """What a row of the initial state is for one wave."""
 

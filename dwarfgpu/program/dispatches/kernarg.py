@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
-from dwarfgpu.records import record, replace
 from dwarfgpu.targets.amdgpu.start import align
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _INTEGER_TYPE = re.compile(
 _POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
 
 
-@record
+@frozen
 class Written:
     """One part of the kernarg segment."""
 
@@ -48,7 +49,7 @@ class Written:
     """Whether somebody gave it; what nobody gave is 0."""
 
 
-@record
+@frozen
 class Buffer:
     """Memory that an argument needs: the bytes of an array, and where in the segment its address goes."""
 
@@ -56,7 +57,7 @@ class Buffer:
     data: bytes
 
 
-@record
+@frozen
 class Kernarg:
     """The arguments of a dispatch before there are addresses."""
 
@@ -68,7 +69,7 @@ class Kernarg:
     """Bytes of local memory that arguments ask for, from the end of the kernel's own."""
 
 
-@record
+@frozen
 class Surroundings:
     """What hidden arguments tell."""
 
@@ -350,7 +351,7 @@ def hidden_parts(kernel: Kernel, size: int, told: Surroundings) -> tuple[Written
 def pointing(part: Written, address: int) -> Written:
     """A part that holds an address, as far as it has room for it."""
     value = address.to_bytes(8, "little").ljust(part.size, b"\0")[: part.size]
-    return replace(part, value=value)
+    return evolve(part, value=value)
 
 
 def segment_bytes(size: int, parts: tuple[Written, ...]) -> bytes:

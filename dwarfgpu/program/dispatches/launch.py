@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends import machine as machines
 from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.dispatches.dispatch import FIRST_ADDRESS, Addresses
 from dwarfgpu.program.dispatches.planning import plan
 from dwarfgpu.program.files.codeobject import CodeObject, find_target, opened
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ MAX_SCALAR = 106
 """s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
 
 
-@record
+@frozen
 class Launched:
     """A dispatch on a machine."""
 

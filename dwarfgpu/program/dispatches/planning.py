@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.program.dispatches import kernarg
 from dwarfgpu.program.dispatches.dispatch import (
@@ -20,7 +22,6 @@ from dwarfgpu.program.dispatches.dispatch import (
     structures,
 )
 from dwarfgpu.program.files.codeobject import find_target, target_id
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu import queue
 from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
 from dwarfgpu.targets.amdgpu.initial_state import rows
@@ -40,7 +41,7 @@ MAX_SCRATCH = 1 << 32
 """Scratch Wavefront Offset is a 32-bit number."""
 
 
-@record
+@frozen
 class Facts:
     """What the descriptor or the ``amd_kernel_code_t`` of a kernel says, in one form."""
 

@@ -6,8 +6,10 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
+import attrs
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
@@ -24,7 +26,7 @@ _DESCRIPTOR_NAMES = (
 )  # fmt: skip
 
 
-@record
+@frozen
 class Bits:
     """Some bits of a field."""
 
@@ -35,7 +37,7 @@ class Bits:
     meaning: str | None
 
 
-@record
+@frozen
 class Part:
     """A field of an object in memory."""
 
@@ -54,7 +56,7 @@ class Part:
     bits: tuple[Bits, ...]
 
 
-@record
+@frozen
 class ObjectInMemory:
     """A structure at an address."""
 
@@ -117,7 +119,7 @@ def _kernel_code(backend: Backend, target: Target, address: int) -> ObjectInMemo
 
     data = _read(backend, target, "amd_kernel_code_t", address, CODE_SIZE)
     code = parse_kernel_code(data)
-    fields: tuple[str, ...] = KernelCode.__fields__  # type: ignore[attr-defined]
+    fields = [each.name for each in attrs.fields(KernelCode)]
     end = fields.index("runtime_loader_kernel_symbol")
     names = (*fields[:end], "", *fields[end : end + 2])
     wrong = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu import dialects
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.listing import operands_of, registers_of, statements
 from dwarfgpu.program.dump.type_names import TYPES, type_name
-from dwarfgpu.records import record
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ MAX_KNOWN = 1 << 14
 """How many expressions are remembered: lists may share their entries."""
 
 
-@record
+@frozen
 class Code:
     """An expression."""
 

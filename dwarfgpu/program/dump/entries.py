@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_abstract_origin,
     DW_AT_linkage_name,
@@ -21,7 +23,6 @@ from dwarfgpu.program.dump.code import CodeReader
 from dwarfgpu.program.dump.values import ShownAttribute, UnitValues
 from dwarfgpu.program.files.codeobject import NotFound
 from dwarfgpu.program.files.summary import kind_of_unit
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ MAX_DEPTH = 1 << 30
 """Deeper than any entry."""
 
 
-@record
+@frozen
 class ShownUnit:
     """The header of a unit, and how what is in it has been read."""
 
@@ -64,7 +65,7 @@ class ShownUnit:
     """Whose registers and address spaces have names."""
 
 
-@record
+@frozen
 class ShownEntry:
     """One entry."""
 
@@ -81,7 +82,7 @@ class ShownEntry:
 Item: TypeAlias = "ShownUnit | ShownEntry"
 
 
-@record
+@frozen
 class Selection:
     """Which entries are shown, each with what is below it. What is not given selects all."""
 

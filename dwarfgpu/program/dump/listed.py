@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_GNU_view_pair
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.lists import location_lists, range_lists
 from dwarfgpu.objfile.lists.encoding import Bounds, ListContext
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.codeobject import CodeObject
 
 
-@record
+@frozen
 class ListedEntry:
     """One entry of a list. Without addresses it has none, or they cannot be found out."""
 
@@ -37,7 +38,7 @@ class ListedEntry:
     """GCC's views at start and end, which the entry before says."""
 
 
-@record
+@frozen
 class ListedList:
     """One list."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ Columns: TypeAlias = "tuple[tuple[str, Kind], ...]"
 """The name and the kind of each column."""
 
 
-@record
+@frozen
 class Table:
     """Rows with the same columns. A cell may be None."""
 
@@ -25,7 +25,7 @@ class Table:
     """Made while they are shown: there may be very many."""
 
 
-@record
+@frozen
 class Part:
     """One table, list or header of a section."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_AT_low_pc, DW_FORM_indirect, names
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.values import VALUE_KINDS
 from dwarfgpu.program.dump.code import Code, CodeReader, entry_name
 from dwarfgpu.program.dump.listed import ListedEntry, ListReader
 from dwarfgpu.program.files.codelookup import line_table, tidy
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.codeobject import CodeObject
 
 
-@record
+@frozen
 class Lists:
     """A location list or range list. With an address asked for, of a location list only what applies there."""
 
@@ -32,7 +33,7 @@ class Lists:
     pc: int | None = None
 
 
-@record
+@frozen
 class Place:
     """What begins at an offset of another section."""
 
@@ -43,7 +44,7 @@ class Place:
 Detail: TypeAlias = "Code | Lists | Place"
 
 
-@record
+@frozen
 class ShownAttribute:
     """One attribute."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.files.codeobject import NotFound
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
 
 
-@record
+@frozen
 class SourceLine:
     """A place in the source. 0 for line or column is unknown."""
 
@@ -35,7 +36,7 @@ class SourceLine:
     column: int
 
 
-@record
+@frozen
 class CallFrame:
     """One level of the calls at an address: a function, and where in it execution stands."""
 
@@ -48,7 +49,7 @@ class CallFrame:
     """Of its entry in the section of its unit; None where only a symbol is known."""
 
 
-@record
+@frozen
 class SymbolInfo:
     """An ELF symbol."""
 
@@ -63,7 +64,7 @@ class SymbolInfo:
     """What was looked up counts from the symbol."""
 
 
-@record
+@frozen
 class AtAddress:
     """All that is known about one address."""
 
@@ -85,7 +86,7 @@ class AtAddress:
     """Those whose object contains the address, where it is one of data."""
 
 
-@record
+@frozen
 class Named:
     """One thing that a name means."""
 
@@ -208,7 +209,7 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     return tuple(found)
 
 
-@record
+@frozen
 class _Row:
     source: SourceLine
     file: int

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.source import ImageSections
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ class NotFound(DwarfGpuError):
 # --- The target ---------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class TargetOf:
     """Which target a file is for, and how that is known."""
 
@@ -174,7 +175,7 @@ class CodeObject:
                     processor = target_id(found.target).partition(":")[0] if found.is_known else None
                 found_kernels = read_kernels(self.image, processor)
                 if self.is_debug_only:  # that descriptors are not here is no defect of the file
-                    found_kernels = replace(found_kernels, problems=())
+                    found_kernels = evolve(found_kernels, problems=())
                 self._kernels = found_kernels
             except DwarfGpuError as error:
                 self._kernels = Kernels((), None, None, (error,))
@@ -382,7 +383,7 @@ def check_has_kernels(file: CodeObject) -> None:
         raise NotFound("no_kernels", message, hint=hint)
 
 
-@record
+@frozen
 class Contents:
     """What a file holds, and what is wrong with the rest."""
 
@@ -412,4 +413,4 @@ def _with_target(entry: Entry, image: Callable[[Entry], Image]) -> Entry:
         found = find_target(image(entry))
     except DwarfGpuError:
         return entry
-    return replace(entry, target_id=found.target_id) if found.is_known else entry
+    return evolve(entry, target_id=found.target_id) if found.is_known else entry

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.frames.entries import Fde
 from dwarfgpu.program.files.codelookup import named
 from dwarfgpu.program.files.codeobject import NotFound
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.rows import Row
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.files.frames import Entry
 
 
-@record
+@frozen
 class FrameAt:
     """What an entry says about one address."""
 

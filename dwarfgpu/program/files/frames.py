@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
+from attrs import field, frozen
+
 from dwarfgpu import dialects
 from dwarfgpu.cfi.decode import Instruction, Instructions, decode
 from dwarfgpu.cfi.rows import Row, Tables, unknown_augmentation
@@ -21,7 +24,6 @@ from dwarfgpu.objfile.frames.entries import Cie, Fde, Terminator
 from dwarfgpu.objfile.frames.index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames.section import DEBUG_FRAME, EH_FRAME, FrameSection
 from dwarfgpu.program.dump.code import CodeReader
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,15 +58,15 @@ __all__ = [
 ]
 
 
-@record
+@frozen
 class ListedEntry:
     """An entry, and what its instructions say."""
 
     entry: Entry
-    instructions: Instructions = Instructions(())
+    instructions: Instructions = field(factory=lambda: Instructions(()))
     rows: tuple[Row, ...] = ()
     """Of an FDE: its rows, up to the first error."""
-    initial: Initial = Initial()
+    initial: Initial = field(factory=Initial)
     """Of a CIE: the rules that its initial instructions make."""
     error: DwarfGpuError | None = None
     """What is wrong with the instructions."""
@@ -226,10 +228,8 @@ def known_target(target: Target) -> Target | None:
 
 def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     """A rule as the case format has it."""
-    fields: tuple[str, ...] = rule.__fields__  # type: ignore[union-attr]
     found: dict[str, Any] = {"rule": rule.word}
-    for name in fields:
-        value = getattr(rule, name)
+    for name, value in attrs.asdict(rule, recurse=False).items():
         found["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
     return found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from attrs import evolve, frozen
+
 from dwarfgpu.dwarf_constants import DW_UT_partial
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
 from dwarfgpu.objfile.elf.summary import ImageInfo, Missing, SectionInfo, describe
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.files.codeobject import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,7 @@ __all__ = [
 _SETTINGS = ("unsupported", "any", "off", "on")
 
 
-@record
+@frozen
 class Flags:
     """``e_flags`` of a code object: the settings, in words."""
 
@@ -43,7 +44,7 @@ class Flags:
     """Of code for a generic processor, from code object version 6 on."""
 
 
-@record
+@frozen
 class UnitInfo:
     """One unit."""
 
@@ -64,7 +65,7 @@ class UnitInfo:
     """Why its entries cannot be read."""
 
 
-@record
+@frozen
 class DwarfSummary:
     """All units together. The counts are by what they have in common."""
 
@@ -80,7 +81,7 @@ class DwarfSummary:
     """The files with the entries of skeletons that are not there."""
 
 
-@record
+@frozen
 class FileSummary:
     """A file as a whole."""
 
@@ -241,4 +242,4 @@ def _with_link(missing: Missing, file: CodeObject) -> Missing:
     if section is None or missing.what != ".debug_info":
         return missing
     name = decode(bytes(section.partial()[0]).split(b"\0", 1)[0])
-    return replace(missing, hint=f"it is in the file {name}, as .gnu_debuglink says, which is not here")
+    return evolve(missing, hint=f"it is in the file {name}, as .gnu_debuglink says, which is not here")

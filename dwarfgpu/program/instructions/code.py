@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.program.instructions.listing import LONGEST, Listing
 from dwarfgpu.program.instructions.tool import machine_of
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from dwarfgpu.program.instructions.listing import Disassembler
@@ -37,14 +38,14 @@ class ProgramCode:
             return Listing(())
         found = self._listing(low, high - low + LONGEST, high - low)
         chosen = tuple(each for each in found.instructions if each.address < high)
-        return replace(found, instructions=chosen)
+        return evolve(found, instructions=chosen)
 
     def some(self, address: int, count: int) -> Listing:
         """A number of instructions from an address on; fewer where the code ends."""
         if count <= 0:
             return Listing(())
         found = self._listing(address, min(count * LONGEST, MAX_CODE), 1)
-        return replace(found, instructions=found.instructions[:count])
+        return evolve(found, instructions=found.instructions[:count])
 
     def _listing(self, address: int, size: int, least: int) -> Listing:
         code = self.state.loaded.at(address) or self.state.loaded.codes[0]
@@ -88,5 +89,5 @@ class ProgramCode:
             for kernel in () if symbol is None else file.kernels.kernels:
                 said = kernel.descriptor or kernel.code
                 if kernel.name == symbol.name and said is not None and said.wavefront_size:  # type: ignore[union-attr]
-                    return replace(found, wave_size=said.wavefront_size)
+                    return evolve(found, wave_size=said.wavefront_size)
         return found

@@ -6,6 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.instructions.tool import (
     DisassemblerFailed,
@@ -14,7 +16,6 @@ from dwarfgpu.program.instructions.tool import (
     candidates,
     run,
 )
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ _TARGET = re.compile(r"\b0x([0-9a-f]+)(?: <[^>]*>)?$")
 """Where a branch of another machine goes, or what address a comment tells; a section is named behind it."""
 
 
-@record
+@frozen
 class Instruction:
     """One instruction."""
 
@@ -50,7 +51,7 @@ class Instruction:
         return len(self.data)
 
 
-@record
+@frozen
 class Listing:
     """Some code as instructions; as plain numbers where there is no disassembler for it, with the reason."""
 

@@ -11,10 +11,11 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.objfile.elf.header import EM_AMDGPU
 from dwarfgpu.program.instructions import llvm_mc
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ _UNKNOWN = ("not a recognized processor", "can't disassemble", "unable to get ta
 """What disassemblers say of a machine or a processor that they do not know."""
 
 
-@record
+@frozen
 class Machine:
     """What the code is for, as disassemblers want to be told."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.flat import stretches_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.program.machines.choosing import no_lanes
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register as TargetRegister
 
 
-@record
+@frozen
 class Span:
     """Neighbouring bits of a register that are in one place: of a vector register some of its lanes."""
 
@@ -34,7 +35,7 @@ class Span:
     """Where the first one is; the others follow it."""
 
 
-@record
+@frozen
 class Saved:
     """Where a register of a frame is."""
 
@@ -43,7 +44,7 @@ class Saved:
     """What has no value in the frame is in none of them."""
 
 
-@record
+@frozen
 class ShownFrame:
     """A frame, or one of the calls that were inlined into it."""
 
@@ -63,7 +64,7 @@ class ShownFrame:
     """Registers that are elsewhere than in themselves, if somebody has asked."""
 
 
-@record
+@frozen
 class Backtrace:
     """The frames of some threads that have the same ones."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.dispatches.structures import read_object
 from dwarfgpu.program.files.codeobject import target_id
 from dwarfgpu.program.waves.places import waves_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Dispatch
@@ -18,7 +19,7 @@ _SCOPES = {1: "a", 2: "s"}
 """Of a fence: agent and system."""
 
 
-@record
+@frozen
 class Agent:
     """A processor, with the waves it executes."""
 
@@ -28,7 +29,7 @@ class Agent:
     waves: tuple[int, ...]
 
 
-@record
+@frozen
 class Queue:
     """A queue of an agent."""
 
@@ -43,7 +44,7 @@ class Queue:
     """Bytes of its packets. It and those before are None where the memory of the machine does not have the queue."""
 
 
-@record
+@frozen
 class DispatchRow:
     """A dispatch of a queue."""
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.elf.header import PT_LOAD, read_header, read_segments
@@ -14,7 +16,6 @@ from dwarfgpu.program.files.codeobject import CodeObject, opened
 from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
 from dwarfgpu.program.machines.stopped import Stopped
 from dwarfgpu.program.repairs.repaired import OFF
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ def rules_of(target: Target) -> Rules:
     An operation of the extension may stand behind a register then; whatever the text of DWARF 5 allows has its meaning.
     """
     found = PRESETS[target.default_rules]
-    return replace(found, location_ends_expression=False) if found.location_ends_expression else found
+    return evolve(found, location_ends_expression=False) if found.location_ends_expression else found
 
 
 class LiveCode(LoadedCode):

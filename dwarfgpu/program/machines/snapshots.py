@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.columns import names_of
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import CodeObject, Dispatch
@@ -18,7 +19,7 @@ MAX_NAMES = 4
 """How many waves are named."""
 
 
-@record
+@frozen
 class Summary:
     """What is in a snapshot."""
 

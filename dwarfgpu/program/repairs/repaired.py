@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.program.repairs.rules import BY_NAME, CONDITIONS, REPAIRS, Repair, Site
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ _ARITHMETIC = frozenset(f"DW_OP_{name}" for name in _NAMES.split())
 REGISTER_VALUE = "DW_OP_bregx"
 
 
-@record
+@frozen
 class Policy:
     """Which repairs are applied: those that were seen in what the producer writes, or named ones, or none."""
 

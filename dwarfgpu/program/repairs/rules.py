@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-@record
+@frozen
 class Seen:
     """A compiler in whose output an idiom was seen."""
 
@@ -42,7 +42,7 @@ CLANG_22 = Seen("clang", r"(?<!AMD )clang version (\d{1,4})\.", 22, 22)
 """LLVM's own; that of ROCm describes variables in another way."""
 
 
-@record
+@frozen
 class Site:
     """Where an expression stands, as far as repairs depend on it."""
 
@@ -53,7 +53,7 @@ class Site:
     """An entry of ``.debug_addr`` as it is in the file; None if there is none."""
 
 
-@record
+@frozen
 class Repair:
     """One idiom: how it is written, and what it means."""
 

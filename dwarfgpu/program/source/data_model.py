@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_ATE_UTF,
     DW_ATE_boolean,
@@ -16,7 +18,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.types.model import VOID, Base, Lazy, Pointer, Void
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -27,7 +28,7 @@ RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
 """The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""
 
 
-@record
+@frozen
 class DataModel:
     """What C's types are on a target. The defaults are those of AMDGPU and of x86-64: LP64."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
@@ -12,7 +14,6 @@ from dwarfgpu.program.types.model import Base, Enumeration, Pointer
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     Computing: TypeAlias = Integers | Floats
 
 
-@record
+@frozen
 class Operand:
     """A value of a scalar type: its pattern, as an unsigned number."""
 
     type: Type
-    bits: Bits
+    bits: Bits = field(eq=b.comparable)
 
     @property
     def scalar(self) -> Scalar:

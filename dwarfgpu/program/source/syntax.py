@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 
-@record
+@frozen
 class Name:
     """``x``, ``ns::T::x``, ``::x``, ``'file.c'::x``, ``fn::x``. An empty first part is the outermost scope."""
 
@@ -21,7 +21,7 @@ class Name:
         return "::".join(self.parts)
 
 
-@record
+@frozen
 class RegisterName:
     """``$pc``, ``$v4``, ``$lane``: a register, or something of the state; without the dollar."""
 
@@ -29,7 +29,7 @@ class RegisterName:
     position: int
 
 
-@record
+@frozen
 class Integer:
     """A number as it was written: what type it has depends on the sizes of the target (`arithmetic.literal`)."""
 
@@ -39,7 +39,7 @@ class Integer:
     position: int
 
 
-@record
+@frozen
 class Float:
     """``1.5f``: numerator and denominator, so that nothing is lost."""
 
@@ -49,7 +49,7 @@ class Float:
     position: int
 
 
-@record
+@frozen
 class Character:
     """``'a'``, ``L'a'``."""
 
@@ -58,7 +58,7 @@ class Character:
     position: int
 
 
-@record
+@frozen
 class String:
     """``"text"``: its characters without the zero at the end."""
 
@@ -67,7 +67,7 @@ class String:
     position: int
 
 
-@record
+@frozen
 class Boolean:
     """``true`` and ``false``."""
 
@@ -75,14 +75,14 @@ class Boolean:
     position: int
 
 
-@record
+@frozen
 class Null:
     """``nullptr``."""
 
     position: int
 
 
-@record
+@frozen
 class Member:
     """``s.m``, ``p->m``; the name may have a scope, ``s.Base::m``."""
 
@@ -92,7 +92,7 @@ class Member:
     position: int
 
 
-@record
+@frozen
 class MemberPointerAccess:
     """``s.*m``, ``p->*m``."""
 
@@ -102,7 +102,7 @@ class MemberPointerAccess:
     position: int
 
 
-@record
+@frozen
 class Index:
     """``a[i]``."""
 
@@ -111,7 +111,7 @@ class Index:
     position: int
 
 
-@record
+@frozen
 class Unary:
     """``*p``, ``&x``, ``!x``, ``~x``, ``-x``, ``+x``."""
 
@@ -120,7 +120,7 @@ class Unary:
     position: int
 
 
-@record
+@frozen
 class Binary:
     """``+ - * / % << >> < <= > >= == != & ^ |``, and ``&&`` and ``||``, which may not evaluate the right operand."""
 
@@ -130,7 +130,7 @@ class Binary:
     position: int
 
 
-@record
+@frozen
 class Conditional:
     """``c ? a : b``."""
 
@@ -140,7 +140,7 @@ class Conditional:
     position: int
 
 
-@record
+@frozen
 class Assignment:
     """``x = y``; with an operator ``x += y``, of which ``++x`` and ``x++`` are cases."""
 
@@ -153,7 +153,7 @@ class Assignment:
     """Whether its value is that from before, as of ``x++``."""
 
 
-@record
+@frozen
 class Cast:
     """``(type) x``."""
 
@@ -162,7 +162,7 @@ class Cast:
     position: int
 
 
-@record
+@frozen
 class SizeOf:
     """``sizeof x``, ``sizeof (type)``."""
 
@@ -170,7 +170,7 @@ class SizeOf:
     position: int
 
 
-@record
+@frozen
 class Repeat:
     """``x@8``: so many objects that lie behind each other as an array."""
 
@@ -179,7 +179,7 @@ class Repeat:
     position: int
 
 
-@record
+@frozen
 class At:
     """``{type} address``: the object at an address."""
 
@@ -188,7 +188,7 @@ class At:
     position: int
 
 
-@record
+@frozen
 class InSpace:
     """``aspace#address``."""
 
@@ -197,7 +197,7 @@ class InSpace:
     position: int
 
 
-@record
+@frozen
 class Call:
     """``f(x)``. Nothing here calls a function; conversions are written so too, ``int(x)``."""
 
@@ -209,7 +209,7 @@ class Call:
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class NamedType:
     """A type by its name; ``keyword`` is ``struct``, ``class``, ``union`` or ``enum`` where that was said."""
 
@@ -218,7 +218,7 @@ class NamedType:
     position: int
 
 
-@record
+@frozen
 class QualifiedType:
     """``const T``; ``words`` in the order they were written."""
 
@@ -227,7 +227,7 @@ class QualifiedType:
     position: int
 
 
-@record
+@frozen
 class PointerType:
     """``T *``, ``T &``, ``T &&``; in an address space ``T @local *``."""
 
@@ -237,7 +237,7 @@ class PointerType:
     space: str | None = None
 
 
-@record
+@frozen
 class MemberPointerType:
     """``T C::*``."""
 
@@ -246,7 +246,7 @@ class MemberPointerType:
     position: int
 
 
-@record
+@frozen
 class ArrayType:
     """``T [4]``; None for ``T []``."""
 
@@ -255,7 +255,7 @@ class ArrayType:
     position: int
 
 
-@record
+@frozen
 class FunctionType:
     """``T (int, char *)``."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.program.source.errors import ExpressionError
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -38,7 +39,7 @@ _INTEGER = re.compile(r"0[xX][0-9a-fA-F']+\w*|0[bB][01']+\w*|\d[\w']*")
 _QUOTE = re.compile(r"(u8|[LuU])?(['\"])")
 
 
-@record
+@frozen
 class Token:
     """One word."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_artificial,
     DW_AT_decl_file,
@@ -38,7 +40,6 @@ from dwarfgpu.program.types.model import (
 )
 from dwarfgpu.program.types.naming import canonical, is_cplus
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ _SHF_EXECINSTR = 4
 _CODE_SCOPES = frozenset((DW_TAG_subprogram, DW_TAG_inlined_subroutine, DW_TAG_lexical_block))
 
 
-@record
+@frozen
 class Declared:
     """A function, a variable or a type."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_GNU_macros,
     DW_AT_language,
@@ -12,7 +14,6 @@ from dwarfgpu.dwarf_constants import (
     DW_AT_macros,
     names,
 )
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.units.unit import Unit
@@ -27,7 +28,7 @@ _PLAIN = {
 _CALLED = {"Assembly": "asm", "Mips_Assembler": "asm", "LLVM_HIP": "hip", "CPP_for_OpenCL": "c++ for opencl"}
 
 
-@record
+@frozen
 class SourceFacts:
     """A source file and the unit that it is the source of."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.files.codelookup import line_table, tidy
 from dwarfgpu.program.sources.lines import Lines
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def short_name(path: str, unit: Unit | None) -> str:
     return path.removeprefix(unit.directory.rstrip("/") + "/")
 
 
-@record
+@frozen
 class LineAt:
     """The line of an address: which addresses around it belong to it."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lines.table import LineTable
 
 
-@record
+@frozen
 class LineStart:
     """Where the code of a line begins, or goes on after that of another one."""
 

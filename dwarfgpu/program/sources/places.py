@@ -6,6 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_AT_inline, DW_TAG_inlined_subroutine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.entries.scopes import qualified_name
@@ -13,7 +15,6 @@ from dwarfgpu.program.files.codeobject import NotFound
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.columns import python_value
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
 
-@record
+@frozen
 class Place:
     """A place of the program: a line, and an address of the running program where one is meant."""
 
@@ -44,7 +45,7 @@ class Place:
     """Whether the user named the address itself."""
 
 
-@record
+@frozen
 class Span:
     """The code of a function, or of a symbol without debugging information."""
 
@@ -203,7 +204,7 @@ def _inlined(code: LoadedCode, die: Die) -> Iterator[Span]:
             yield from spans_of(code, each)[:1]
 
 
-@record
+@frozen
 class SymbolAt:
     """The symbol that an address belongs to."""
 

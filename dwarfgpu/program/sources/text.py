@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.objfile.source import decode
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ COMPILED, HERE = "$cdir", "$cwd"
 """Directories that are not the same for all files: where a file was compiled, and where the debugger runs."""
 
 
-@record
+@frozen
 class SourceText:
     """The lines of a source file."""
 

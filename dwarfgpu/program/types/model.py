@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class Typed:
 # --- What is computed when there is an object (DWARF 5, 2.19 and 5.18) -----------------------------------------------
 
 
-@record
+@frozen
 class Dynamic:
     """A property that depends on an object or on the program: an expression, or another entry whose value it is."""
 
@@ -112,14 +112,14 @@ Bound: TypeAlias = "int | Dynamic | None"
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class Void:
     """No type: that of what a ``void *`` points to and of what a ``void`` function returns."""
 
     name: str = "void"
 
 
-@record
+@frozen
 class Base:
     """A base type (DWARF 5, 5.1 and A.5.1)."""
 
@@ -159,7 +159,7 @@ class Base:
         )
 
 
-@record
+@frozen
 class Pointer(Referring):
     """A pointer or a reference (DWARF 5, 5.3, A.5.3)."""
 
@@ -179,7 +179,7 @@ class Pointer(Referring):
         return self.sign != "*"
 
 
-@record
+@frozen
 class MemberPointer(Referring):
     """A pointer to a member (DWARF 5, 5.14, A.5.14)."""
 
@@ -191,7 +191,7 @@ class MemberPointer(Referring):
     die: Die | None = None
 
 
-@record
+@frozen
 class Qualified(Referring):
     """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic. Others have no word in C."""
 
@@ -200,7 +200,7 @@ class Qualified(Referring):
     die: Die | None = None
 
 
-@record
+@frozen
 class Typedef(Referring):
     """A name for a type (DWARF 5, 5.4), a template alias too."""
 
@@ -209,7 +209,7 @@ class Typedef(Referring):
     die: Die | None = None
 
 
-@record
+@frozen
 class Dimension:
     """One dimension of an array (DWARF 5, 5.13)."""
 
@@ -235,7 +235,7 @@ class Dimension:
         return self.count is None and self.upper is None
 
 
-@record
+@frozen
 class Array:
     """An array (DWARF 5, 5.5): its element and its dimensions, in the order of the declaration."""
 
@@ -271,7 +271,7 @@ class Array:
         return self.generic is not None or any(isinstance(each, Dynamic) for each in every)
 
 
-@record
+@frozen
 class Member(Typed):
     """A data member (DWARF 5, 5.7.6)."""
 
@@ -289,7 +289,7 @@ class Member(Typed):
     die: Die | None = None
 
 
-@record
+@frozen
 class BaseClass(Typed):
     """A class that another one inherits from (DWARF 5, 5.7.3)."""
 
@@ -300,7 +300,7 @@ class BaseClass(Typed):
     access: str | None = None
 
 
-@record
+@frozen
 class StaticMember(Typed):
     """A member that all objects share; its value is that of a variable, or a constant."""
 
@@ -310,7 +310,7 @@ class StaticMember(Typed):
     access: str | None = None
 
 
-@record
+@frozen
 class Method:
     """A member function: how it is declared, and where its address stands if it is virtual."""
 
@@ -325,7 +325,7 @@ class Method:
     die: Die | None = None
 
 
-@record
+@frozen
 class Variant:
     """What a variant part holds for some values of its discriminant (DWARF 5, 5.7.10)."""
 
@@ -334,7 +334,7 @@ class Variant:
     members: tuple[Member, ...]
 
 
-@record
+@frozen
 class VariantPart:
     """Members of which one group is there, as a discriminant says."""
 
@@ -342,7 +342,7 @@ class VariantPart:
     variants: tuple[Variant, ...]
 
 
-@record
+@frozen
 class TemplateArgument:
     """A type that a template was instantiated with."""
 
@@ -350,7 +350,7 @@ class TemplateArgument:
     to: Lazy[Type]
 
 
-@record
+@frozen
 class Body:
     """What a structure, union or class consists of."""
 
@@ -365,7 +365,7 @@ class Body:
     arguments: tuple[TemplateArgument, ...] = ()
 
 
-@record
+@frozen
 class Struct:
     """A structure, class, union or interface (DWARF 5, 5.7). ``is_incomplete``: only declared, and defined nowhere."""
 
@@ -384,7 +384,7 @@ class Struct:
         return self.contents.get()
 
 
-@record
+@frozen
 class Enumerator:
     """One name of an enumeration."""
 
@@ -392,7 +392,7 @@ class Enumerator:
     value: int
 
 
-@record
+@frozen
 class Enumeration:
     """An enumeration (DWARF 5, 5.8)."""
 
@@ -412,7 +412,7 @@ class Enumeration:
         return self.contents.get()
 
 
-@record
+@frozen
 class Function:
     """The type of a function (DWARF 5, 5.6 and 3.3)."""
 
@@ -427,7 +427,7 @@ class Function:
         return self.to.get()
 
 
-@record
+@frozen
 class String:
     """A string type of Fortran and others (DWARF 5, 5.11)."""
 
@@ -442,7 +442,7 @@ class String:
     die: Die | None = None
 
 
-@record
+@frozen
 class Subrange(Referring):
     """A subrange that is a type by itself (DWARF 5, 5.13), as in Ada and Pascal."""
 
@@ -453,7 +453,7 @@ class Subrange(Referring):
     die: Die | None = None
 
 
-@record
+@frozen
 class Unspecified:
     """A type that has a name and nothing else (DWARF 5, 5.2): ``decltype(nullptr)``."""
 
@@ -461,7 +461,7 @@ class Unspecified:
     die: Die | None = None
 
 
-@record
+@frozen
 class Opaque:
     """A type of which no more than name and size are understood: sets, files, co-arrays, and what vendors add."""
 

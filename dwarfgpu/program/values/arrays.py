@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve, frozen
+
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import element_bits, resolved
 from dwarfgpu.program.values.storage import Place
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.entries.dies import Die
@@ -24,7 +25,7 @@ MAX_LENGTH = 1 << 60
 """More elements than any array has."""
 
 
-@record
+@frozen
 class Elements:
     """The elements of the outermost dimension."""
 
@@ -108,7 +109,7 @@ def _as_it_is(owner: Object, array: Array) -> tuple[Place, tuple[Dimension, ...]
         dimensions.reverse()
     strides = _strides(owner, array, dimensions)
     return place, tuple(
-        replace(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)
+        evolve(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)
     )
 
 

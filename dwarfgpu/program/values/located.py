@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, Unsupported
@@ -24,7 +26,6 @@ from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.program.machines.units import FileUnit, constant_bytes
 from dwarfgpu.program.values.storage import Address, Place, Reading, cannot_access
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -38,7 +39,7 @@ _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_A
 """The properties whose expressions find the location of the object on the stack, not as the object of the context."""
 
 
-@record
+@frozen
 class Surroundings:
     """What values are read in: the context of evaluations, and the file that the types are from, as it is loaded."""
 
@@ -66,7 +67,7 @@ class Surroundings:
         """What the expression of an attribute gives; of a location list all that is valid (A.2.5.5)."""
         unit = self.unit(source.die.unit)
         expressions = unit.expressions(source)
-        context = replace(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
+        context = evolve(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
         if not isinstance(expressions, tuple):
             return self._result(expressions, context, source)
         found = [self._result(each, context, source) for each in expressions]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import (
@@ -25,7 +27,6 @@ from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripp
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, Place, Reading
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
 
 
-@record
+@frozen
 class Object:
     """A value of a type, at a place."""
 

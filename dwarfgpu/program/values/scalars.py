@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.dwarf_constants import (
     DW_ATE_ASCII,
@@ -40,7 +42,6 @@ from dwarfgpu.program.types.model import (
     Unspecified,
 )
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -62,7 +63,7 @@ _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"
 """Types that are characters by their name, and what stands before a text of theirs."""
 
 
-@record
+@frozen
 class Scalar:
     """How the bits of a scalar are read."""
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from attrs import field, frozen
+
+from dwarfgpu.bits import comparable
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr.access import Reading
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["Address", "Bytes", "Place", "Reading", "Storage", "cannot_access"]
 
 
-@record
+@frozen
 class Address:
     """An address, and the number of its address space; None is the default one."""
 
     space: int | None
-    value: Bits
+    value: Bits = field(eq=comparable)
 
 
-@record
+@frozen
 class Place:
     """A position in a storage: where an object begins."""
 

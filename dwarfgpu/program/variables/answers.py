@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.types.model import Array
 from dwarfgpu.program.types.sizes import known_size, resolved
@@ -14,7 +16,6 @@ from dwarfgpu.program.variables.parting import selected
 from dwarfgpu.program.variables.provenance import sources
 from dwarfgpu.program.variables.reasons import NO_MEMORY, NO_REGISTER, UNDEFINED, Reason, reason_of
 from dwarfgpu.program.variables.slots import positions_in
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.quantity import Quantity
 
 
-@record
+@frozen
 class LaneAnswer:
     """What something is in one lane."""
 
@@ -62,7 +63,7 @@ class LaneAnswer:
         return () if size is None else sources(location, self.value.bits())
 
 
-@record
+@frozen
 class AsWritten:
     """A variable that was read as its producer means, and what the text alone says of it."""
 
@@ -71,7 +72,7 @@ class AsWritten:
     answer: Answer
 
 
-@record
+@frozen
 class Answer:
     """What something is in some lanes."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import attrs
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_lexical_block, DW_TAG_subprogram
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.scopes import qualified_name, split_name
@@ -13,7 +16,6 @@ from dwarfgpu.program.expressions import of_frame
 from dwarfgpu.program.source.syntax import Name
 from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.variable import STATIC, Variable, kind_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 _FUNCTIONS = (DW_TAG_subprogram, DW_TAG_inlined_subroutine, DW_TAG_lexical_block)
 
 
-@record
+@frozen
 class Checked:
     """One location of a variable, and what is wrong with it."""
 
@@ -122,8 +124,8 @@ def variables_in(frame: Frame, tree: Any) -> list[Variable]:
                 found.setdefault(variable.die, variable)
         elif isinstance(node, tuple):
             waiting += reversed(node)
-        else:
-            waiting += [getattr(node, name) for name in reversed(getattr(node, "__fields__", ()))]
+        elif attrs.has(type(node)):
+            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
     return list(found.values())
 
 

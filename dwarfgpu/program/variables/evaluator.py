@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, field, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.expr import locations
@@ -35,7 +37,6 @@ from dwarfgpu.program.variables.classes import base_named, class_moved, has_base
 from dwarfgpu.program.variables.names import NamedEnumerator, NamedFunction
 from dwarfgpu.program.variables.unknown_names import hint_for
 from dwarfgpu.program.variables.variable import STATIC, Variable
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -49,16 +50,16 @@ MAX_TEXT = 1 << 16
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
-@record
+@frozen
 class Write:
     """An assignment that is to be made."""
 
     target: Object
-    pattern: Bits
+    pattern: Bits = field(eq=b.comparable)
     bit_size: int
 
 
-@record
+@frozen
 class OfThis:
     """A member of the object that a method is about."""
 
@@ -269,7 +270,7 @@ class Evaluator:
             if not isinstance(resolved(found.type), Pointer):
                 return self._element(found, index)
             if found.implied() is not None:
-                return found.element(int(replace(index, bits=uniform(index.bits)).number()))
+                return found.element(int(evolve(index, bits=uniform(index.bits)).number()))
         elif is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, found))
         return self._pointed(self.compute.binary("+", self._loaded(found), index))
@@ -288,7 +289,7 @@ class Evaluator:
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
         uniform(index.bits)
-        number = replace(
+        number = evolve(
             index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])
         ).number()
         return found.element(int(number))
@@ -367,14 +368,14 @@ class Evaluator:
         source = resolved(operand.type)
         if isinstance(inner, Pointer) and isinstance(source, Pointer):
             if inner.address_space is None:
-                kind = inner = replace(
+                kind = inner = evolve(
                     inner, address_space=source.address_space
                 )  # an address stays in its space
             operand = self._of_class(operand, source.target, inner.target)
         if inner == VOID:
             return Operand(self.compute.model.base("int"), 0)
         if isinstance(inner, Pointer) and inner.is_reference:
-            return self._pointed(self.compute.cast(operand, replace(inner, sign="*")))
+            return self._pointed(self.compute.cast(operand, evolve(inner, sign="*")))
         return self.compute.cast(operand, kind)
 
     def _of_class(self, operand: Operand, source: Type, target: Type) -> Operand:
@@ -384,7 +385,7 @@ class Evaluator:
         if not uniform_flag(is_true(operand)):
             return operand
         moved = class_moved(self._pointed(operand), target)
-        return operand if moved is None else replace(operand, bits=moved)
+        return operand if moved is None else evolve(operand, bits=moved)
 
     def _size_of(self, node: s.SizeOf) -> Operand:
         if isinstance(node.operand, s.TYPE_NODES):
@@ -414,7 +415,7 @@ class Evaluator:
             )
         found = definite(found.target())
         count = self.operand(node.count)
-        number = replace(count, bits=uniform(count.bits)).number()
+        number = evolve(count, bits=uniform(count.bits)).number()
         return Object(self.compute.repeated(found.type, int(number)), found.place)
 
     def _at_entry(self, node: s.Repeat) -> Object:
@@ -448,7 +449,7 @@ class Evaluator:
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
         size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
-        kind = replace(self.compute.model.pointer_to(VOID, number), byte_size=size)
+        kind = evolve(self.compute.model.pointer_to(VOID, number), byte_size=size)
         return self.compute.cast(address, kind)
 
     def _call(self, node: s.Call) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.context import Context
@@ -16,7 +18,6 @@ from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.contents import FileFrame
 from dwarfgpu.program.variables.variable import Variable, kind_of
-from dwarfgpu.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -286,7 +287,7 @@ class Frame:
             base = self._base
             if base is None:
                 base = self._base = self._base_context()
-            found = replace(base, lanes=lanes, unit=base.unit if unit is None else unit)
+            found = evolve(base, lanes=lanes, unit=base.unit if unit is None else unit)
             if owner is not None:
                 self._contexts[key] = found
         return found
@@ -297,7 +298,7 @@ class Frame:
         if function is not None and self.code is not None:
             unit = self.unit_info(function.unit, self.code)
         if self.physical is not None:
-            return replace(self.physical.context(), unit=unit, result_kind="location")
+            return evolve(self.physical.context(), unit=unit, result_kind="location")
         state = self.state
         return Context(
             state.target,
@@ -316,7 +317,7 @@ class Frame:
         key = owner, id(code)
         found = None if owner is None else self._around.get(key)
         if found is None:
-            found = Surroundings(replace(self.context(lanes), result_kind=None), code)
+            found = Surroundings(evolve(self.context(lanes), result_kind=None), code)
             if owner is not None:
                 self._around[key] = found
         return found

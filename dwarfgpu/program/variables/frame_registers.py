@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 
 
-@record
+@frozen
 class Contents:
     """What a register holds, as a pattern; ``undefined`` has the bits of which nothing is known."""
 

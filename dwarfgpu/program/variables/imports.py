@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_import,
     DW_TAG_imported_declaration,
@@ -17,7 +19,6 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.scopes import qualified_name, scopes_of, split_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ Path: TypeAlias = "tuple[str, ...]"
 """The parts of a name from the outermost scope on."""
 
 
-@record
+@frozen
 class Imported:
     """What one scope takes from elsewhere."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_const_value,
     DW_AT_enum_class,
@@ -33,7 +35,6 @@ from dwarfgpu.program.variables import scopes
 from dwarfgpu.program.variables.imports import Imports
 from dwarfgpu.program.variables.reasons import MISSING, unavailable
 from dwarfgpu.program.variables.variable import STATIC, Variable
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +53,7 @@ _CLASSES = frozenset((DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_typ
 MAX_SCOPES = 64
 
 
-@record
+@frozen
 class NamedEnumerator:
     """An enumerator, and the enumeration that it is one of."""
 
@@ -60,7 +61,7 @@ class NamedEnumerator:
     die: Die
 
 
-@record
+@frozen
 class NamedFunction:
     """A function, or one of the entry points of one, with the file that it is in."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.cfi.flat import stretches_of
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, Undefined
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ MAX_SOURCES = 4096
 """More parts than this are not listed."""
 
 
-@record
+@frozen
 class Source:
     """Some bits of a value, and where they are."""
 

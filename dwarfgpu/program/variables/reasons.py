@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +42,7 @@ _ABSENT = frozenset((NO_LOCATION_HERE, OPTIMIZED_OUT))
 _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
 
-@record
+@frozen
 class Reason:
     """Why there is no value."""
 

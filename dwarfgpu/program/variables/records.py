@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
+from dwarfgpu.bits import comparable
 from dwarfgpu.program.types.sizes import byte_size
 from dwarfgpu.program.variables.columns import pattern_of
 from dwarfgpu.program.variables.numpy_types import dtype_of, numpy_name
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -18,16 +20,16 @@ WORD = 8
 """Bytes that are read at once: numbers of more than 64 bits would be Python's, one by one."""
 
 
-@record
+@frozen
 class Column:
     """The values of some slots."""
 
     type: Type
     kind: Any
     """The numpy type."""
-    numbers: Any
+    numbers: Any = field(eq=comparable)
     """One element for all slots, or an array."""
-    undefined: Any
+    undefined: Any = field(eq=comparable)
     """Not 0 where bits have no value: one number, or an array."""
 
 

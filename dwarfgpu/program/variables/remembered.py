@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
@@ -19,7 +21,6 @@ from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy,
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved
 from dwarfgpu.program.values.located import Located, Surroundings
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -43,7 +44,7 @@ MAX_KEPT = 1 << 16
 """Of a value with more bytes no copy is kept."""
 
 
-@record
+@frozen
 class Frozen:
     """A value as it was: its bits are in an implicit location, apart from those that never change."""
 
@@ -52,7 +53,7 @@ class Frozen:
     bit_size: int | None = None
 
 
-@record
+@frozen
 class Kept:
     """A value that was kept, for each lane in which it was asked for; under None that of all lanes."""
 
@@ -145,14 +146,14 @@ class Remembered:
         """Set a variable to what it is in some lanes; what one lane alone sets is the same for all."""
         whole = list(pieces)
         if sum(lanes.count for lanes, _value in whole) == 1:
-            self.variables[name] = Kept({None: frozen(whole[0][1])})
+            self.variables[name] = Kept({None: frozen_copy(whole[0][1])})
             return
         found: dict[int | None, Frozen | DwarfGpuError] = {}
         for lanes, value in whole:
             for position in range(lanes.count):
                 lane = lanes.select(position)
                 assert lane.lane is None or isinstance(lane.lane, int)  # noqa: S101 (it is one slot)
-                found[lane.lane] = frozen(value if lanes.count == 1 else _slot(value, position))
+                found[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
         self.variables[name] = Kept(found)
 
 
@@ -167,7 +168,7 @@ def _slot(found: Object, position: int) -> Object:
     storage = found.place.storage
     assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
     context = storage.around.context
-    around = Surroundings(replace(context, lanes=context.lanes.select(position)), storage.around.code)
+    around = Surroundings(evolve(context, lanes=context.lanes.select(position)), storage.around.code)
     location = storage.moved(found.place.bit_offset).select(position)
     return Object(found.type, around.located(location), found.bit_size)
 
@@ -196,12 +197,12 @@ def kept(found: Answer, *, in_each_lane: bool) -> Kept:
 def tried(found: Object) -> Frozen | DwarfGpuError:
     """A value as it is, or why no copy of it can be kept."""
     try:
-        return frozen(found)
+        return frozen_copy(found)
     except DwarfGpuError as error:
         return error
 
 
-def frozen(found: Object) -> Frozen:
+def frozen_copy(found: Object) -> Frozen:
     """A copy of a value. What is never written keeps its place: code, and what only a description leads to."""
     inner = resolved(found.type)
     storage = found.place.storage

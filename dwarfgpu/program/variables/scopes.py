@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_abstract_origin,
     DW_AT_start_scope,
@@ -21,7 +23,6 @@ from dwarfgpu.dwarf_constants import (
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.entries.inlining import covers, scopes_at
 from dwarfgpu.objfile.entries.pc_ranges import listed
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ MAX_ENTRIES = 1 << 16
 """More than any scope declares."""
 
 
-@record
+@frozen
 class FunctionScope:
     """A function that stands at an address: the function that is really there, or one that was inlined into it."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve, frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_artificial,
     DW_AT_const_value,
@@ -36,7 +38,6 @@ from dwarfgpu.program.variables.reasons import (
     unavailable,
     why_undefined,
 )
-from dwarfgpu.records import record, replace
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
@@ -69,7 +70,7 @@ _FIXED = frozenset(
 """Operations that read neither memory nor what registers hold."""
 
 
-@record
+@frozen
 class Described:
     """One location that a variable is said to have: where it is valid, and the operations."""
 
@@ -92,7 +93,7 @@ class Described:
         return self.operations if self.expression is None else listing(as_written(self.expression))
 
 
-@record
+@frozen
 class _Plan:
     """Where a variable is at one program location, decoded."""
 
@@ -201,7 +202,7 @@ class Variable(Quantity):
         except Unavailable as error:
             return error
         if all(_is_fixed(each) for each in plan.expressions):
-            return replace(plan, is_fixed=True)
+            return evolve(plan, is_fixed=True)
         return plan
 
     def _read_plan(self) -> _Plan:

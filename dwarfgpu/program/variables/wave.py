@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.machines.stack import negative_frame
 from dwarfgpu.program.variables.frame import Frame, frames_at
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 MAX_FRAMES = 10_000
 
 
-@record
+@frozen
 class Lane:
     """One lane of a wave."""
 

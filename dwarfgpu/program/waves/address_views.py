@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.json_node import parse_integer
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu import apertures as ap
 from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target
 
 
-@record
+@frozen
 class View:
     """An address that reaches the byte that is asked about."""
 
@@ -39,7 +40,7 @@ class View:
     """How many bytes from here on the machine has; None without a machine."""
 
 
-@record
+@frozen
 class Views:
     """All views of one address, itself first."""
 

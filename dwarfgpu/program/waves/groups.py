@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.thread import Parted
 from dwarfgpu.errors import DwarfGpuError, MissingContext
@@ -18,7 +20,6 @@ from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.machines.stack import Stack
 from dwarfgpu.program.waves.places import WavePlace, place_of, unknown_mask, waves_of
 from dwarfgpu.program.waves.simt import Simt
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Register as TargetRegister
 
 
-@record
+@frozen
 class WaveGroup:
     """Waves that stand at one place."""
 
-    waves: Bits
+    waves: Bits = field(eq=b.comparable)
     """Their indices, ascending; of one wave the index."""
     pc: int | None
     """None where nobody knows."""
@@ -94,7 +95,7 @@ def unknown_place(name: str) -> MissingContext:
 # --- Waves as a list ------------------------------------------------------------------------------------------------
 
 
-@record
+@frozen
 class WaveRow:
     """Waves of one dispatch that stand at one place with the same lanes active."""
 
@@ -134,7 +135,7 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
     return result
 
 
-@record
+@frozen
 class Standing:
     """Waves that stand at one place with the same lanes active."""
 

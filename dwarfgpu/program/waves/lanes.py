@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.machines.stack import negative_frame
 from dwarfgpu.program.waves.places import place_of, waves_of
 from dwarfgpu.program.waves.simt import LanePc, Simt
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
 """What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; nobody knows."""
 
 
-@record
+@frozen
 class Lane:
     """One lane of a wave."""
 
@@ -47,7 +48,7 @@ class Lane:
         return self.state, self.pc, self.frame, None if self.error is None else str(self.error)
 
 
-@record
+@frozen
 class Standing:
     """Where a lane stands."""
 
@@ -57,7 +58,7 @@ class Standing:
     error: DwarfGpuError | None = None
 
 
-@record
+@frozen
 class Lanes:
     """The lanes of a wave, seen from one of its frames."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu.geometry import Geometry, Place, geometry
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Triple = tuple[int, int, int]
 
 
-@record
+@frozen
 class WavePlace:
     """A wave in its dispatch, as far as the machine knows."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.program.waves.groups import standings
 from dwarfgpu.program.waves.places import place_of, waves_of
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.waves.places import Triple
 
 
-@record
+@frozen
 class WaveRun:
     """Waves with numbers one behind the other that stand at one place of one dispatch, with the same lanes active."""
 
@@ -50,7 +51,7 @@ def wave_runs(
     return [WaveRun(*run) for run in runs]
 
 
-@record
+@frozen
 class WorkGroup:
     """A work-group with its waves."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from attrs import frozen
+
 from dwarfgpu import bits as b
 from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_subprogram
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
@@ -18,7 +20,6 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.machines.units import FileUnit
-from dwarfgpu.records import record
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -31,7 +32,7 @@ MAX_LANES = 1024
 """More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
 
 
-@record
+@frozen
 class LanePc:
     """Where a lane stands, as far as one function says."""
 

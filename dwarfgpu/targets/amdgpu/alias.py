@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from dwarfgpu.errors import EvaluationError, MissingContext
-from dwarfgpu.records import record
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.apertures import SIZE, Apertures, locate
 from dwarfgpu.targets.amdgpu.scratch import lane_segments
 from dwarfgpu.targets.target import Piece, Scope
 
 
-@record
+@frozen
 class LaneView:
     """private_lane and ``private_lane<n>``: private_wave memory, seen by one lane."""
 
@@ -37,7 +38,7 @@ class LaneView:
 PRIVATE_LANE = LaneView()
 
 
-@record
+@frozen
 class GenericView:
     """generic: global memory with windows to local and private memory."""
 

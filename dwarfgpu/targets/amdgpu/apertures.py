@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.targets.amdgpu import numbers
 
 SIZE = 1 << 32
@@ -22,7 +23,7 @@ SEGMENT_NULL = SIZE - 1
 """The null of local and private memory."""
 
 
-@record
+@frozen
 class Apertures:
     """Where the apertures of a process begin; both are multiples of 2^32."""
 

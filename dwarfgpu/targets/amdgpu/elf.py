@@ -6,7 +6,7 @@ the version.
 
 from __future__ import annotations
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 EF_AMDGPU_MACH = 0xFF
 LAST_R600_MACH = 0x1F
@@ -16,7 +16,7 @@ ABI_V2 = 0
 ABI_V3 = 1
 
 
-@record
+@frozen
 class Flags:
     """What ``e_flags`` says."""
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import frozen
+
 from dwarfgpu.errors import UsageError
-from dwarfgpu.records import record
 
 Triple = tuple[int, int, int]
 
@@ -26,7 +27,7 @@ MAX_GROUP_ITEMS = 1024
 """Work-items that a work-group of any processor can have (LLVM: the default of "amdgpu-flat-work-group-size")."""
 
 
-@record
+@frozen
 class Place:
     """Where a wave is in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
@@ -38,7 +39,7 @@ class Place:
     """The number of the wave in the dispatch: work-groups in the order x, y, z."""
 
 
-@record
+@frozen
 class Geometry:
     """The grid and the work-group of a dispatch, in work-items."""
 

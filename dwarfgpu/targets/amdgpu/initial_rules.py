@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.targets.amdgpu.modes import mode
 from dwarfgpu.targets.amdgpu.start import DWORD, align
 
@@ -39,7 +40,7 @@ registers is done by GPU CP/ADC/SPI hardware as follows")."""
 MASK = 0xFFFFFFFF
 
 
-@record
+@frozen
 class Rule:
     """What some consecutive registers hold, and where that stands."""
 

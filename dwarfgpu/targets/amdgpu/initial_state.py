@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.records import record
+from attrs import frozen
+
 from dwarfgpu.targets.amdgpu import initial_rules as rules
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.amdgpu.start import Start
 
 
-@record
+@frozen
 class Row:
     """A rule and the registers that it is about."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +140,7 @@ ALTERNATIVES: tuple[tuple[str, str], ...] = (
 )
 
 
-@record
+@frozen
 class Processor:
     """One row of the table."""
 

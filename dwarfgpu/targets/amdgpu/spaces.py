@@ -6,7 +6,8 @@ are those of ROCgdb (``local#0x10``), the scopes follow from the paragraphs belo
 
 from __future__ import annotations
 
-from dwarfgpu.records import replace
+from attrs import evolve
+
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.alias import PRIVATE_LANE, GenericView, LaneView
 from dwarfgpu.targets.amdgpu.apertures import GFX9, SEGMENT_NULL, Apertures
@@ -34,7 +35,7 @@ def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
     generic: tuple[AddressSpace, ...] = ()
     if processor.has("generic"):
         in_queue = processor.has("queue-apertures")
-        generic = (replace(GENERIC, alias=GenericView(None)) if in_queue else GENERIC,)
+        generic = (evolve(GENERIC, alias=GenericView(None)) if in_queue else GENERIC,)
     lanes = tuple(lane_space(lane) for lane in range(wave_size))
     return (GLOBAL, *generic, REGION, LOCAL, LANE, WAVE, *lanes)
 
@@ -42,7 +43,7 @@ def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
 def with_apertures(target: Target, apertures: Apertures) -> Target:
     """A target whose generic addresses are read with the apertures of a process, as a queue or a dump gives them."""
     changed = tuple(
-        replace(space, alias=GenericView(apertures)) if space.number == numbers.GENERIC else space
+        evolve(space, alias=GenericView(apertures)) if space.number == numbers.GENERIC else space
         for space in target.address_spaces
     )
-    return replace(target, address_spaces=changed)
+    return evolve(target, address_spaces=changed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.records import record
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ def align(number: int, alignment: int) -> int:
     return number + -number % alignment
 
 
-@record
+@frozen
 class Scratch:
     """The scratch memory of a dispatch: one block, in which each wave has its part."""
 
@@ -37,7 +37,7 @@ class Scratch:
     """The V# of the block: ``amd_queue_t.scratch_resource_descriptor``."""
 
 
-@record
+@frozen
 class Start:
     """One dispatch, as the packet processor sees it."""
 

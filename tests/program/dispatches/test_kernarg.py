@@ -7,8 +7,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,6 @@ from dwarfgpu.program.dispatches.kernarg import (
     segment_size,
 )
 from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.records import replace
 from dwarfgpu.targets.amdgpu.geometry import geometry
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,14 +33,14 @@ LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
 
 
 def argument(offset: int, size: int, kind: str = "by_value", **more: Any) -> KernelArgument:
-    values: dict[str, Any] = dict.fromkeys(KernelArgument.__fields__)
+    values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelArgument))
     return KernelArgument(
         **{**values, "offset": offset, "size": size, "value_kind": kind, "other": {}, **more}
     )
 
 
 def kernel(*args: KernelArgument, size: int = 64, align: int = 8) -> Kernel:
-    values: dict[str, Any] = dict.fromkeys(KernelMetadata.__fields__)
+    values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelMetadata))
     values |= {"args": args, "kernarg_segment_size": size, "kernarg_segment_align": align, "other": {}}
     return Kernel("k", None, None, None, KernelMetadata(**values), 0, None)
 
@@ -290,7 +291,7 @@ def test_what_the_runtime_adds(kind, size, value):
 
 
 def test_a_count_that_does_not_fit_its_field():
-    told = replace(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
+    told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
     with pytest.raises(
         UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"
     ):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from dwarfgpu.program.dispatches.launch import Launched, launch, machine_for
 from dwarfgpu.program.dispatches.planning import plan
 from dwarfgpu.program.dispatches.structures import read_object
 from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.records import replace
 from dwarfgpu.targets.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -381,7 +381,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata:
     """A code object whose kernel has other metadata."""
     code_object = opened(file)
     (found,) = code_object.kernels_named([kernel])
-    other = replace(found, metadata=replace(found.metadata, **metadata))
+    other = evolve(found, metadata=evolve(found.metadata, **metadata))
     monkeypatch.setattr(code_object, "kernels_named", lambda _names: (other,))
     return code_object
 
@@ -425,14 +425,14 @@ def test_a_name_that_several_kernels_have(monkeypatch):
 def test_a_kernel_without_a_descriptor(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     (found,) = file.kernels_named(["group_x"])
-    monkeypatch.setattr(file, "kernels_named", lambda _names: (replace(found, descriptor=None),))
+    monkeypatch.setattr(file, "kernels_named", lambda _names: (evolve(found, descriptor=None),))
     with pytest.raises(UsageError, match="the kernel group_x has no descriptor"):
         plan(file, "group_x", (1,), (1,))
 
 
 def test_a_processor_that_is_not_known(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
-    found = replace(planning.find_target(file.image), is_known=False, reason="for a test")
+    found = evolve(planning.find_target(file.image), is_known=False, reason="for a test")
     monkeypatch.setattr(planning, "find_target", lambda *_: found)
     with pytest.raises(UsageError, match="the processor of group_x is not known"):
         plan(file, "group_x", (1,), (1,))
@@ -440,7 +440,7 @@ def test_a_processor_that_is_not_known(monkeypatch):
 
 def test_a_wave_size_that_the_processor_has_not(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
-    facts = replace(planning._facts(file, "group_x"), wave_size=32)
+    facts = evolve(planning._facts(file, "group_x"), wave_size=32)
     monkeypatch.setattr(planning, "_facts", lambda *_: facts)
     with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a has not"):
         plan(file, "group_x", (1,), (1,))

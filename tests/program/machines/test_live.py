@@ -158,11 +158,12 @@ def test_the_debug_file_is_the_one_that_is_said(tmp_path):
 
 def test_host_programs_may_use_operations_of_the_extension():
     """As its dialect does; in everything else DWARF 5 holds."""
+    from attrs import evolve
+
     from dwarfgpu.expr.rules import DWARF5
     from dwarfgpu.program.machines.live import rules_of
-    from dwarfgpu.records import replace
 
     rules = rules_of(dg.target("x86_64"))
     assert not rules.location_ends_expression
-    assert replace(rules, location_ends_expression=True) == DWARF5
+    assert evolve(rules, location_ends_expression=True) == DWARF5
     assert rules_of(dg.target("gfx90a")) == dg.AMD

@@ -1,0 +1,79 @@
+"""Immutable classes: nothing assigns to a field, and they are equal and hashed by their fields, arrays included."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import attrs
+import numpy as np
+import pytest
+
+from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.types import generic
+from dwarfgpu.expr.values import Value
+from dwarfgpu.lanes import LaneSet
+
+GENERIC = generic(8)
+WIDE = [1 << 90, 5]
+
+
+def per_slot(*numbers, dtype=np.uint64):
+    return Value(GENERIC, np.array(numbers, dtype=dtype))
+
+
+@pytest.mark.parametrize("instance", [Value(GENERIC, 7), LaneSet.one(3), DieReference("info", 9)])
+def test_no_field_can_be_assigned_or_deleted(instance):
+    name = attrs.fields(type(instance))[0].name
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(instance, name, None)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        delattr(instance, name)
+    with pytest.raises(AttributeError):
+        instance.newcomer = 1
+
+
+@pytest.mark.parametrize("freeze, outcome", [("1", "refused"), ("0", "8")])
+def test_what_the_evaluator_creates_is_frozen_where_the_environment_says_so(freeze, outcome):
+    script = (
+        "from dwarfgpu.expr.values import Value\n"
+        "value = Value(None, 7)\n"
+        "try:\n    value.bits = 8\n    print(value.bits)\nexcept AttributeError:\n    print('refused')"
+    )
+    environment = {**os.environ, "DWARFGPU_FREEZE": freeze, "PYTHONPATH": os.pathsep.join(sys.path)}
+    text = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True)
+    assert text.stdout.decode().strip() == outcome
+
+
+def test_equality_and_hash_are_those_of_the_fields():
+    assert Value(GENERIC, 7) == Value(GENERIC, 7) != Value(GENERIC, 8)
+    assert hash(Value(GENERIC, 7)) == hash(Value(GENERIC, 7))
+    assert Value(GENERIC, 7) != 7
+    assert attrs.evolve(Value(GENERIC, 7), bits=8) == Value(GENERIC, 8)
+
+
+@pytest.mark.parametrize("other, is_same", [
+    (per_slot(1, 2), True), (per_slot(1, 2, dtype=object), True), (per_slot(1, 3), False),
+    (per_slot(1, 2, 2), False), (Value(GENERIC, 1), False),
+])  # fmt: skip
+def test_arrays_are_compared_as_a_whole(other, is_same):
+    assert (per_slot(1, 2) == other) is is_same
+    assert (other == per_slot(1, 2)) is is_same
+
+
+def test_patterns_of_more_than_64_bits_are_compared_too():
+    assert (
+        per_slot(*WIDE, dtype=object) == per_slot(*WIDE, dtype=object) != per_slot(1 << 91, 5, dtype=object)
+    )
+
+
+def test_a_value_that_differs_from_slot_to_slot_has_no_hash():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(per_slot(1, 2))
+
+
+@pytest.mark.parametrize("instance", [Value(None, 7), LaneSet.grid(2, 4), DieReference("info", 9)])
+def test_instances_can_be_pickled(instance):
+    assert pickle.loads(pickle.dumps(instance)) == instance
