@@ -1,6 +1,6 @@
 """Arithmetic of base types (DWARF 5 sections 2.5.1.4 to 2.5.1.6), on the patterns of their values.
 
-`Integers` and `Floats` answer the same questions; a type without arithmetic has neither. Where the standard leaves
+`Integers` and `Floats` have the same methods; a type without arithmetic has neither. Where the standard leaves
 something open the choice is named here, and nowhere else:
 
 * OPEN: the standard has DW_OP_div, DW_OP_abs and DW_OP_neg read their operands as signed. For the generic type that
@@ -76,7 +76,7 @@ class Integers:
         return bits != 0
 
     def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
-        """The patterns of the same numbers in another type."""
+        """Return the patterns of the same numbers in another type."""
         if isinstance(target, Integers):
             if self.is_signed and target.width > self.width:
                 return b.of_signed(b.signed(bits, self.width), target.width)
@@ -86,7 +86,7 @@ class Integers:
 
 
 class FloatOperations:
-    """The operations of floating point numbers, for whoever can apply a function of two numbers to patterns."""
+    """The operations of floating point numbers, for a class that applies a function of two numbers to patterns."""
 
     __slots__ = ()
 
@@ -106,7 +106,7 @@ class FloatOperations:
         raise NotImplementedError
 
     def _divide(self, left: Any, right: Any) -> Any:
-        """The quotient, which IEEE 754 defines for zero too."""
+        """Return the quotient, which IEEE 754 defines for zero too."""
         raise NotImplementedError
 
 
@@ -166,7 +166,7 @@ if TYPE_CHECKING:
 
 
 def computable(left: Value, right: Value) -> Any:
-    """The arithmetic of the common type of two operands."""
+    """Return the arithmetic of the common type of two operands."""
     kind = left.type
     if kind is not right.type and kind != right.type:
         message = f"both operands must have the same type, found {kind} and {right.type}"

@@ -1,4 +1,4 @@
-"""An evaluation in progress: the state of some slots, and what the operations may ask of it (A.2.5.4).
+"""An evaluation in progress: the state of some slots, and what operations may use of it (A.2.5.4).
 
 The state of some slots is a stack of immutable entries and a position. An operation reads its operands from the stack,
 and only when it has succeeded are they replaced by its results. So when it raises `Diverge` or `LaneFault`, the state
@@ -38,7 +38,7 @@ TAKEN = object()
 
 @record
 class Return:
-    """Where to go on when a called expression ends (A.2.5.4.2 (5))."""
+    """The position at which evaluation continues when a called expression ends (A.2.5.4.2 (5))."""
 
     expression: Expression
     index: int
@@ -52,7 +52,7 @@ class Finished(Exception):
 
 
 class Evaluation:
-    """One evaluation in progress: the state of the slots that run now, and what operations may ask."""
+    """An evaluation in progress: the state of the slots that run now, and what operations may use."""
 
     __slots__ = (
         "absent",
@@ -237,7 +237,7 @@ class Evaluation:
         self.unit = unit
 
     def return_from_call(self) -> None:
-        """Go on after the call, or end the evaluation."""
+        """Continue after the call, or end the evaluation."""
         caller = self.callers
         if caller is None:
             raise Finished
@@ -246,10 +246,10 @@ class Evaluation:
         self.unit = caller.unit
         self.callers = caller.outer
 
-    # --- What operations ask --------------------------------------------------------------------------------------
+    # --- What operations use --------------------------------------------------------------------------------------
 
     def need(self, element: str) -> Any:
-        """An element of the context, or the error that it is missing (A.2.5.1)."""
+        """Return an element of the context, or raise the error that it is missing (A.2.5.1)."""
         if element == "unit":
             found: Any = self.unit
         elif element in ("lane", "thread"):
@@ -267,16 +267,16 @@ class Evaluation:
 
     @property
     def lane_count(self) -> int:
-        """DW_AT_LLVM_lanes of the subprogram.
+        """The DW_AT_LLVM_lanes of the subprogram.
 
         OPEN: the text gives the attribute the default 1 (A.3.3.5 (4)). A context without it does not say that it is
-        absent, only that nobody has looked, so the lanes of the target are allowed then.
+        absent, only that it was not read, so the lanes of the target are allowed then.
         """
         count = self.context.lane_count
         return self.target.lane_count if count is None else count
 
     def base_type(self, offset: int) -> types.BaseType:
-        """The type of the DW_TAG_base_type at an offset in the current unit."""
+        """Return the type of the DW_TAG_base_type at an offset in the current unit."""
         unit: UnitInfo = self.need("unit")
         return unit.base_type(offset)
 
@@ -290,7 +290,7 @@ class Evaluation:
     def evaluate(self, expression: Expression, trace: Trace | None = None, **changes: Any) -> Any:
         """Evaluate another expression for the slots that run now, in a context with some elements changed.
 
-        When its result differs from slot to slot in more than data, the operation that asked runs again in each part.
+        When its result differs from slot to slot in more than data, the operation that needs it runs again in each part.
         """
         nesting = self.context.nesting + 1 + (self.callers.depth if self.callers is not None else 0)
         self.check_nesting(nesting)
@@ -394,7 +394,7 @@ class Evaluation:
     # --- Splitting ------------------------------------------------------------------------------------------------
 
     def part(self, positions: Array) -> Evaluation:
-        """The same state for some of the slots."""
+        """Return the same state for some of the slots."""
         other = Evaluation.__new__(Evaluation)
         for name in Evaluation.__slots__:
             setattr(other, name, getattr(self, name))
@@ -410,7 +410,7 @@ class Evaluation:
         return other
 
     def _narrowed(self, positions: Positions) -> Context:
-        """The context, with those elements that differ from slot to slot narrowed too."""
+        """Return the context for some of the slots, with the elements that differ between slots narrowed too."""
         context = self.context
         changes: dict[str, Any] = {}
         if context.iteration is not None and type(context.iteration) is not int:
@@ -422,7 +422,7 @@ class Evaluation:
 
 @record
 class _Nested:
-    """The result of a nested evaluation, and how many operations it had left."""
+    """The result of a nested evaluation, and the number of operations it had left."""
 
     result: Result
     left: int

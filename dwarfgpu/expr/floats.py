@@ -47,11 +47,11 @@ class FloatFormat:
 
     @property
     def _container(self) -> tuple[int, int]:
-        """Size in bytes of the format that decodes the pattern, and by how much the pattern stands left in it."""
+        """The size in bytes of the format that decodes the pattern, and the shift of the pattern to the left in it."""
         return (4, 16) if self.name == "bfloat16" else (self.bit_size // 8, 0)
 
     def decode(self, bits: Bits) -> Any:
-        """The numbers that patterns stand for."""
+        """Return the numbers that patterns encode."""
         size, shift = self._container
         if type(bits) is int:
             return struct.unpack(f"<{self.code}", (bits << shift).to_bytes(size, "little"))[0]
@@ -59,7 +59,7 @@ class FloatFormat:
             return (bits << shift).astype(f"u{size}").view(f"f{size}").astype("f8")  # type: ignore[union-attr]
 
     def encode(self, numbers: Any) -> Bits:
-        """The patterns nearest to some numbers."""
+        """Return the patterns nearest to some numbers."""
         if isinstance(numbers, float):
             return self._encode_one(numbers)
         if self.name == "bfloat16":
@@ -70,10 +70,10 @@ class FloatFormat:
         return b.choose(b.is_nan(numbers), self.nan, patterns)
 
     def double_of(self, number: int) -> float:
-        """The double that an integer becomes on its way to the format.
+        """Return the double that an integer becomes on its way to the format.
 
         For the narrower formats it rounds as the integer itself would: rounding a long integer twice could go wrong at
-        a tie, which a low bit that stands for all that was cut off ("round to odd") prevents.
+        a tie, which a low bit for everything that was cut off ("round to odd") prevents.
         """
         size = abs(number).bit_length()
         try:

@@ -33,7 +33,7 @@ class Instruction:
 
     @property
     def target(self) -> int | None:
-        """Where a branch goes, in bytes from the start of the expression."""
+        """The target of a branch, in bytes from the start of the expression."""
         for operand, value in zip(self.operation.operands, self.operands, strict=True):
             if operand.kind == "branch":
                 return self.end + int(value)
@@ -44,7 +44,7 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": 
 
 
 class Step:
-    """What the evaluator runs: a function, what it pops and what it needs, ready to use."""
+    """A step that the evaluator runs: a function, what it pops and what it needs."""
 
     __slots__ = (
         "arity",
@@ -68,7 +68,7 @@ class Step:
         self.instruction = instruction
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
-        """The class of the entries that need no conversion, for each; the others are looked at by `coerce`."""
+        """The class of the entries that need no conversion, for each; `coerce` converts the others."""
         self.integral = tuple([kind == "integral" for kind in self.kinds])
         """Which of the entries must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
@@ -82,7 +82,7 @@ class Step:
 class Expression:
     """A decoded operation expression.
 
-    Decoding never fails: what cannot be decoded becomes the ``fault``, which stands after the last instruction that
+    Decoding never fails: what cannot be decoded becomes the ``fault``, which comes after the last instruction that
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
@@ -151,7 +151,7 @@ class Expression:
 
 
 def steps_of(instruction: Instruction) -> list[Step]:
-    """The steps of an instruction: one, or those of the operations it is equivalent to."""
+    """Return the steps of an instruction: its own, or those of the operations it is equivalent to."""
     operation = instruction.operation
     if operation.to is None:
         return [Step(operation, instruction.operands, instruction)]

@@ -1,8 +1,8 @@
 """Expressions to text: the disassembler.
 
-Whatever the bytes are, there is a listing of them: what cannot be decoded stands in it as bytes, with the reason. The
+All bytes have a listing: what cannot be decoded is shown as bytes, with the reason. The
 text of an expression can be assembled again; what a reader needs beyond that (where a branch goes, what a register is
-called) stands in notes.
+called) is in notes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Line:
 
 
 def lines(expression: Expression, target: Target | None = None) -> list[Line]:
-    """A line for each operation, and one for the bytes behind them that cannot be decoded.
+    """Return a line for each operation, and one for the bytes after them that cannot be decoded.
 
     A branch has its displacement as operand. With ``target``, the note of a line names the registers in it.
     """
@@ -70,7 +70,7 @@ def lines(expression: Expression, target: Target | None = None) -> list[Line]:
 
 
 def text(expression: Expression, target: Target | None = None) -> str:
-    """The program in one line, which the assembler reads back: branches go to labels.
+    """Return the program in one line, which the assembler reads back: branches go to labels.
 
     With ``target``, registers have their names, as the assembler reads them for that target.
     """
@@ -78,17 +78,17 @@ def text(expression: Expression, target: Target | None = None) -> str:
 
 
 def statements(expression: Expression, target: Target | None = None) -> list[str]:
-    """The program as `text` joins it: an operation, or what was not decoded, in each."""
+    """Return the statements that `text` joins: an operation, or what was not decoded, in each."""
     return _statements(expression, 0, target)
 
 
 def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
-    """The operands with their values."""
+    """Return the operands with their values."""
     return zip(instruction.operation.operands, instruction.operands, strict=True)
 
 
 def registers_of(instruction: Instruction) -> list[int]:
-    """The numbers of the registers that an operation names."""
+    """Return the numbers of the registers that an operation names."""
     implied = implied_register(instruction.operation)
     named = [value for operand, value in operands_of(instruction) if operand.name == "R"]
     return named if implied is None else [implied, *named]
@@ -116,7 +116,7 @@ def _statements(expression: Expression, depth: int, target: Target | None) -> li
 
 
 def _labels(expression: Expression) -> dict[int, str]:
-    """A label for each place that a branch goes to, numbered in the order of the program."""
+    """Return a label for each position that a branch goes to, numbered in the order of the program."""
     targets = {instruction.target for instruction in expression.instructions}
     places = [instruction.offset for instruction in expression.instructions if instruction.offset in targets]
     if expression.end in targets:
@@ -142,7 +142,7 @@ def _shown_operands(
     labels: dict[int, str] | None = None,
     target: Target | None = None,
 ) -> Iterator[str]:
-    """The operands as words that the assembler reads; what is added to a register stands behind its name."""
+    """Return the operands as words that the assembler reads; a displacement follows the name of its register."""
     register = _register_name(implied_register(instruction.operation), target)
     for operand, value in operands_of(instruction):
         if register is not None and operand.kind == "sleb":
@@ -190,7 +190,7 @@ def _block(data: bytes) -> str:
 
 
 def _nested(data: bytes, outer: Expression, depth: int, target: Target | None) -> str:
-    """An expression in an expression: in parentheses, if that says exactly which bytes it is."""
+    """Return an expression in an expression: in parentheses, if the assembler then makes the same bytes."""
     if depth <= MAX_DEPTH:
         inner = decode(data, outer.dialect, outer.form)
         if inner.fault is None and b"".join(_encoded(inner)) == data:

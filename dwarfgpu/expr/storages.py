@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @record
 class Memory:
-    """An address space, and the wave and lane it belongs to where there is one of it for each (A.2.5.4.4.3)."""
+    """The memory of an address space, with the wave and lane it belongs to if each has its own (A.2.5.4.4.3)."""
 
     space: AddressSpace
     wave: Bits | None = None
@@ -40,7 +40,7 @@ class Memory:
 
 @record
 class Register:
-    """A register of a thread (A.2.5.4.4.4); ``lane`` where a described machine has one for each lane."""
+    """A register of a thread (A.2.5.4.4.4), with the ``lane`` where a described machine has one for each lane."""
 
     register: TargetRegister
     wave: Bits = 0
@@ -81,7 +81,7 @@ class ImplicitPointer:
 
 
 def pointer_misuse(why: str) -> EvaluationError:
-    """The error of every other use of an implicit pointer than those the text allows."""
+    """Return the error of a use of an implicit pointer that the text does not allow."""
     return EvaluationError(
         "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
     )
@@ -89,7 +89,7 @@ def pointer_misuse(why: str) -> EvaluationError:
 
 @record
 class Undefined:
-    """No value is available (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
+    """Storage without a value (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
 
     bit_size: int
 

@@ -1,4 +1,4 @@
-"""Stretches of bits: where those of a composite really are."""
+"""Stretches of bits: the storages that really hold the bits of a composite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, int, int]]:
-    """The stretches of parts that bits of a composite come from: location, bit offset from it, size."""
+    """Return the stretches of parts that bits of a composite come from: location, bit offset from it, size."""
     found = []
     position = 0
     end = offset + size
@@ -30,7 +30,7 @@ def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, i
 
 
 def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
-    """Bits ``start`` to ``stop`` of a run of parts."""
+    """Return the stretches of bits ``start`` to ``stop`` of a run of parts."""
     if part.is_contiguous:
         return [(part.location, start, stop - start)]
     found = []
@@ -43,7 +43,7 @@ def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location,
 
 
 def sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, int, int]]:
-    """The storages bits come from, through composites, taking the first place of each part."""
+    """Return the storages that bits come from, through composites, using the first place of each part."""
     storage = place.storage
     if type(storage) is not Composite:
         return [(storage, offset, size)]
@@ -55,7 +55,7 @@ def sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, in
 
 
 def shifted(location: Location, offset: Bits) -> Location:
-    """A location moved forward within its storage; the caller knows that it stays inside."""
+    """Move a location forward within its storage; the caller knows that it stays inside."""
     if type(offset) is int and offset == 0:
         return location
     return Location(

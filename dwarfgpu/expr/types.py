@@ -146,7 +146,7 @@ _UNSIGNED: dict[int, BaseType] = {}
 
 
 def generic(address_size: int) -> BaseType:
-    """The generic type for addresses of some bytes."""
+    """Return the generic type for addresses of some bytes."""
     found = _GENERIC.get(address_size)
     if found is None:
         found = _GENERIC[address_size] = BaseType("unsigned", address_size * 8, is_generic=True)
@@ -154,7 +154,7 @@ def generic(address_size: int) -> BaseType:
 
 
 def unsigned(bit_size: int) -> BaseType:
-    """The unsigned type of some bits."""
+    """Return the unsigned type of some bits."""
     found = _UNSIGNED.get(bit_size)
     if found is None:
         found = _UNSIGNED[bit_size] = BaseType("unsigned", bit_size)
