@@ -94,7 +94,7 @@ class Node:
         word = self.string()
         known = list(choices)
         if word not in known:
-            raise self.fail(f"{word!r} is none of {', '.join(known)}")
+            raise self.fail(f"{word!r} is not one of {', '.join(known)}")
         return word
 
     def bytes(self) -> bytes:
@@ -121,7 +121,7 @@ class Node:
         return [Node(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
 
     def entries(self) -> Iterator[tuple[Node, Node]]:
-        """Return the keys and values of an object whose keys are data. A key has the path of its value."""
+        """Yield the keys and values of an object whose keys are data. A key has the path of its value."""
         if type(self.value) is not dict:
             raise self._expected("an object")
         for key, value in self.value.items():
@@ -136,9 +136,7 @@ class Node:
         known = [*needed, *optional]
         for key in self.value:
             if key not in known:
-                raise NotACase(
-                    self._below(key), "there is no such key here", hint=f"known: {', '.join(known)}"
-                )
+                raise NotACase(self._below(key), "unknown key", hint=f"known: {', '.join(known)}")
         for key in needed:
             if key not in self.value:
                 raise self.fail(f"the key {key!r} is missing")

@@ -38,13 +38,13 @@ class Instruction:
         return self.row.name
 
     def pairs(self) -> Iterator[tuple[Operand, Any]]:
-        """The operands with their values."""
+        """Return the operands with their values."""
         return zip(self.row.operands, self.operands, strict=True)
 
 
 @record
 class Instructions:
-    """The instructions of an entry. What cannot be decoded is the ``fault``, which stands behind the last one."""
+    """The instructions of an entry, and the ``fault`` after the last one if the rest cannot be decoded."""
 
     instructions: tuple[Instruction, ...]
     fault: DwarfGpuError | None = None
@@ -69,7 +69,7 @@ def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offs
 def instructions(
     data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
 ) -> Iterator[Instruction]:
-    """The same one after the other; what cannot be decoded is raised."""
+    """Yield the instructions one by one, and raise the error of what cannot be decoded."""
     form = format.form
     cursor = Cursor(data, byte_order=form.byte_order)
     reader = _Reader(cursor, format, section, offset)
@@ -92,7 +92,7 @@ def instructions(
 
 
 class _Reader:
-    """Reads operands, with what is factored out of them multiplied in."""
+    """A reader of operands, which multiplies the factors of the CIE in."""
 
     __slots__ = ("_cursor", "_factors", "_format", "_offset", "_section")
 
@@ -105,7 +105,7 @@ class _Reader:
         self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
 
     def operand(self, operand: Operand, opcode: int) -> Any:
-        """One operand."""
+        """Read an operand."""
         encoding = operand.encoding
         if encoding == "low6":
             return (opcode & 0x3F) * self._factors[operand.factor]
@@ -118,7 +118,7 @@ class _Reader:
         return number * self._factors[operand.factor]
 
     def _address(self) -> int:
-        """A target address, encoded like the location of the entry."""
+        """Read a target address, encoded like the location of the entry."""
         how = self._format
         if how.pointers == OMIT:
             message = "the augmentation omits addresses"
@@ -126,6 +126,6 @@ class _Reader:
         bases = replace(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
-            message = f"the location stands in memory, at {pointer.address:#x}"
+            message = f"the location is stored in memory, at {pointer.address:#x}"
             raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
         return pointer.address

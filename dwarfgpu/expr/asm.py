@@ -245,10 +245,10 @@ class _Assembler:
             return
         name, position = words.pop(0)
         if builder.is_opaque:
-            raise self.text.error("bad_operand", "nothing can follow bytes that are no operation", position)
+            raise self.text.error("bad_operand", "nothing can follow undecoded bytes", position)
         if name.startswith(UNDECODED):
             if words:
-                message = f"{shown(words[0][0])} must stand in a statement of its own"
+                message = f"{shown(words[0][0])} must be a statement by itself"
                 raise self.text.error("bad_operand", message, words[0][1])
             builder.add_raw(self.hexadecimal(name[len(UNDECODED) : -1], position))
             return

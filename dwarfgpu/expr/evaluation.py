@@ -290,7 +290,7 @@ class Evaluation:
     def evaluate(self, expression: Expression, trace: Trace | None = None, **changes: Any) -> Any:
         """Evaluate another expression for the slots that run now, in a context with some elements changed.
 
-        When its result differs from slot to slot in more than data, the operation that needs it runs again in each part.
+        When its result differs from slot to slot in more than data, the operation runs again in each part.
         """
         nesting = self.context.nesting + 1 + (self.callers.depth if self.callers is not None else 0)
         self.check_nesting(nesting)

@@ -142,7 +142,7 @@ def _shown_operands(
     labels: dict[int, str] | None = None,
     target: Target | None = None,
 ) -> Iterator[str]:
-    """Return the operands as words that the assembler reads; a displacement follows the name of its register."""
+    """Yield the operands as words that the assembler reads; a displacement follows the name of its register."""
     register = _register_name(implied_register(instruction.operation), target)
     for operand, value in operands_of(instruction):
         if register is not None and operand.kind == "sleb":

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 KINDS = frozenset(("any", "value", "integral", "location"))
-"""What an effect may require of an entry: anything but an incomplete composite, a location description, any value, a value
-of an integral type. The two implicit conversions (A.2.5.4.4.3) are applied where they lead to the required kind."""
+"""What an effect may require of an entry: anything but an incomplete composite, a location description, any value,
+a value of an integral type. The implicit conversions (A.2.5.4.4.3) are applied where they lead to that kind."""
 
 _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 """Elements that no call frame instruction has: an operation that needs one is forbidden there (A.6.4.2)."""

@@ -79,7 +79,7 @@ class Text:
         yield clean[position:end], position
 
     def words(self, chunk: str, position: int) -> Iterator[Word]:
-        """Split a statement into words. A parenthesis and all in it is one word, and a colon ends a word."""
+        """Yield the words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
         start = -1
         index = 0
         while index < len(chunk):

@@ -141,7 +141,7 @@ class _Walk:
     # --- Paths ----------------------------------------------------------------------------------------------------
 
     def walk(self, start: KindStack) -> Iterator[KindStack]:
-        """Follow every path from the first operation, and return the stacks with which the end is reached."""
+        """Follow every path from the first operation, and yield the stacks with which the end is reached."""
         work: list[tuple[int, KindStack, _Trail]] = [(0, start, ())]
         while work:
             index, stack, self.trail = work.pop()
@@ -390,7 +390,9 @@ class _Walk:
     def check_branch(self, at: Instruction, severity: str) -> None:
         target, tail = at.target, self.expression.tail
         if target is not None and target not in self.index_at and (tail is None or target < tail):
-            message = f"the branch goes to {target:#x}, which is no operation and not the end"
+            message = (
+                f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
+            )
             self.report(severity, "bad_branch", message, at, "A.2.5.4.2 (3)")
 
     def check_whole(self, *, in_cfi: bool) -> None:
