@@ -26,7 +26,7 @@ LAST_KEY = (1 << 64) - 1
 
 
 class Overlap(Exception):
-    """Bytes were added where there are some."""
+    """Bytes were added at keys that already have some."""
 
     def __init__(self, key: int) -> None:
         Exception.__init__(self)
@@ -35,7 +35,7 @@ class Overlap(Exception):
 
 @record
 class Even:
-    """Extents that are all alike: one for each instance from the first on, all in one array of bytes."""
+    """Extents of equal size: one for each instance from the first on, all in one array of bytes."""
 
     first: int
     """The key of the first byte."""
@@ -59,7 +59,7 @@ class _Columns:
 
 
 class Extents:
-    """Known bytes under their keys."""
+    """Known bytes by their keys."""
 
     __slots__ = ("_columns", "blocks", "lasts", "offsets", "owners", "starts")
 
@@ -79,9 +79,9 @@ class Extents:
     # --- Adding ---------------------------------------------------------------------------------------------------
 
     def add(self, starts: Any, sizes: Any, data: Any) -> None:
-        """Add extents that stand one behind the other in some bytes, which are kept and not copied.
+        """Add extents that follow each other in a buffer, which is used without a copy.
 
-        Raises `Overlap`, and adds nothing, where there are bytes already.
+        Raises `Overlap`, and adds nothing, where some bytes are known already.
         """
         starts, sizes = numbers(starts), numbers(sizes)
         offsets = list(accumulate(sizes, initial=0))[:-1]
@@ -143,7 +143,7 @@ class Extents:
         return found
 
     def joined(self) -> Array:
-        """All bytes, in the order of their keys."""
+        """Return all bytes, in the order of their keys."""
         import numpy as np
 
         even = self.columns.even
@@ -160,7 +160,7 @@ class Extents:
     # --- One access -----------------------------------------------------------------------------------------------
 
     def _pieces(self, key: int, size: int) -> tuple[list[tuple[memoryview, int, int]], int | None]:
-        """The stretches (bytes, offset, size) that hold a range, and the first key that none holds."""
+        """Return the stretches (bytes, offset, size) that hold a range, and the first key that none holds."""
         found: list[tuple[memoryview, int, int]] = []
         end = key + size
         index = bisect_right(self.starts, key) - 1
@@ -175,18 +175,18 @@ class Extents:
         return found, None
 
     def missing(self, key: int, size: int) -> int | None:
-        """The first key of a range whose byte is not known."""
+        """Return the first key of a range whose byte is not known."""
         return self._pieces(key, size)[1]
 
     def read(self, key: int, size: int) -> bytes | None:
-        """The bytes of a range, if all are known."""
+        """Return the bytes of a range, if all are known."""
         found, missing = self._pieces(key, size)
         if missing is not None:
             return None
         return b"".join([block[start : start + length] for block, start, length in found])
 
     def write(self, key: int, data: bytes) -> None:
-        """Change bytes, all of which are known."""
+        """Change bytes, all of which must be known."""
         position = 0
         for block, start, length in self._pieces(key, len(data))[0]:
             block[start : start + length] = data[position : position + length]
@@ -195,7 +195,7 @@ class Extents:
     # --- Many accesses --------------------------------------------------------------------------------------------
 
     def gather(self, keys: Array, size: int) -> tuple[Array, Array]:
-        """The bytes of many ranges, ``[range, byte]``, and flags of those that are known."""
+        """Return the bytes of many ranges, ``[range, byte]``, and flags of those that are known."""
         import numpy as np
 
         block, offsets, found = self._locate(keys, size)
@@ -223,7 +223,7 @@ class Extents:
         self.scatter(single, rows.reshape(-1, 1))
 
     def known(self, keys: Array, size: int) -> Array:
-        """Flags of the ranges all of whose bytes are known."""
+        """Return flags of the ranges all of whose bytes are known."""
         _block, _offsets, found = self._locate(keys, size)
         rest = self._across(keys, found, size)
         if len(rest):
@@ -231,7 +231,7 @@ class Extents:
         return found
 
     def _locate(self, keys: Array, size: int) -> tuple[int | None, Array, Array]:
-        """For each range the array it is in, if that is one for all, where it begins there, and whether it is whole."""
+        """Return for each range its array (or the one of all), its start in the array, and whether it is whole."""
         import numpy as np
 
         columns = self.columns
@@ -262,12 +262,12 @@ class Extents:
         return 0 if same else None, offsets, found
 
     def _owners_of(self, keys: Array) -> Array:
-        """The number of the array of bytes in which each of some known keys is."""
+        """Return the number of the array of bytes in which each of some known keys is."""
         columns = self.columns
         return columns.owners[columns.starts.searchsorted(keys, side="right") - 1]
 
     def _by_block(self, block: int | None, keys: Array, found: Array) -> list[tuple[int, Array]]:
-        """The ranges that were found, by the array they are in; in each of them in their order."""
+        """Return the located ranges by the array they are in, in their order."""
         slots = found.nonzero()[0]
         if not len(slots):
             return []
@@ -277,7 +277,7 @@ class Extents:
         return [(int(owners[some[0]]), slots[some]) for some in groups(owners)]
 
     def _across(self, keys: Array, found: Array, size: int) -> Array:
-        """The ranges that were not found whole, but may be in several extents that touch."""
+        """Read the ranges that are not within one extent, but may be in several adjacent ones."""
         import numpy as np
 
         if size <= 1 or found.all() or len(self.starts) < 2:
@@ -286,7 +286,7 @@ class Extents:
         return rest[keys[rest] <= np.uint64(LAST_KEY - size + 1)]  # type: ignore[no-any-return]
 
     def _bytewise(self, keys: Array, size: int) -> tuple[Array, Array]:
-        """Ranges gathered byte by byte."""
+        """Gather ranges byte by byte."""
         import numpy as np
 
         single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)
@@ -296,12 +296,12 @@ class Extents:
 
 
 def numbers(given: Any) -> list[int]:
-    """Numbers, or an array of them, as a list."""
+    """Return numbers, or an array of them, as a list."""
     return given.tolist() if hasattr(given, "tolist") else list(given)
 
 
 def _find_even(starts: Array, lasts: Array, owners: Array, offsets: Array) -> Even | None:
-    """Extents as `Even`, if they are."""
+    """Return extents as `Even` if they are of equal size and at equal distances, else None."""
     count = len(starts)
     if count == 0 or (owners != owners[0]).any():
         return None
@@ -331,7 +331,7 @@ _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 
 def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | None:
-    """An array of bytes as one of words, and which of these stand at some offsets, if that is possible."""
+    """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
     import numpy as np
 
     if size not in _WORDS or len(block) % size or block.ctypes.data % size:
@@ -344,7 +344,7 @@ def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | Non
 
 
 def _rows(block: Array, offsets: Array, size: int) -> Array:
-    """Rows of bytes at some offsets, all inside the array."""
+    """Return rows of bytes at some offsets, all inside the array."""
     import numpy as np
 
     words = _words(block, offsets, size)

@@ -1,6 +1,6 @@
 """A machine in columns: a device with its dispatches, work-groups and waves.
 
-What all waves have of one kind stands in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
+What all waves have of one kind is in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
 question about every lane of every wave is then a few array operations. What a machine does not hold is not available,
 so one with a few registers and no memory is as good as a whole one.
 """
@@ -74,14 +74,14 @@ class Machine(Backend):
         summary="a device with dispatches, work-groups and waves, in arrays",
         many_waves=True,
         writes="changes the machine; a register that was not known is known from then on",
-        unknown="registers that nobody has set, memory that nobody has mapped",
+        unknown="registers that were not set, memory that was not mapped",
         gathered="array operations",
         instances=True,
     )
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         self.target_name = ":".join([target.name, *target.features])
-        """The name by which the target was asked for."""
+        """The name by which the target was requested."""
         self.target = target
         self.apertures: Apertures | None = None
         """Where the apertures of generic addresses are, if that has been said."""
@@ -154,13 +154,13 @@ class Machine(Backend):
         return self.places["wave_in_group"].array[:, 0]
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
-        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
         (dispatch,), (x, y, z), (number,) = [cells.row(wave) for cells in self.places.values()]
         return dispatch, (x, y, z), number
 
     @property
     def group_numbers(self) -> array[int]:
-        """For each wave the index of the first wave of its work-group, which stands for the group; -1 without one."""
+        """The group of each wave, as the index of the first wave of the group; -1 without one."""
         if self._groups is None:
             first: dict[tuple[int, ...], int] = {}
             numbers = self.places["work_group"].tolist()
@@ -177,13 +177,13 @@ class Machine(Backend):
         return self._groups
 
     def groups(self) -> Array:
-        """The same as an array of numpy."""
+        """Return `group_numbers` as an array of numpy."""
         import numpy as np
 
         return np.asarray(self.group_numbers)
 
     def wave_named(self, name: str) -> int | None:
-        """The index of the wave with a name."""
+        """Return the index of the wave with a name."""
         if self._index_of is None:
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
@@ -191,7 +191,7 @@ class Machine(Backend):
     # --- Apertures ------------------------------------------------------------------------------------------------
 
     def set_apertures(self, apertures: Apertures) -> None:
-        """Say where generic addresses mean local and private memory."""
+        """Set the apertures, the generic addresses that mean local and private memory."""
         if self.target.space(GENERIC) is None:
             raise UsageError(f"{self.target.name} has no generic addresses, so no apertures")
         for name, base in (("shared", apertures.shared), ("private", apertures.private)):
@@ -207,7 +207,7 @@ class Machine(Backend):
         self.target = with_apertures(self.target, apertures)
 
     def find_apertures(self) -> None:
-        """If nobody has said where the apertures are, and no registers hold them: look in the queues of dispatches."""
+        """Read the apertures from the queues of dispatches, unless they are known or registers hold them."""
         generic = self.target.space(GENERIC)
         if generic is None or getattr(generic.alias, "apertures", None) is not None:
             return
@@ -220,7 +220,7 @@ class Machine(Backend):
                 return
 
     def read_apertures(self, queue: int) -> Apertures:
-        """The apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
+        """Return the apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
         if queue % QUEUE_ALIGNMENT:
             raise UsageError(f"the queue at {queue:#x} is not aligned to {QUEUE_ALIGNMENT} bytes")
         data = self.memory.read(self.target.default_space, queue + GROUP_APERTURE, 8, None, None)
@@ -229,11 +229,11 @@ class Machine(Backend):
     # --- Which registers there are --------------------------------------------------------------------------------
 
     def register(self, number: int) -> Register | None:
-        """The register of the target with a DWARF number."""
+        """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
     def register_named(self, name: str) -> Register | None:
-        """The register of the target with a name, also one without a DWARF number, such as ``m0``."""
+        """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
 
     def add_file(self, file: RegisterFile) -> None:
@@ -246,7 +246,7 @@ class Machine(Backend):
         self.changes += 1
 
     def allocate_registers(self, registers: Iterable[Register]) -> None:
-        """Make room for registers of which nothing is known yet; those that are there stay as they are."""
+        """Add registers without known contents; those that exist already do not change."""
         kinds: dict[tuple[str, int], list[Register]] = {}
         for register in registers:
             if register.number not in self._file_of:
@@ -269,9 +269,9 @@ class Machine(Backend):
         self.changes += 1
 
     def column(self, name: str) -> Array:
-        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage.
+        """Return the storage of a register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register.
 
-        Whoever writes to it counts that in `changes`, if frames have been found before.
+        A caller that writes to it must increment `changes` if frames have been unwound before.
         """
         register = self.register_named(name)
         file = None if register is None else self._file_of.get(register.number)
@@ -281,9 +281,9 @@ class Machine(Backend):
         return found if unit_count(register) > 1 else found[:, 0]
 
     def block(self, first: str) -> Array:
-        """The storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
+        """Return the storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
 
-        Of scalar registers it is ``[wave, register]``.
+        That of scalar registers is ``[wave, register]``.
         """
         register = self.register_named(first)
         file = None if register is None else self._file_of.get(register.number)
@@ -307,7 +307,7 @@ class Machine(Backend):
         return self.block("s0")
 
     def program_counter(self, wave: int) -> int | None:
-        """Where a wave stands, if that is known."""
+        """Return the program counter of a wave, or None if it is not known."""
         register = None if self.target.program_counter is None else self.register(self.target.program_counter)
         if register is None or not self.knows(register, wave):
             return None
@@ -315,7 +315,7 @@ class Machine(Backend):
         return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
 
     def knows(self, register: Register, wave: int) -> bool:
-        """Whether the contents of a register of a wave are known."""
+        """Return whether the contents of a register of a wave are known."""
         file = self._file_of.get(register.number)
         return file is not None and file.knows(wave, register.number)
 
@@ -384,7 +384,7 @@ class Machine(Backend):
         return done
 
     def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:
-        """Whether bytes are inside a register and a wave is one of the machine: one answer, or one a slot."""
+        """Return whether bytes are inside a register and a wave exists: one answer, or one a slot."""
         if file is None:
             return False
         return _both(_below(offsets, file.byte_size - size + 1), _below(waves, self.wave_count))
@@ -423,7 +423,7 @@ class Machine(Backend):
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:
-    """The numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
+    """Return the numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, int):
         return [given] * (count * width)
@@ -434,7 +434,7 @@ def _column(given: Any, count: int, width: int = 1) -> list[int]:
 
 
 def _below(numbers: Any, limit: int) -> Any:
-    """Whether numbers are from 0 to below a limit: one answer where it is the same for all."""
+    """Return whether numbers are from 0 to below a limit: one answer if all slots share it."""
     if isinstance(numbers, int):
         return 0 <= numbers < limit
     if not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
@@ -449,7 +449,7 @@ def _both(left: Any, right: Any) -> Any:
 
 
 def _index(numbers: Any) -> Any:
-    """Numbers as indices of an array."""
+    """Return numbers as indices of an array."""
     import numpy as np
 
     if isinstance(numbers, int) or numbers.dtype == np.int64:

@@ -1,10 +1,10 @@
 """The memory of a machine: one storage for each address space that is no view, seen through all of them.
 
 Global memory and GDS are one each; local memory belongs to a work-group, private memory to a wave. The bytes of an
-instance stand under keys with the number of the instance in the upper half: of a wave its index, of a work-group the
+instance have keys with the number of the instance in the upper half: of a wave its index, of a work-group the
 index of its first wave.
 
-Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
+Data may be at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class MachineMemory:
     # --- What is there --------------------------------------------------------------------------------------------
 
     def store(self, space: AddressSpace) -> Extents:
-        """The bytes of an address space, which must be no view."""
+        """Return the bytes of an address space, which must be no view."""
         if space.alias is not None:
             message = f"{space.name} memory is a view of other memory"
             raise UsageError(message, hint="give the memory of the address space that holds the bytes")
         return self.stores.setdefault(space.number, Extents())
 
     def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
-        """Put bytes, or any array, at an address. What can be written is kept and not copied.
+        """Put bytes, or any array, at an address. A writable buffer is used without a copy.
 
         ``instance`` is a wave, for local memory any wave of the work-group.
         """
@@ -58,7 +58,7 @@ class MachineMemory:
     def map_all(
         self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any
     ) -> None:
-        """Put many extents, which stand one behind the other in some bytes, at addresses of instances."""
+        """Put many extents, which follow each other in a buffer, at addresses of instances."""
         cells = data if isinstance(data, Cells) else Cells.of_bytes(data)
         keys = numbers(addresses)
         lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
@@ -89,7 +89,7 @@ class MachineMemory:
         self.map_all(space, range(count), [address] * count, [size] * count, rows)
 
     def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
-        """Map zeros in global memory, above everything that is there; their address."""
+        """Map zeros in global memory, above all mapped memory, and return their address."""
         store = self.store(self.target.default_space)
         top = store.lasts[-1] + 1 if store.lasts else 0
         address = -(-max(top, above) // alignment) * alignment
@@ -97,7 +97,7 @@ class MachineMemory:
         return address
 
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
-        """What is there of an address space that is no view, as (instance, address, size)."""
+        """Yield the mapped memory of an address space that is no view, as (instance, address, size)."""
         store = self.store(space)
         found = []
         for start, last in zip(store.starts, store.lasts, strict=True):
@@ -113,7 +113,7 @@ class MachineMemory:
         return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
 
     def _key(self, space: AddressSpace, address: int, size: int, wave: int | None) -> int:
-        """The key of a range of an address space that is no view; an error where there can be none."""
+        """Return the key of a range of an address space that is no view; raise an error if it cannot have one."""
         if address + size > 1 << space.address_bits:
             raise memory_unavailable(space, address, size, "they reach past the end of the address space")
         if space.scope not in INSTANCED:
@@ -131,7 +131,7 @@ class MachineMemory:
     def _ranges(
         self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None
     ) -> list[tuple[Extents, int, int]]:
-        """The storage of a range: (bytes, key, size), all of which are known."""
+        """Return the storage of a range: (bytes, key, size), all of which are known."""
         found = []
         position = address
         for number, start, length in self.pieces(space, address, size, lane):
@@ -155,7 +155,7 @@ class MachineMemory:
     def pieces(
         self, space: AddressSpace, address: int, size: int, lane: int | None
     ) -> list[tuple[int, int, int]]:
-        """The (space number, address, size) of the storage of a range; a view is translated."""
+        """Return the (space number, address, size) of the storage of a range; a view is translated."""
         if address + size > 1 << space.address_bits:
             raise self._unavailable(space, address, size, "they reach past the end of the address space")
         alias = self._resolver.own(space).alias
@@ -182,7 +182,7 @@ class MachineMemory:
             position += length
 
     def available(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
-        """How many bytes from an address on are there."""
+        """Return how many bytes from an address on are known."""
         alias = self._resolver.own(space).alias
         limit = 1 << space.address_bits
         if isinstance(alias, GenericView):
@@ -203,7 +203,7 @@ class MachineMemory:
     def _available_to_lane(
         self, space: AddressSpace, address: int, wave: int | None, lane: int | None
     ) -> int:
-        """How many bytes from an address on a lane has: dword by dword, many of them at once."""
+        """Return how many bytes from an address on a lane has, counted in blocks of dwords."""
         import numpy as np
 
         count, size, step = 0, DWORD - address % DWORD, 1
@@ -222,7 +222,7 @@ class MachineMemory:
     def known(
         self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
     ) -> Array:
-        """Flags of the slots all of whose bytes are there."""
+        """Return flags of the slots whose bytes are all known."""
         import numpy as np
 
         covered = np.zeros(count, dtype=np.int64)

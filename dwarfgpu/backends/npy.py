@@ -1,9 +1,9 @@
-"""Arrays in ``.npy`` files, mapped and not read: the pages that are used are all that is loaded.
+"""Arrays in ``.npy`` files, mapped and not read, so that only the pages in use are loaded.
 
 The format is that of `numpy.lib.format`: magic, version, length of the header, and a header that is a Python
 dictionary with ``descr``, ``fortran_order`` and ``shape``. A file is opened, checked and mapped without numpy, whose
-import would take most of the time of opening a snapshot. A mapping is private: a change stays in memory and never meets
-the file.
+import would take most of the time of opening a snapshot. A mapping is private: a change never reaches the
+file.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _KIND = re.compile(r"([<>|=])([ubiU])(\d{1,7})")
 
 
 def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Cells:
-    """The array in a file. It must be of one of some types and of a shape, in which None is any length.
+    """Return the array in a file. It must be of one of some types and of a shape, in which None is any length.
 
-    ``what`` names the key that asks for the array, for messages.
+    ``what`` names the key of the array, for messages.
     """
     name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
@@ -64,7 +64,7 @@ def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...],
 
 
 def texts(cells: Cells) -> list[str] | None:
-    """All elements of an array of text; None if it holds numbers that are no characters."""
+    """Return all elements of an array of text; None if it holds numbers that are no characters."""
     width = item_size(cells.kind) // 4
     try:
         text = str(cells.buffer, "utf-32-le", "surrogatepass")
@@ -82,7 +82,7 @@ def write_array(path: Path, data: Array) -> None:
 
 
 def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[int, ...]]:
-    """Where the data begins, its type, whether it is in Fortran order, and its shape."""
+    """Return the start of the data, its type, whether it is in Fortran order, and its shape."""
     if data[:6] != MAGIC or len(data) < 12:
         raise _bad(what, name, "is not a .npy file")
     if data[6] == 1:
@@ -118,7 +118,7 @@ def _is_shape(shape: object) -> bool:
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
-    """Whether a type is one; ``<U`` is text of any width, and a byte has no order."""
+    """Return whether a type is of a kind; ``<U`` is text of any width, and a byte has no order."""
     found = _KIND.fullmatch(kind)
     if found is None:
         return False

@@ -1,7 +1,6 @@
-"""Where the bytes of many slots are stored: addresses in any address space become keys, in a few array operations.
+"""Addresses to storage: those of many slots in any address space become keys, in a few array operations.
 
-The single access asks the address space for its pieces (`AddressSpace.alias`); the arithmetic here is the same, on
-arrays.
+A single access uses the pieces of the address space (`AddressSpace.alias`); this is the same arithmetic on arrays.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ NOWHERE = -1
 
 
 class Owner(Protocol):
-    """What its memory asks of a machine."""
+    """The properties of a machine that its memory needs."""
 
     changes: int
 
@@ -46,12 +45,12 @@ class Owner(Protocol):
         """The number of the work-group of each wave, `NOWHERE` where it has none."""
 
     def groups(self) -> Array:
-        """The same as an array of numpy."""
+        """Return `group_numbers` as an array of numpy."""
 
 
 @record
 class Place:
-    """Where some bytes of some slots are stored."""
+    """The storage of some bytes of some slots."""
 
     space: int
     """The number of an address space that is no view."""
@@ -66,7 +65,7 @@ class Place:
 
 
 class Resolver:
-    """Finds the places of accesses to the memory of a machine."""
+    """A resolver of accesses to the memory of a machine into places."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -76,17 +75,17 @@ class Resolver:
         return self._owner.target
 
     def own(self, space: AddressSpace) -> AddressSpace:
-        """An address space as the machine has it, with its own apertures."""
+        """Return an address space as the machine has it, with its own apertures."""
         return self.target.space(space.number) or space
 
     def owner_of(self, space: AddressSpace, wave: int) -> int:
-        """The instance of an address space that a wave means."""
+        """Return the instance of an address space that a wave means."""
         if not 0 <= wave < self._owner.wave_count:
             return NOWHERE
         return self._owner.group_numbers[wave] if space.scope == Scope.WORKGROUP else wave
 
     def owners_of(self, space: AddressSpace, waves: list[int]) -> list[int]:
-        """The instances of an address space that some waves mean."""
+        """Return the instances of an address space that some waves mean."""
         if waves and not 0 <= min(waves) <= max(waves) < self._owner.wave_count:
             return [self.owner_of(space, wave) for wave in waves]
         return (
@@ -96,7 +95,7 @@ class Resolver:
         )
 
     def instance_of(self, space: AddressSpace, waves: Any) -> Any:
-        """The instances of an address space that waves (an int or an array) mean."""
+        """Return the instances of an address space that waves (an int or an array) mean."""
         import numpy as np
 
         if isinstance(waves, int):
@@ -114,7 +113,7 @@ class Resolver:
     def places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Where the bytes of all slots are stored. What is in no place is not there."""
+        """Return the places of the bytes of all slots. Bytes without a place are not available."""
         if isinstance(space.alias, LaneView):
             if space.alias.fixed_lane is not None:
                 lanes = space.alias.fixed_lane
@@ -128,7 +127,7 @@ class Resolver:
     def _keys(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
     ) -> tuple[Array, Array]:
-        """The keys of ranges of an address space that is no view, and flags of those that can be."""
+        """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
         import numpy as np
 
         keys = _array(addresses, count)
@@ -153,7 +152,7 @@ class Resolver:
         return instances, inside
 
     def _lane_places(self, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> list[Place]:
-        """The dwords of the wave's memory that hold bytes of a lane, dword by dword."""
+        """Return the dwords of the wave's memory that hold bytes of a lane, dword by dword."""
         import numpy as np
 
         wave_size = self.target.lane_count
@@ -189,7 +188,7 @@ class Resolver:
     def _by_alignment(
         self, skips: Array, addresses: Array, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Lane ranges that begin at different bytes of their dwords, each kind for itself."""
+        """Return the places of lane ranges that begin at different bytes of their dwords, one alignment at a time."""
         places = []
         for skip in range(DWORD):
             slots = (skips == skip).nonzero()[0]
@@ -203,7 +202,7 @@ class Resolver:
     def _generic_places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Generic addresses, sorted into what they mean; ranges that leave an aperture are taken apart there."""
+        """Return the places of generic addresses by their meaning; ranges are cut where they leave an aperture."""
         import numpy as np
 
         view: Any = space.alias
@@ -240,7 +239,7 @@ class Resolver:
 
 
 def _array(bits: Any, count: int) -> Array:
-    """Addresses as an array with one a slot."""
+    """Return addresses as an array with one a slot."""
     import numpy as np
 
     if isinstance(bits, int):
@@ -249,11 +248,11 @@ def _array(bits: Any, count: int) -> Array:
 
 
 def _some(bits: Any, slots: Array) -> Any:
-    """What some slots have of something that may be absent, one for all, or one a slot."""
+    """Select the elements of some slots from bits that may be absent, one for all, or one a slot."""
     return bits if bits is None or isinstance(bits, int) else bits[slots]
 
 
 def _at(place: Place, slots: Array, first: int = 0) -> Place:
-    """A place of some slots, as one of all: these slots, and its bytes from a later byte on."""
+    """Return a place of some slots as one of all slots, with its bytes from a later byte on."""
     own = slots if isinstance(place.slots, slice) else slots[place.slots]
     return Place(place.space, place.keys, place.inside, own, place.first + first, place.size)

@@ -31,7 +31,7 @@ MAX_REGISTERS = 1 << 16
 
 
 class FolderReader:
-    """Reads one folder. All is checked when it is opened, and the arrays are mapped: only what is used is loaded.
+    """A reader of a folder. It checks everything on opening, and maps the arrays: only what is used is loaded.
 
     None of it needs numpy, whose import takes much longer than everything else.
     """
@@ -40,7 +40,7 @@ class FolderReader:
         self.folder = folder
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
-        """The machine of a manifest."""
+        """Return the machine of a manifest."""
         fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
         machine = make(read_target(fields))
         read_head(fields, machine)
@@ -113,7 +113,7 @@ class FolderReader:
 
 
 def _registers_named(node: Node, machine: Machine) -> list[Register]:
-    """The registers that a list of names such as ``v0-v127,v130`` means; all have one size."""
+    """Return the registers that a list of names such as ``v0-v127,v130`` means; all have one size."""
     registers: list[Register] = []
     for name in node.string().split(","):
         first, dash, last = name.strip().partition("-")
@@ -165,7 +165,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
 
 
 def _by_kind(files: list[RegisterFile]) -> list[list[RegisterFile]]:
-    """Register files, those of one kind together and by number: registers that were added one by one are one array."""
+    """Group register files by kind and number, so that registers that were added one by one become one array."""
     kinds: dict[tuple[str, int], list[RegisterFile]] = {}
     for file in sorted(files, key=lambda file: file.registers[0].number):
         first = file.registers[0]
@@ -191,7 +191,7 @@ def _write_files(files: list[RegisterFile], folder: Path) -> Json:
 
 
 def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
-    """The extents of an address space, and their bytes one behind the other."""
+    """Write the extents of an address space, and their concatenated bytes."""
     import numpy as np
 
     store = machine.memory.stores[space.number]

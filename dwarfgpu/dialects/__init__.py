@@ -17,7 +17,7 @@ _MADE: dict[str, Dialect] = {"dwarf5": DWARF5}
 
 
 def get(name: str) -> Dialect:
-    """The dialect of a name."""
+    """Return the dialect with a name."""
     found = _MADE.get(name)
     if found is None:
         if name not in NAMES:
@@ -44,7 +44,7 @@ def _make(name: str) -> Dialect:
 
 @lru_cache(1024)
 def known_in(path: Path) -> tuple[str, ...]:
-    """The dialects that know a path, with the operation it is there."""
+    """Return the dialects that know a path, with the operation it encodes there."""
     found = []
     for name in NAMES:
         dialect = get(name)

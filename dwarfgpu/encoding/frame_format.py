@@ -1,4 +1,4 @@
-"""What the encoding of call frame instructions depends on."""
+"""The format of call frame instructions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dwarfgpu.records import record
 
 @record
 class FrameFormat:
-    """What a common information entry says about the encoding of its instructions and of those that refer to it."""
+    """The encoding of the instructions of a common information entry, and of the entries that refer to it."""
 
     form: Format = Format()
     code_alignment: int = 1

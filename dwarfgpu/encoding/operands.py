@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @record
 class Format:
-    """What an encoding of expressions depends on: sizes and byte order of the unit they stand in."""
+    """The format of encoded expressions: the sizes and the byte order of their unit."""
 
     address_size: int = 8
     offset_size: int = 4
@@ -107,7 +107,7 @@ _POINTER_KINDS = {0: "address", 1: "uleb", 2: "u2", 3: "u4", 4: "u8", 9: "sleb",
 
 
 def pointer_kind(encoding: int) -> str:
-    """How the number of an encoded pointer is encoded; its high four bits say what it counts from."""
+    """Return how the number of an encoded pointer is encoded; its high four bits say what it is relative to."""
     kind = _POINTER_KINDS.get(encoding & 0x0F)
     if kind is None:
         raise Unsupported(

@@ -52,7 +52,7 @@ class FieldValue:
 
     @property
     def meaning(self) -> str | None:
-        """What the value means, if the document has a word for it."""
+        """The meaning of the value, if the document has a word for it."""
         return dict(self.field.meanings).get(self.value)
 
     @property
@@ -76,14 +76,14 @@ class Structure:
     fields: tuple[StructureField, ...]
 
     def field(self, name: str) -> StructureField:
-        """The row with a name."""
+        """Return the row with a name."""
         for field in self.fields:
             if field.name == name and name:
                 return field
         raise UsageError(f"{self.name} has no field {name!r}")
 
     def encode(self, values: Mapping[str, int]) -> bytes:
-        """An object with some values; all other fields are 0."""
+        """Encode an object with some values; all other fields are 0."""
         data = bytearray(self.size)
         for name, value in values.items():
             field = self.field(name)
@@ -98,7 +98,7 @@ class Structure:
         return bytes(data)
 
     def decode(self, data: bytes) -> tuple[FieldValue, ...]:
-        """All fields of an object, in their order."""
+        """Decode all fields of an object, in their order."""
         found = []
         for field in self.fields:
             content = data[field.offset : field.offset + field.size]
@@ -106,7 +106,7 @@ class Structure:
         return tuple(found)
 
     def violations(self, values: tuple[FieldValue, ...]) -> tuple[str, ...]:
-        """What must be 0 and is not."""
+        """Return a message for each reserved field that is not 0."""
         return tuple(
             f"reserved bytes {each.field.offset} to {each.field.offset + each.field.size - 1} must be 0"
             for each in values

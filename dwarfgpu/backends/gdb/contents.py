@@ -27,7 +27,7 @@ _FORMAT: dict[str, Any] = {
 
 
 def number_of(value: Any) -> int:
-    """The bits of a value, the lowest those of its first element."""
+    """Return the bits of a value, with those of its first element lowest."""
     kind = value.type.strip_typedefs()
     if kind.code in _UNIONS:  # such as those of vector registers: one member has all the bits
         whole = [each for each in kind.fields() if each.type.sizeof == kind.sizeof]
@@ -46,7 +46,7 @@ def number_of(value: Any) -> int:
 
 
 def _elements(kind: Any) -> tuple[int, int]:
-    """How many elements a value of a type has in all, and the size of one."""
+    """Return the total number of elements of a type, and the size of one."""
     inner = kind
     while inner.code == gdb.TYPE_CODE_ARRAY:
         inner = inner.target().strip_typedefs()
@@ -65,5 +65,5 @@ def assign(name: str, number: int) -> None:
 
 
 def _byte_order() -> Any:
-    """That of GDB for the selected frame."""
+    """Return the byte order of the selected frame."""
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"

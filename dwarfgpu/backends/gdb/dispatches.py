@@ -17,7 +17,7 @@ _ROW = re.compile(
 
 
 def known_dispatches() -> dict[str, Dispatch]:
-    """What the table says, by agent:queue:dispatch."""
+    """Return the table of dispatches, by agent:queue:dispatch."""
     try:
         text = gdb.execute(COMMAND, to_string=True)
     except gdb.error:  # there is no such command
@@ -26,7 +26,7 @@ def known_dispatches() -> dict[str, Dispatch]:
 
 
 def listed(text: str) -> dict[str, Dispatch]:
-    """The rows of the table."""
+    """Parse the rows of the table."""
     found = {}
     for row in _ROW.finditer(text):
         numbers = [int(row[index]) for index in range(3, 9)]

@@ -28,7 +28,7 @@ MAX_GROUP_ITEMS = 1024
 
 @record
 class Place:
-    """Where a wave is in its dispatch. The numbers are ints, or arrays with one element a wave."""
+    """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
     group: tuple[Any, Any, Any]
     """The work-group ID."""
@@ -50,7 +50,7 @@ class Geometry:
 
     @property
     def groups(self) -> Triple:
-        """How many work-groups there are in each dimension, with partial ones."""
+        """The number of work-groups in each dimension, including partial ones."""
         x, y, z = (-(-size // group) for size, group in zip(self.grid, self.work_group, strict=True))
         return x, y, z
 
@@ -66,7 +66,7 @@ class Geometry:
         return x, y, z
 
     def size_of(self, group: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """The size of one work-group, which may be partial."""
+        """Return the size of one work-group, which may be partial."""
         x, y, z = (
             full - (number == last - 1) * (-size % full)
             for full, size, number, last in zip(self.work_group, self.grid, group, self.groups, strict=True)
@@ -74,21 +74,21 @@ class Geometry:
         return x, y, z
 
     def items_of(self, group: tuple[Any, Any, Any]) -> Any:
-        """The work-items of one work-group."""
+        """Return the number of work-items of a work-group."""
         x, y, z = self.size_of(group)
         return x * y * z
 
     def waves_of(self, group: tuple[Any, Any, Any]) -> Any:
-        """The waves of one work-group."""
+        """Return the number of waves of a work-group."""
         return (self.items_of(group) + (self.wave_size - 1)) // self.wave_size
 
     def lanes_of(self, place: Place) -> Any:
-        """The lanes of one wave that have a work-item: its first ones."""
+        """Return the lanes of a wave that have a work-item, which are its first ones."""
         left = self.items_of(place.group) - place.wave * self.wave_size
         return left - (left > self.wave_size) * (left - self.wave_size)
 
     def item(self, place: Place, lane: Any) -> tuple[Any, Any, Any]:
-        """The work-item ID of one lane."""
+        """Return the work-item ID of one lane."""
         # OPEN: no text says how the work-items of a partial work-group are numbered; here it is within its own size,
         # as HSA's currentworkitemflatid is.
         x, y, _z = self.size_of(place.group)
@@ -97,17 +97,17 @@ class Geometry:
 
     @property
     def wave_count(self) -> int:
-        """The waves of the dispatch."""
+        """The number of waves of the dispatch."""
         return self._waves_before((0, 0, self.groups[2]))
 
     def place(self, number: int) -> Place:
-        """The place of a wave of the dispatch."""
+        """Return the place of a wave of the dispatch."""
         if not 0 <= number < self.wave_count:
             count = self.wave_count
             message = f"there is no wave {number}: the dispatch has {count} wave{'s' if count > 1 else ''}"
             raise UsageError(message, hint=f"waves are numbered from 0 to {count - 1}")
         low = [0, 0, 0]
-        for axis in (2, 1, 0):  # the last work-group of each dimension that does not begin behind the wave
+        for axis in (2, 1, 0):  # the last work-group of each dimension that does not begin after the wave
             first, last = 0, self.groups[axis] - 1
             while first < last:
                 middle = (first + last + 1) // 2
@@ -121,7 +121,7 @@ class Geometry:
         return Place(group, number - self._waves_before(group), number)
 
     def _waves_before(self, group: Triple) -> int:
-        """The waves of all work-groups before one, which may be one past the end: whole planes, rows, and the rest."""
+        """Return the number of waves of all work-groups before ``group``, which may be one past the end."""
         x, y, z = group
         all_x, all_y, _ = self.groups
         planes = self._waves_in((0, all_x), (0, all_y), (0, z))
@@ -129,7 +129,7 @@ class Geometry:
         return planes + rows + self._waves_in((0, x), (y, y + 1), (z, z + 1))
 
     def _waves_in(self, *ranges: tuple[int, int]) -> int:
-        """The waves of a box of work-groups, a first and an end in each dimension."""
+        """Return the number of waves in a box of work-groups, given a first and an end in each dimension."""
         in_x, in_y, in_z = (self._uniform(axis, first, end) for axis, (first, end) in enumerate(ranges))
         return sum(
             count_x * count_y * count_z * self.waves_of((x, y, z))
@@ -139,14 +139,14 @@ class Geometry:
         )
 
     def _uniform(self, axis: int, first: int, end: int) -> list[tuple[int, int]]:
-        """A range of work-groups of one dimension, cut where their size changes: (first, count)."""
+        """Cut a range of work-groups of one dimension where their size changes, into (first, count)."""
         last = self.groups[axis] - 1
         full = (first, min(end, last) - first)
         return [each for each in (full, (max(first, last), end - max(first, last))) if each[1] > 0]
 
 
 def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int) -> Geometry:
-    """A grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
+    """Return a grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
     given = max(len(grid), len(work_group))
     sizes = []
     for what, size, limit in (

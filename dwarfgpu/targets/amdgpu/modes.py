@@ -1,7 +1,7 @@
 """The MODE register: how a wave rounds, flushes and traps.
 
 A wave starts with the modes of its kernel descriptor (AMDGPU usage, "Kernel Descriptor", compute_pgm_rsrc1 and
-compute_pgm_rsrc2). Where each is in the register stands in the instruction set documents, "MODE".
+compute_pgm_rsrc2). The instruction set documents, "MODE", say where each is in the register.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ LAYOUT: tuple[tuple[str, int, tuple[tuple[str, int], ...]], ...] = (
 
 
 def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], ...]:
-    """The parts of MODE that a generation has, as (name, first bit, width, value).
+    """Return the parts of MODE that a generation has, as (name, first bit, width, value).
 
     ``fields`` are those of the descriptor. GFX12 has no DX10_CLAMP and IEEE, and keeps the exceptions in another
-    register (TRAP_CTRL); the descriptor tells, which has no ENABLE_IEEE_MODE there.
+    register (TRAP_CTRL); there the descriptor has no ENABLE_IEEE_MODE.
     """
     found = []
     for name, first, parts in LAYOUT:
@@ -55,7 +55,7 @@ def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], .
 
 
 def mode(fields: Mapping[str, int]) -> int:
-    """The MODE register of a kernel."""
+    """Return the MODE register of a kernel."""
     result = 0
     for _name, first, _width, value in mode_fields(fields):
         result |= value << first
