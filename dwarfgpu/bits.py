@@ -375,7 +375,7 @@ def byte_swapped(bits: Bits, byte_size: int) -> Bits:
     """Return the patterns with their bytes in the other order."""
     if type(bits) is int:
         return int.from_bytes(bits.to_bytes(byte_size, "little"), "big")
-    return array([int(byte_swapped(int(one), byte_size)) for one in bits], byte_size * 8)  # type: ignore[union-attr]
+    return array([int(byte_swapped(int(pattern), byte_size)) for pattern in bits], byte_size * 8)  # type: ignore[union-attr]
 
 
 def arange(count: int) -> Array:
@@ -407,5 +407,5 @@ def ranks(bounds: Sequence[int], numbers: Array) -> Array:
 
 def positions_in(known: Array, values: Bits) -> Positions:
     """Return the positions of values in an ascending array that has all of them."""
-    found: Any = known.searchsorted(values)
-    return int(found) if isinstance(values, int) else found
+    positions: Any = known.searchsorted(values)
+    return int(positions) if isinstance(values, int) else positions

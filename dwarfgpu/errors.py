@@ -65,7 +65,7 @@ class DwarfGpuError(Exception):
 
     @property
     def what(self) -> str:
-        """What went wrong, in two or three words."""
+        """The error in two or three words."""
         return self.kind.replace("_", " ")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -189,12 +189,12 @@ def _refuse(word: str) -> None:
 
 def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of a JSON text (``object_pairs_hook``); a key that is given twice is an error."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in values:
             raise NotACase("", f"the key {key[:80]!r} is given twice in one object")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def unsigned_or_none(node: Node | None, bits: int) -> int | None:

@@ -61,7 +61,7 @@ class LaneSet:
             return LaneSet(1, waves, lanes)
         import numpy as np
 
-        wave, lane = (np.atleast_1d(np.asarray(each, dtype=np.uint64)) for each in (waves, lanes))
+        wave, lane = (np.atleast_1d(np.asarray(numbers, dtype=np.uint64)) for numbers in (waves, lanes))
         count = len(wave) * len(lane)
         if count == 1:
             return LaneSet(1, int(wave[0]), int(lane[0]))

@@ -78,12 +78,12 @@ class Cells:
 
     def with_rows(self, count: int, data: bytes | None = None) -> Cells:
         """Return a copy with more rows at the end, of zeros or of some bytes."""
-        found = Cells(self.kind, (self.shape[0] + count, *self.shape[1:]))
+        copy = Cells(self.kind, (self.shape[0] + count, *self.shape[1:]))
         size = len(self.buffer)
-        found.buffer[:size] = self.buffer
+        copy.buffer[:size] = self.buffer
         if data is not None:
-            found.buffer[size:] = data
-        return found
+            copy.buffer[size:] = data
+        return copy
 
     def tolist(self) -> list[int]:
         """Return all numbers in a flat list."""

@@ -55,7 +55,7 @@ class RegisterFile:
 
     @property
     def known(self) -> Array:
-        """Which registers of which waves are known: ``known[wave, register]``."""
+        """Flags of the known registers: ``known[wave, register]``."""
         import numpy as np
 
         if self._known is None:

@@ -126,24 +126,26 @@ class CoreMachine(Backend):
 
     def _there(self, address: int, size: int) -> bytes | None:
         """Return the bytes of a range, part by part from the first layer that has them."""
-        found = bytearray()
-        while len(found) < size:
-            position = address + len(found)
+        data = bytearray()
+        while len(data) < size:
+            position = address + len(data)
             for layer in self._layers:
-                part = layer.read(position, size - len(found))
+                part = layer.read(position, size - len(data))
                 if part:
-                    found += part
+                    data += part
                     break
             else:
                 return None
-        return bytes(found)
+        return bytes(data)
 
 
 class _Layer:
     """Extents of memory. Where they overlap, the one that begins last is used."""
 
     def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
-        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda each: each[0])
+        kept = sorted(
+            ((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0]
+        )
         self._starts = [address for address, _data in kept]
         self._data = [data for _address, data in kept]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Piece, Register, Target
 
     Contents = int | bytes | Sequence[int]
-    """What a register holds: a number, its bytes in memory order, or one number a lane."""
+    """The contents of a register: a number, its bytes in memory order, or one number a lane."""
 
 MAX_REGISTER_BYTES = 1 << 16
 _PAGE = 256
@@ -53,10 +53,10 @@ class SparseMemory:
         while address < end:
             page, offset = divmod(address, _PAGE)
             length = min(_PAGE - offset, end - address)
-            found = self._pages.get(page)
-            if found is None:
+            page_bytes = self._pages.get(page)
+            if page_bytes is None:
                 return address
-            position = found[1].find(0, offset, offset + length)
+            position = page_bytes[1].find(0, offset, offset + length)
             if position >= 0:
                 return page * _PAGE + position
             address += length
@@ -215,13 +215,13 @@ class DescribedMachine(Backend):
         return space.alias.pieces(address, size, lane, self.target.lane_count)
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        found = b""
+        contents = b""
         for number, start, length in self._pieces(space, address, size, lane):
             data = self._memory[number].read(start, length)
             if data is None:
                 raise self._unavailable(space, address, size, lane)
-            found = found + data if found else data
-        return found
+            contents = contents + data if contents else data
+        return contents
 
     def write_memory(
         self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
@@ -243,9 +243,9 @@ class DescribedMachine(Backend):
                 first = position + missing - start
                 break
             position += length
-        what = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
+        message = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
         detail = "" if first == address else f": {space.name}#{first:#x} is the first without a value"
-        return EvaluationError("memory_unavailable", what + detail, spec="A.2.5.4.4.3")
+        return EvaluationError("memory_unavailable", message + detail, spec="A.2.5.4.4.3")
 
     def gather_memory(
         self,

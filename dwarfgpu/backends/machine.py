@@ -45,7 +45,7 @@ class CodeObject:
 
     path: str
     load_address: int | None = None
-    """What is added to the addresses in the file."""
+    """The number that is added to the addresses in the file."""
     sha256: str | None = None
 
 
@@ -84,15 +84,15 @@ class Machine(Backend):
         """The name by which the target was requested."""
         self.target = target
         self.apertures: Apertures | None = None
-        """Where the apertures of generic addresses are, if that has been said."""
+        """The apertures of generic addresses, if they were given."""
         self.folder = ""
-        """What relative paths of code objects start from."""
+        """The folder that paths of code objects are relative to."""
         self.code_objects: list[CodeObject] = []
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
-        """What each wave is called."""
+        """The name of each wave."""
         self.places = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
-        """Where each wave belongs, by the names of `PLACES`."""
+        """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
         self._index_of: dict[str, int] | None = None
@@ -251,8 +251,8 @@ class Machine(Backend):
         for register in registers:
             if register.number not in self._file_of:
                 kinds.setdefault((split_name(register.name)[0], register.bit_size), []).append(register)
-        for some in kinds.values():
-            self.add_file(RegisterFile.empty(some, self.wave_count, self.target.byte_order))
+        for group in kinds.values():
+            self.add_file(RegisterFile.empty(group, self.wave_count, self.target.byte_order))
 
     def set_register(self, name: str, values: Any, waves: Any = slice(None)) -> None:
         """Set a register of some waves (all): one number, one a wave; of a vector register also ``[wave, lane]``."""
@@ -277,8 +277,8 @@ class Machine(Backend):
         file = None if register is None else self._file_of.get(register.number)
         if register is None or file is None:
             raise UsageError(f"the machine has no register {name}")
-        found: Array = file.data[:, file.positions[register.number]]
-        return found if unit_count(register) > 1 else found[:, 0]
+        column: Array = file.data[:, file.positions[register.number]]
+        return column if unit_count(register) > 1 else column[:, 0]
 
     def block(self, first: str) -> Array:
         """Return the storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
@@ -354,13 +354,13 @@ class Machine(Backend):
         if file is None or inside is False:
             return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
         if inside is not True:  # some slots mean what is not there: the others read, and the rest is left out
-            rows, found = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
-            some = np.broadcast_to(inside, (count,)).nonzero()[0]
-            at, of = (one if isinstance(one, int) else one[some] for one in (offsets, waves))
-            rows[some], found[some] = self.gather_register(register, at, size, of, None, len(some))
-            return rows, found
-        found = file.flags(_index(waves), register.number, count)
-        return file.gather(_index(waves), register.number, _index(offsets), size, count), found
+            rows, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+            slots = np.broadcast_to(inside, (count,)).nonzero()[0]
+            at, of = (numbers if isinstance(numbers, int) else numbers[slots] for numbers in (offsets, waves))
+            rows[slots], known[slots] = self.gather_register(register, at, size, of, None, len(slots))
+            return rows, known
+        known = file.flags(_index(waves), register.number, count)
+        return file.gather(_index(waves), register.number, _index(offsets), size, count), known
 
     def scatter_register(
         self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int

@@ -67,7 +67,9 @@ class MachineMemory:
         limit = 1 << space.address_bits
         if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
             at, size = next(
-                each for each in zip(keys, lengths, strict=True) if max(sum(each), each[0] + 1) > limit
+                extent
+                for extent in zip(keys, lengths, strict=True)
+                if max(sum(extent), extent[0] + 1) > limit
             )
             message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
             raise UsageError(message)
@@ -99,11 +101,11 @@ class MachineMemory:
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
         """Yield the mapped memory of an address space that is no view, as (instance, address, size)."""
         store = self.store(space)
-        found = []
+        extents = []
         for start, last in zip(store.starts, store.lasts, strict=True):
             owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
-            found.append((owner, address, last - start + 1))
-        return found
+            extents.append((owner, address, last - start + 1))
+        return extents
 
     # --- Instances ------------------------------------------------------------------------------------------------
 
@@ -132,7 +134,7 @@ class MachineMemory:
         self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None
     ) -> list[tuple[Extents, int, int]]:
         """Return the storage of a range: (bytes, key, size), all of which are known."""
-        found = []
+        ranges = []
         position = address
         for number, start, length in self.pieces(space, address, size, lane):
             base = self.target.space(number)
@@ -148,9 +150,9 @@ class MachineMemory:
                 first = position + missing - key
                 why = "" if first == address else f"{space.name}#{first:#x} is the first without a value"
                 raise self._unavailable(space, address, size, why)
-            found.append((store, key, length))
+            ranges.append((store, key, length))
             position += length
-        return found
+        return ranges
 
     def pieces(
         self, space: AddressSpace, address: int, size: int, lane: int | None
@@ -209,8 +211,8 @@ class MachineMemory:
         count, size, step = 0, DWORD - address % DWORD, 1
         while True:
             starts = np.arange(step, dtype=np.uint64) * np.uint64(size) + np.uint64(address + count)
-            found = self.known(space, starts, size, wave, lane, step)
-            whole = int(found.argmin()) if not found.all() else step
+            known = self.known(space, starts, size, wave, lane, step)
+            whole = int(known.argmin()) if not known.all() else step
             count += whole * size
             if whole < step:
                 for part in range(size - 1, 0, -1):
@@ -244,19 +246,19 @@ class MachineMemory:
         places = self._resolver.places(space, addresses, size, waves, lanes, count)
         if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
             place = places[0]
-            rows, found = self._stored(place.space).gather(place.keys, size)
-            return rows, found & place.inside
+            rows, has_bytes = self._stored(place.space).gather(place.keys, size)
+            return rows, has_bytes & place.inside
         rows = np.zeros((count, size), dtype=np.uint8)
         known = np.zeros((count, size), dtype=bool)
         for place in places:
             columns = slice(place.first, place.first + place.size)
-            data, found = self._stored(place.space).gather(place.keys, place.size)
+            data, has_bytes = self._stored(place.space).gather(place.keys, place.size)
             if isinstance(place.slots, slice):
                 rows[:, columns] = data
-                known[:, columns] = (found & place.inside)[:, None]
+                known[:, columns] = (has_bytes & place.inside)[:, None]
             else:
                 rows[place.slots, columns] = data
-                known[place.slots, columns] = (found & place.inside)[:, None]
+                known[place.slots, columns] = (has_bytes & place.inside)[:, None]
         whole: Any = known.all(axis=1)
         return rows, whole
 

@@ -41,26 +41,26 @@ def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...],
     name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, name)
+            offset, kind, order, actual = _header(file.read(MAX_HEADER + 12), what, name)
             if not any(_is_kind(kind, wanted) for wanted in kinds):
                 raise _bad(what, name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
             if order:
                 raise _bad(what, name, "is in Fortran order, and C order is needed")
-            if len(found) != len(shape) or any(
-                one not in (None, has) for one, has in zip(shape, found, strict=True)
+            if len(actual) != len(shape) or any(
+                expected not in (None, has) for expected, has in zip(shape, actual, strict=True)
             ):
-                wanted = "x".join("any" if one is None else str(one) for one in shape)
-                shown = "x".join(map(str, found)) or "()"
+                wanted = "x".join("any" if expected is None else str(expected) for expected in shape)
+                shown = "x".join(map(str, actual)) or "()"
                 raise _bad(what, name, f"has the shape {shown}, and {wanted} is needed")
-            needed, size = byte_size(kind, found), os.fstat(file.fileno()).st_size - offset
+            needed, size = byte_size(kind, actual), os.fstat(file.fileno()).st_size - offset
             if size < needed:
                 raise _bad(what, name, f"has {size} bytes of data, {needed} are needed")
             if not needed:
-                return Cells(kind, found)
+                return Cells(kind, actual)
             whole = memoryview(mmap.mmap(file.fileno(), offset + needed, access=mmap.ACCESS_COPY))
     except (OSError, ValueError) as error:
         raise _bad(what, name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return Cells(kind, found, whole[offset:])
+    return Cells(kind, actual, whole[offset:])
 
 
 def texts(cells: Cells) -> list[str] | None:
@@ -96,7 +96,7 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
         raise _bad(what, name, "has a header that is cut off or too long")
     usual = _USUAL.fullmatch(text)
     if usual is not None:
-        lengths = tuple(int(each) for each in usual[3].split(b",") if each)
+        lengths = tuple(int(size) for size in usual[3].split(b",") if size)
         return start + length, usual[1].decode(), usual[2] == b"True" and len(lengths) > 1, lengths
     import ast
 
@@ -114,15 +114,15 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
 
 
 def _is_shape(shape: object) -> bool:
-    return isinstance(shape, tuple) and all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+    return isinstance(shape, tuple) and all(type(length) is int and 0 <= length < 1 << 48 for length in shape)
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
     """Return whether a type is of a kind; ``<U`` is text of any width, and a byte has no order."""
-    found = _KIND.fullmatch(kind)
-    if found is None:
+    match = _KIND.fullmatch(kind)
+    if match is None:
         return False
-    order, letter, width = found.groups()
+    order, letter, width = match.groups()
     if wanted == "<U":
         return order == "<" and letter == "U" and int(width) > 0
     return f"{letter}{width}" == wanted[1:] and (width == "1" or order == wanted[0])

@@ -106,9 +106,9 @@ class Resolver:
         if not len(waves) or 0 <= int(waves.min()) <= int(waves.max()) < count:
             return groups[waves] if space.scope == Scope.WORKGROUP else waves
         exists = (waves >= 0) & (waves < count)
-        found = np.full(len(waves), NOWHERE)
-        found[exists] = groups[waves[exists]]
-        return found
+        instances = np.full(len(waves), NOWHERE)
+        instances[exists] = groups[waves[exists]]
+        return instances
 
     def places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
@@ -193,10 +193,10 @@ class Resolver:
         for skip in range(DWORD):
             slots = (skips == skip).nonzero()[0]
             if len(slots):
-                some = self._lane_places(
+                parts = self._lane_places(
                     addresses[slots], size, _some(waves, slots), _some(lanes, slots), len(slots)
                 )
-                places += [_at(place, slots) for place in some]
+                places += [_at(place, slots) for place in parts]
         return places
 
     def _generic_places(
@@ -226,15 +226,15 @@ class Resolver:
             slots = (chosen & ~across).nonzero()[0]
             if len(slots):
                 at = (keys if number == GLOBAL else inner)[slots]
-                some = self.places(meant, at, size, _some(waves, slots), _some(lanes, slots), len(slots))
-                places += [_at(place, slots) for place in some]
+                parts = self.places(meant, at, size, _some(waves, slots), _some(lanes, slots), len(slots))
+                places += [_at(place, slots) for place in parts]
         for room in np.unique(SIZE - inner[across].astype(np.int64)).tolist():
             slots = (across & (inner == np.uint64(SIZE - room))).nonzero()[0]
             slots = slots[keys[slots] <= np.uint64((1 << 64) - size)]
             for first, length in ((0, room), (room, size - room)):
                 at = keys[slots] + np.uint64(first)
-                some = self.places(space, at, length, _some(waves, slots), _some(lanes, slots), len(slots))
-                places += [_at(place, slots, first) for place in some]
+                parts = self.places(space, at, length, _some(waves, slots), _some(lanes, slots), len(slots))
+                places += [_at(place, slots, first) for place in parts]
         return places
 
 

@@ -31,11 +31,11 @@ class Capabilities:
     many_waves: bool
     """Whether it holds more than one wave; else every index means the same one."""
     writes: str
-    """What becomes of a write."""
+    """The effect of a write."""
     unknown: str
-    """What is not known, and what reading it gives."""
+    """The contents that are not known, and the result of reading them."""
     gathered: str
-    """How one access for many slots is done."""
+    """The way in which one access for many slots is done."""
     instances: bool
     """Whether local memory belongs to a work-group and private memory to a wave; else there is one of each."""
     lane_owned: bool = False

@@ -150,18 +150,18 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
         if code.sha256 is not None:
             import hashlib
 
-            found = hashlib.sha256(data).hexdigest()
-            if found != code.sha256.lower():
-                yield index, f"{code.path} has the hash {found}, not {code.sha256.lower()}", True
+            digest = hashlib.sha256(data).hexdigest()
+            if digest != code.sha256.lower():
+                yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
 
 
 def _compare_code(machine: Machine, name: str) -> None:
     if not any(code.sha256 for code in machine.code_objects):
         return
-    for index, what, is_other in code_problems(machine):
+    for index, message, is_other in code_problems(machine):
         if is_other:
             hint = "it is not the file the snapshot was made with; use --force to load it anyway"
-            raise _bad(name, f"code_objects[{index}].sha256: {what}", hint)
+            raise _bad(name, f"code_objects[{index}].sha256: {message}", hint)
 
 
 # --- Saving -------------------------------------------------------------------------------------------------------

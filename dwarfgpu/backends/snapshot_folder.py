@@ -95,7 +95,9 @@ class FolderReader:
         fields = node.fields(("space", "extents", "data"))
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
-            names = ", ".join(one.name for one in machine.target.spaces() if one.alias is None)
+            names = ", ".join(
+                candidate.name for candidate in machine.target.spaces() if candidate.alias is None
+            )
             message = f"{machine.target.name} keeps no bytes in such an address space"
             raise fields["space"].fail(message, hint=f"it has {names}")
         if space.number in spaces:
@@ -124,10 +126,10 @@ def _registers_named(node: Node, machine: Machine) -> list[Register]:
         if (end or 0) - (begin or 0) + len(registers) >= MAX_REGISTERS:
             raise node.fail(f"these are more than {MAX_REGISTERS} registers")
         names = [f"{letters}{i}" for i in range(begin, end + 1)] if dash else [first]  # type: ignore[operator, arg-type]
-        for one in names:
-            register = machine.register_named(one)
+        for register_name in names:
+            register = machine.register_named(register_name)
             if register is None:
-                raise node.fail(f"{machine.target.name} has no register {one[:80]!r}")
+                raise node.fail(f"{machine.target.name} has no register {register_name[:80]!r}")
             registers.append(register)
     sizes = {(register.bit_size, register.lane_bits) for register in registers}
     if len(sizes) > 1:
@@ -179,15 +181,15 @@ def _write_files(files: list[RegisterFile], folder: Path) -> Json:
 
     registers = [register for file in files for register in file.registers]
     name = registers[0].name
-    found = {"names": names_of(registers), "data": f"{name}.npy"}
+    entry = {"names": names_of(registers), "data": f"{name}.npy"}
     data = files[0].data
     if len(files) > 1:
         data = np.concatenate([file.data for file in files], axis=1, dtype=data.dtype)
-    write_array(folder / found["data"], data if data.shape[2] > 1 else data[:, :, 0])
+    write_array(folder / entry["data"], data if data.shape[2] > 1 else data[:, :, 0])
     if not all(file.all_known for file in files):
-        found["known"] = f"{name}-known.npy"
-        write_array(folder / found["known"], np.concatenate([file.known for file in files], axis=1))
-    return found
+        entry["known"] = f"{name}-known.npy"
+        write_array(folder / entry["known"], np.concatenate([file.known for file in files], axis=1))
+    return entry
 
 
 def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
@@ -196,8 +198,8 @@ def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
 
     store = machine.memory.stores[space.number]
     extents = np.array(machine.memory.extents(space), dtype=np.uint64).reshape(-1, 3)
-    found = {"space": space.name, "extents": f"{space.name}-extents.npy", "data": f"{space.name}.npy"}
+    entry = {"space": space.name, "extents": f"{space.name}-extents.npy", "data": f"{space.name}.npy"}
     columns = extents if space.scope in INSTANCED else extents[:, 1:]
-    write_array(folder / found["extents"], np.ascontiguousarray(columns))
-    write_array(folder / found["data"], store.joined())
-    return found
+    write_array(folder / entry["extents"], np.ascontiguousarray(columns))
+    write_array(folder / entry["data"], store.joined())
+    return entry

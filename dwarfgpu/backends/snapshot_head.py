@@ -99,21 +99,21 @@ def write_head(machine: Machine, paths: list[str]) -> Json:
         head["apertures"] = {name: hex(base) for name, base in bases.items()}
     if machine.code_objects:
         head["code_objects"] = [
-            _known(path=path, load_address=_hex(one.load_address), sha256=one.sha256)
-            for one, path in zip(machine.code_objects, paths, strict=True)
+            _known(path=path, load_address=_hex(code.load_address), sha256=code.sha256)
+            for code, path in zip(machine.code_objects, paths, strict=True)
         ]
     if machine.dispatches:
         head["dispatches"] = [
             _known(
-                id=one.id,
-                kernel=one.kernel,
-                grid=one.grid and list(one.grid),
-                work_group=one.work_group and list(one.work_group),
-                kernarg=_hex(one.kernarg),
-                queue=_hex(one.queue),
-                packet=_hex(one.packet),
+                id=dispatch.id,
+                kernel=dispatch.kernel,
+                grid=dispatch.grid and list(dispatch.grid),
+                work_group=dispatch.work_group and list(dispatch.work_group),
+                kernarg=_hex(dispatch.kernarg),
+                queue=_hex(dispatch.queue),
+                packet=_hex(dispatch.packet),
             )
-            for one in machine.dispatches
+            for dispatch in machine.dispatches
         ]
     return head
 

@@ -125,7 +125,7 @@ def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
 
 
 def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
-    registers = {number: one[0] for wave in waves for number, one in wave.registers.items()}
+    registers = {number: contents[0] for wave in waves for number, contents in wave.registers.items()}
     size = sum(unit_count(register) * unit_bits(register) // 8 for register in registers.values())
     if size * len(waves) > MAX_REGISTER_BYTES:
         message = f"{len(registers)} registers of {len(waves)} waves are too many for this form"
@@ -182,20 +182,24 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
 
 def _space(node: Node, target: Target) -> AddressSpace:
     space = target.space_named(node.string())
-    stored = [one for one in target.spaces() if one.alias is None or isinstance(one.alias, LaneView)]
+    stored = [
+        candidate
+        for candidate in target.spaces()
+        if candidate.alias is None or isinstance(candidate.alias, LaneView)
+    ]
     if space is None or space not in stored:
         why = "has no such address space" if space is None else "keeps no bytes in it: it is a view of others"
-        names = ", ".join(one.name for one in stored if one.number < 0x20)
+        names = ", ".join(candidate.name for candidate in stored if candidate.number < 0x20)
         raise node.fail(f"{target.name} {why}", hint=f"memory is given as {names}")
     return space
 
 
 def _waves_by_place(machine: Machine) -> dict[tuple[int, ...], list[int]]:
     """Return the waves at each position of a work-group in a grid."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    waves: dict[tuple[int, ...], list[int]] = {}
     for index in range(machine.wave_count):
-        found.setdefault(machine.place_of(index)[1], []).append(index)
-    return found
+        waves.setdefault(machine.place_of(index)[1], []).append(index)
+    return waves
 
 
 def _wave_of_group(
@@ -206,7 +210,7 @@ def _wave_of_group(
     waves = groups.get(place, [])
     if "dispatch" in fields:
         number = fields["dispatch"].unsigned(63)
-        known = {index: one.id for index, one in enumerate(machine.dispatches)}
+        known = {index: dispatch.id for index, dispatch in enumerate(machine.dispatches)}
         waves = [wave for wave in waves if known.get(machine.place_of(wave)[0]) == number]
     else:  # those of no dispatch come first: nothing else could name them
         waves = [wave for wave in waves if machine.place_of(wave)[0] == NONE] or waves

@@ -99,7 +99,7 @@ def places(geometry: Geometry) -> Place:
     number = np.arange(int(counts.sum()), dtype=np.int64)
     first = np.cumsum(counts) - counts
     of = np.repeat(numbers, counts)
-    gx, gy, gz = (each[of] for each in groups)
+    gx, gy, gz = (axis[of] for axis in groups)
     return Place((gx, gy, gz), number - first[of], number)
 
 
@@ -143,9 +143,11 @@ def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices:
     lanes = np.arange(start.wave_size, dtype=np.int64)
     for first in range(0, len(indices), _CHUNK):
         end = min(first + _CHUNK, len(indices))
-        x, y, z = (each[first:end, None] for each in place.group)
-        some = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
-        values = np.where(lanes < start.geometry.lanes_of(some), item_words(row, start, some, lanes), 0)
+        x, y, z = (numbers[first:end, None] for numbers in place.group)
+        executing = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        values = np.where(
+            lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0
+        )
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 

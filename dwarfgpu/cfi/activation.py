@@ -99,8 +99,8 @@ class Activation(LoneFrame):
             return self.callee.entry_register(number, lanes)
         thread = self.thread
         wave = thread.wave if lanes.wave is None else lanes.wave
-        found = locations.at(Register(thread.known_register(number), wave))
-        return bound(found, thread.backend, lanes) if thread.backend.capabilities.lane_owned else found
+        location = locations.at(Register(thread.known_register(number), wave))
+        return bound(location, thread.backend, lanes) if thread.backend.capabilities.lane_owned else location
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         """Return the location of the value that a register had on entry and the caller has in it (A.2.5.4.4.1 (5))."""
@@ -176,8 +176,8 @@ class Activation(LoneFrame):
             self._busy.discard(key)
 
     def _circular(self, key: int) -> NoReturn:
-        what = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        message = f"the rule for {what} needs its own result"
+        needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
+        message = f"the rule for {needed} needs its own result"
         raise IllFormed("cycle", message, spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
@@ -192,11 +192,11 @@ class Activation(LoneFrame):
         if rule is None:
             raise no_information(self.place)
         if isinstance(rule, rules.RegisterOffset):
-            found = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+            location = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
         else:
-            found = self._evaluate(information.expression(rule.block), lanes, "location")
-        self._memory_address(found, "A.6.4.2.2 (8)")
-        return found  # type: ignore[no-any-return]
+            location = self._evaluate(information.expression(rule.block), lanes, "location")
+        self._memory_address(location, "A.6.4.2.2 (8)")
+        return location  # type: ignore[no-any-return]
 
     def _memory_address(self, location: Location, spec: str) -> tuple[Memory, Any]:
         """Return the storage and the byte address of a CFA, which must be a memory byte address."""
@@ -221,11 +221,11 @@ class Activation(LoneFrame):
         changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
         if self._taken is None:
-            found = self.register_rules
-            self._taken = {rule.register for rule in found.values() if isinstance(rule, rules.Register)}
+            given = self.register_rules
+            self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.Register)}
             self._names_changed = bool(self.thread.target.named_if_changed) and any(
                 isinstance(rule, rules.Undefined) and self.thread.untouched(changed)
-                for changed, rule in found.items()
+                for changed, rule in given.items()
             )
         how = self.thread.default_rule(number)
         if number in self._taken and how != Unspecified.CFA:
@@ -284,8 +284,8 @@ class Activation(LoneFrame):
         return self.register(rule.register, lanes)
 
     def _expression(self, _number: int, rule: rules.Expression, lanes: LaneSet) -> Location:
-        found = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
-        return flattened(found)
+        location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
+        return flattened(location)
 
     def _val_expression(self, number: int, rule: rules.ValExpression, lanes: LaneSet) -> Location:
         expression = self.information.expression(rule.block)

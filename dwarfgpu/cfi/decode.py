@@ -29,9 +29,9 @@ class Instruction:
     operands: tuple[Any, ...]
     """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
     offset: int
-    """Where it begins in the section."""
+    """The start of the instruction in the section."""
     end: int
-    """Where the next one begins."""
+    """The start of the next instruction."""
 
     @property
     def name(self) -> str:
@@ -58,12 +58,12 @@ class Instructions:
 
 def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
     """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
-    found: list[Instruction] = []
+    decoded: list[Instruction] = []
     try:
-        found.extend(instructions(data, format, section=section, offset=offset))
+        decoded.extend(instructions(data, format, section=section, offset=offset))
     except DwarfGpuError as error:
-        return Instructions(tuple(found), error)
-    return Instructions(tuple(found))
+        return Instructions(tuple(decoded), error)
+    return Instructions(tuple(decoded))
 
 
 def instructions(
@@ -84,10 +84,10 @@ def instructions(
             raise error.at(section=section, offset=offset + start)
         try:
             values = tuple([reader.operand(operand, opcode) for operand in row.operands])
-        except DwarfGpuError as found:
-            found.where.offset = offset + start  # the instruction counts, not the operand in it
-            found.where.operation = row.name
-            raise found.at(section=section) from None
+        except DwarfGpuError as fault:
+            fault.where.offset = offset + start  # the instruction counts, not the operand in it
+            fault.where.operation = row.name
+            raise fault.at(section=section) from None
         yield Instruction(row, values, offset + start, offset + cursor.position)
 
 

@@ -42,7 +42,7 @@ def flattened(location: Location) -> Location:
             or (whole.bit_offset == 0 and whole.storage.bit_size == storage.bit_size)
         ):
             return stretches[0][0]  # a whole register, or nothing at all
-    parts = tuple([Part(found, size) for found, size in stretches])
+    parts = tuple([Part(inner, size) for inner, size in stretches])
     return locations.at(locations.extended(EMPTY, parts), place.bit_offset)
 
 

@@ -94,16 +94,16 @@ class Tables:
 
     def initial(self, cie: Common) -> Initial:
         """Return the initial rules of a CIE."""
-        found = self._initial.get(cie)
-        if found is None:
+        rules = self._initial.get(cie)
+        if rules is None:
             try:
-                found = self._run_initial(cie)
+                rules = self._run_initial(cie)
             except DwarfGpuError as error:
-                found = error
-            self._initial[cie] = found
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return found
+                rules = error
+            self._initial[cie] = rules
+        if isinstance(rules, DwarfGpuError):
+            raise rules.with_traceback(None)
+        return rules
 
     def rows(self, fde: Description) -> Iterator[Row]:
         """Yield the rows of an entry in the order of addresses. An error is raised after the valid rows."""

@@ -18,7 +18,7 @@ class Block:
     data: bytes
     section: str | None = None
     offset: int = 0
-    """Where the first byte is in the section."""
+    """The offset of the first byte in the section."""
 
 
 # --- The CFA (A.6.4.2.2) ---------------------------------------------------------------------------------------------

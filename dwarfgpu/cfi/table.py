@@ -76,9 +76,9 @@ class CallFrameInstruction:
     """The opcode; its low six bits are 0 where they hold an operand."""
     operands: tuple[Operand, ...]
     run: Callable[..., None]
-    """What it does: called with the state and the operands."""
+    """The function that does the instruction: called with the state and the operands."""
     effect: str
-    """What it changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
+    """The part of the state that changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
     spec: str
     since: str = "2"
     """The DWARF version or the vendor that introduced it."""
@@ -106,11 +106,11 @@ def instruction(
         pairs = tuple(Operand(*item.split(":")) for item in operands.split())
         meaning = (function.__doc__ or "").strip().partition("\n")[0]
         row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
-        for each in (name, *aliases):
-            if each in _NAMES or code in _ROWS:
-                message = f"{each} ({code:#x}) has two rows"
+        for known_name in (name, *aliases):
+            if known_name in _NAMES or code in _ROWS:
+                message = f"{known_name} ({code:#x}) has two rows"
                 raise AssertionError(message)
-            _NAMES[each] = row
+            _NAMES[known_name] = row
         _ROWS[code] = row
         return function
 

@@ -39,7 +39,7 @@ class Information:
     return_register: int
     """The column of the return address."""
     start: int
-    """Where the entry begins in the running program: the same for all code of one function, or of a part of it."""
+    """The start of the entry in the running program, which all code of a function, or of a part of it, shares."""
     expression: Callable[[Block], Expression]
     """Decodes an expression of a rule."""
     is_signal_frame: bool = False
@@ -117,24 +117,24 @@ class Thread:
 
     def default_rule(self, number: int) -> str:
         """Return the default of a register without a rule, one of `Unspecified`."""
-        found = self._defaults.get(number)
-        if found is None:
-            found = self._defaults[number] = self.target.unspecified_rule(number)
-        return found
+        rule = self._defaults.get(number)
+        if rule is None:
+            rule = self._defaults[number] = self.target.unspecified_rule(number)
+        return rule
 
     def untouched(self, number: int) -> bool:
         """Return whether a register without a rule is unchanged if the rules name the changed ones."""
-        found = self._untouched.get(number)
-        if found is None:
-            found = self._untouched[number] = self.target.untouched(number)
-        return found
+        is_untouched = self._untouched.get(number)
+        if is_untouched is None:
+            is_untouched = self._untouched[number] = self.target.untouched(number)
+        return is_untouched
 
     def cfa_expression(self, rule: RegisterOffset) -> Expression:
         """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
-        found = self._cfa_rules.get(rule)
-        if found is None:
-            found = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
-        return found
+        expression = self._cfa_rules.get(rule)
+        if expression is None:
+            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
+        return expression
 
 
 def no_information(pc: int) -> NoInformation:

@@ -39,7 +39,7 @@ class End:
     kind: str
     message: str
     error: DwarfGpuError | None = None
-    """What went wrong, if something did."""
+    """The error, if there was one."""
 
     @property
     def is_regular(self) -> bool:
@@ -70,20 +70,20 @@ class CallStack:
 
     def __iter__(self) -> Iterator[Activation]:
         level = 0
-        found: Activation | None = self.top
-        while found is not None:
-            yield found
+        activation: Activation | None = self.top
+        while activation is not None:
+            yield activation
             level += 1
-            found = self.at(level)
+            activation = self.at(level)
 
     def at(self, level: int) -> Activation | None:
         """Return the activation of a level, or None if the stack ends before it."""
         while level >= len(self._activations) and self.end is None:
-            found = self._next(self._activations[-1])
-            if isinstance(found, End):
-                self.end = found
+            activation = self._next(self._activations[-1])
+            if isinstance(activation, End):
+                self.end = activation
             else:
-                self._activations.append(found)
+                self._activations.append(activation)
         return self._activations[level] if level < len(self._activations) else None
 
     # --- One step -------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ class FrameFormat:
     data_alignment: int = 1
     """The factor of factored offsets (data_alignment_factor)."""
     pointers: int = ABSOLUTE
-    """How addresses are encoded."""
+    """The encoding of addresses."""
     bases: Bases = Bases()
-    """What they count from."""
+    """The bases of relative addresses."""
     segment_size: int = 0
     """Bytes of a segment selector before the first address of an entry."""

@@ -56,7 +56,7 @@ class Bases:
     text: int | None = None
     data: int | None = None
     function: int | None = None
-    """Where the function begins that the frame description entry is for."""
+    """The start of the function of the frame description entry."""
 
 
 @record

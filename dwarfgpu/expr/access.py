@@ -49,7 +49,7 @@ class Window:
     storage: Register
     size: int
     skip: int
-    """How many bits of the first byte are before them."""
+    """The number of bits of the first byte before them."""
     index: Array
     """For each slot the unit it reads, or else its bytes: ``[slot, byte]``."""
     unit: str | None
@@ -154,12 +154,12 @@ class Accessor:
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
-        data_rows, found = self.backend.gather_memory(
+        data_rows, known = self.backend.gather_memory(
             storage.space, addresses, length, storage.wave, storage.lane, self.count
         )
-        if not found.all():
+        if not known.all():
             raise LaneFault(
-                b.positions_of(~found), lambda slot: self._memory_fault(storage, addresses, length, slot)
+                b.positions_of(~known), lambda slot: self._memory_fault(storage, addresses, length, slot)
             )
         return self._slice(self._stream(data_rows), length * 8, skip, size)
 
@@ -181,33 +181,33 @@ class Accessor:
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)
         length = (skip + size + 7) >> 3
-        rows, found = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
-        if not found.all():
-            raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
+        rows, known = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
+        if not known.all():
+            raise LaneFault(b.positions_of(~known), lambda slot: self._register_fault(storage, slot))
         return self._slice(self._stream(rows), length * 8, skip, size)
 
     def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
         """Return the error that a slot meets when it reads alone."""
-        one = storage.select(slot)
-        wave: Any = one.wave
-        lane: Any = one.lane
+        own_storage = storage.select(slot)
+        wave: Any = own_storage.wave
+        lane: Any = own_storage.lane
         address = int(b.select(addresses, slot))
         try:
-            self.backend.read_memory(one.space, address, size, wave or 0, lane)
+            self.backend.read_memory(own_storage.space, address, size, wave or 0, lane)
         except DwarfGpuError as error:
             return error
-        return memory_unavailable(one.space, address, size)
+        return memory_unavailable(own_storage.space, address, size)
 
     def _register_fault(self, storage: Register, slot: int) -> DwarfGpuError:
         """Return the error that a slot meets when it reads alone."""
-        one = storage.select(slot)
-        wave: Any = one.wave
-        lane: Any = one.lane
+        own_storage = storage.select(slot)
+        wave: Any = own_storage.wave
+        lane: Any = own_storage.lane
         try:
-            self.backend.read_register(one.register, wave, lane)
+            self.backend.read_register(own_storage.register, wave, lane)
         except DwarfGpuError as error:
             return error
-        return register_unavailable(one.register)
+        return register_unavailable(own_storage.register)
 
     def window(self, location: Location, bit_size: int) -> Window | None:
         """Return how to read the bits of all slots, if they are in one register of one wave; else None.
@@ -336,20 +336,20 @@ class Accessor:
             return None
         place = location.places[0]
         self._check_extent(place, bit_size)
-        found: ImplicitPointer | None = None
+        pointer: ImplicitPointer | None = None
         position = 0
         others = False
         for source, offset, length in sources(place, uniform(place.bit_offset), bit_size):
             if type(source) is not ImplicitPointer:
                 others = True
                 continue
-            if (found is not None and source != found) or offset != position:
+            if (pointer is not None and source != pointer) or offset != position:
                 raise pointer_misuse("only its complete contents can be retrieved, in order")
-            found = source
+            pointer = source
             position += length
-        if found is not None and (others or position != found.bit_size):
+        if pointer is not None and (others or position != pointer.bit_size):
             raise pointer_misuse("only its complete contents can be retrieved, in order")
-        return found
+        return pointer
 
     # --- Writing --------------------------------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ def implied_register(row: Operation) -> int | None:
 
 @record
 class _Known:
-    """How an operation is written in one dialect."""
+    """The encoding of an operation in one dialect."""
 
     row: Operation
     name: str

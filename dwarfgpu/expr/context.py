@@ -131,6 +131,6 @@ class Context:
     """Whether the expression is an operand of a call frame instruction, which restricts it (A.6.4.2)."""
     limits: Limits = Limits()
     nesting: int = 0
-    """How many evaluations this one is nested in."""
+    """The number of evaluations that this one is nested in."""
     active: tuple[tuple[Any, ...], ...] = ()
     """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""

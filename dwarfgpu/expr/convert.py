@@ -121,12 +121,12 @@ def pointed_to(ev: Evaluation, pointer: ImplicitPointer) -> Location:
     unit = pointer.unit if pointer.unit is not None else ev.need("unit")
     die = unit.die(pointer.die)
     if die.location is not None:
-        found = evaluate_location(ev, die)
+        location = evaluate_location(ev, die)
     elif die.const_value is not None:
-        found = locations.at(Implicit(block_stream(ev, die.const_value), 8 * len(die.const_value)))
+        location = locations.at(Implicit(block_stream(ev, die.const_value), 8 * len(die.const_value)))
     else:
         raise pointer_misuse(f"the entry {pointer.die} has neither a location nor a constant value")
-    return moved(ev, found, pointer.byte_offset * 8)
+    return moved(ev, location, pointer.byte_offset * 8)
 
 
 def evaluate_location(ev: Evaluation, die: Any) -> Location:
@@ -134,11 +134,11 @@ def evaluate_location(ev: Evaluation, die: Any) -> Location:
     expressions = die.location if isinstance(die.location, tuple) else (die.location,)
     if not expressions:
         return UNDEFINED
-    found = [
+    matching = [
         ev.evaluate(expression, unit=die.unit, object=None, initial_stack=(), result_kind="location")
         for expression in expressions
     ]
-    return found[0] if len(found) == 1 else locations.union(found, ev.lanes.count)
+    return matching[0] if len(matching) == 1 else locations.union(matching, ev.lanes.count)
 
 
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
@@ -167,8 +167,8 @@ def result_of(ev: Evaluation) -> Result:
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
     if wanted is None or (wanted == "value" and isinstance(top, ImplicitPointerValue)):
         return top
-    found = to_location(ev, top) if wanted == "location" else to_value(ev, top)
-    if found is None:
+    converted = to_location(ev, top) if wanted == "location" else to_value(ev, top)
+    if converted is None:
         hint = "DW_OP_stack_value makes an implicit location of a value" if wanted == "location" else None
         refuse_entry(
             ev,
@@ -180,7 +180,7 @@ def result_of(ev: Evaluation) -> Result:
                 hint=hint,
             ),
         )
-    return found
+    return converted
 
 
 def completed(incomplete: IncompleteComposite) -> Location:
@@ -231,5 +231,7 @@ def refuse_entry(ev: Evaluation, entry: Entry, error: Callable[[str], DwarfGpuEr
 def _wrong_kind(ev: Evaluation, needed: str, entry: Entry, step: Step) -> NoReturn:
     spec = step.operation.spec
     refuse_entry(
-        ev, entry, lambda found: IllFormed("wrong_kind", f"{needed} is needed, found {found}", spec=spec)
+        ev,
+        entry,
+        lambda description: IllFormed("wrong_kind", f"{needed} is needed, found {description}", spec=spec),
     )

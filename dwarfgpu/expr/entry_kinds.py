@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     Kind: TypeAlias = "str | int"
-    """What is known of an entry: one of the following, or the number of a literal of the generic type."""
+    """The kind of an entry: one of the following, or the number of a literal of the generic type."""
 
 GENERIC = "a value of the generic type"
 TYPED = "a value of a base type"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
-    """What an evaluation can give."""
+    """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
 TAKEN = object()
@@ -85,7 +85,7 @@ class Evaluation:
         self.trace = trace
         self.lanes: LaneSet = context.lanes
         self.positions: Array | None = None
-        """Which slots of the whole set run now; None is all."""
+        """The slots of the whole set that run now; None is all."""
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
         )
@@ -211,8 +211,8 @@ class Evaluation:
         if len(stack) < count:
             raise self._underflow(step)
         entries = [
-            one if one.__class__ is fits else coerce(self, one, kind, step)
-            for one, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
+            operand if operand.__class__ is fits else coerce(self, operand, kind, step)
+            for operand, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
         ]
         entry: Any
         for entry, integral in zip(entries, step.integral, strict=True):
@@ -251,19 +251,19 @@ class Evaluation:
     def need(self, element: str) -> Any:
         """Return an element of the context, or raise the error that it is missing (A.2.5.1)."""
         if element == "unit":
-            found: Any = self.unit
+            element_value: Any = self.unit
         elif element in ("lane", "thread"):
-            found = self.lanes.lane if element == "lane" else self.lanes.wave
+            element_value = self.lanes.lane if element == "lane" else self.lanes.wave
         else:
-            found = getattr(self.context, element)
-        if found is None:
+            element_value = getattr(self.context, element)
+        if element_value is None:
             name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(
                 element, element
             )
             raise MissingContext(
                 element, f"the evaluation needs a current {name}, which the context does not have"
             )
-        return found
+        return element_value
 
     @property
     def lane_count(self) -> int:

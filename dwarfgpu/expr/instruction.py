@@ -27,9 +27,9 @@ class Instruction:
     """The name in the dialect: an operation may have several."""
     operands: tuple[Any, ...]
     offset: int
-    """Where it starts, in bytes from the start of the expression."""
+    """The start of the operation, in bytes from the start of the expression."""
     end: int
-    """Where the next one starts."""
+    """The start of the next operation."""
 
     @property
     def target(self) -> int | None:
@@ -70,7 +70,7 @@ class Step:
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
         """The class of the entries that need no conversion, for each; `coerce` converts the others."""
         self.integral = tuple([kind == "integral" for kind in self.kinds])
-        """Which of the entries must be of an integral type."""
+        """The entries that must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
         self.needs = operation.needs
@@ -109,7 +109,7 @@ class Expression:
         """Offset of the bytes that were not decoded, if there are any."""
         self.section = section
         self.offset = offset
-        """Where it starts in the section; errors add it to the offset in the expression."""
+        """The start of the expression in the section; errors add it to the offset in the expression."""
         self._code: list[Step] | None = None
 
     @property

@@ -33,13 +33,13 @@ class Line:
     """One operation, or the bytes that were not decoded."""
 
     offset: int
-    """Where it starts, in bytes from the start of the expression."""
+    """The start of the line, in bytes from the start of the expression."""
     bytes: bytes
     """Empty where the dialect has no number for the operation."""
     name: str
     operands: str = ""
     note: str = ""
-    """What is not part of the program: where a branch goes, the names of registers, why bytes were not decoded."""
+    """The note: where a branch goes, the names of registers, or why bytes were not decoded."""
 
     @property
     def text(self) -> str:
@@ -99,20 +99,20 @@ def registers_of(instruction: Instruction) -> list[int]:
 
 def _statements(expression: Expression, depth: int, target: Target | None) -> list[str]:
     labels = _labels(expression)
-    found = []
+    statements = []
     for instruction in expression.instructions:
         words = [instruction.name, *_shown_operands(instruction, expression, depth, labels, target)]
         label = labels.get(instruction.offset)
-        found.append(" ".join(words if label is None else [f"{label}:", *words]))
+        statements.append(" ".join(words if label is None else [f"{label}:", *words]))
     if expression.fault is not None:
-        found.append(_undecoded(_tail(expression)))
+        statements.append(_undecoded(_tail(expression)))
     label = labels.get(expression.end)
     if label is not None:
         if expression.fault is None:
-            found.append(f"{label}:")
+            statements.append(f"{label}:")
         else:
-            found[-1] = f"{label}: {found[-1]}"
-    return found
+            statements[-1] = f"{label}: {statements[-1]}"
+    return statements
 
 
 def _labels(expression: Expression) -> dict[int, str]:

@@ -21,7 +21,7 @@ class LoneFrame:
     why = ""
     """Why no more is known, as the end of a message."""
     hint: str | None = None
-    """What to do about it."""
+    """The hint of the error: what to do."""
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         self._unknown("the value that a register had on entry")

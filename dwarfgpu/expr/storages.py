@@ -129,11 +129,11 @@ class Composite:
     parts: tuple[Part, ...] = ()
     bit_size: int = 0
     count: int = 0
-    """How many parts there are, each run counted in full."""
+    """The number of parts, each run counted in full."""
     weight: int = 0
-    """How many runs of parts there are in it and in all composites it is made of, however often each is used."""
+    """The number of runs of parts in it and in all composites it is made of, counted once for each use."""
     depth: int = 1
-    """How deep composites are nested in it."""
+    """The depth of the composites nested in it."""
     has_pointer: bool = False
     """Whether an implicit pointer is somewhere in it."""
 

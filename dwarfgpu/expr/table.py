@@ -39,7 +39,7 @@ class Operation:
 
     name: str
     run: Callable[..., Any] | None
-    """What it does: called with the evaluation, the popped entries bottom first, then the operands."""
+    """The function of the operation: called with the evaluation, the popped entries bottom first, then the operands."""
     effect: str
     """``inputs -- outputs``, bottom to top, each ``letter:kind``; ``*`` where the function reads the raw stack."""
     spec: str

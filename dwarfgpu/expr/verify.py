@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     _Trail: TypeAlias = "tuple[tuple[Instruction, int], ...]"
-    """Where a path has gone backward, the last place first, and how deep the stack was."""
+    """The positions where a path has gone backward, the last first, and the depth of the stack there."""
 
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
@@ -214,10 +214,10 @@ class _Walk:
         return self.stacks.setdefault((kind, stack), KindStack(kind, stack))
 
     def shape(self, row: Operation) -> Shape:
-        found = self.shapes.get(row.name)
-        if found is None:
-            found = self.shapes[row.name] = Shape(row)
-        return found
+        shape = self.shapes.get(row.name)
+        if shape is None:
+            shape = self.shapes[row.name] = Shape(row)
+        return shape
 
     def apply(self, at: Instruction, shape: Shape, stack: KindStack) -> KindStack:
         """Return the stack after an operation; an error does not change it."""

@@ -40,7 +40,7 @@ class StructureField:
     clause: str
     bits: tuple[BitRange, ...] = ()
     meanings: tuple[tuple[int, str], ...] = ()
-    """What some values mean."""
+    """The meanings of some values."""
 
 
 @record
@@ -58,11 +58,11 @@ class FieldValue:
     @property
     def parts(self) -> tuple[tuple[BitRange, int, str | None], ...]:
         """The bit ranges of the field, with their values and what these mean."""
-        found = []
-        for each in self.field.bits:
-            value = self.value >> each.shift & ((1 << each.width) - 1)
-            found.append((each, value, dict(each.meanings).get(value)))
-        return tuple(found)
+        ranges = []
+        for bit_range in self.field.bits:
+            value = self.value >> bit_range.shift & ((1 << bit_range.width) - 1)
+            ranges.append((bit_range, value, dict(bit_range.meanings).get(value)))
+        return tuple(ranges)
 
 
 @record
@@ -99,16 +99,16 @@ class Structure:
 
     def decode(self, data: bytes) -> tuple[FieldValue, ...]:
         """Decode all fields of an object, in their order."""
-        found = []
+        fields = []
         for field in self.fields:
             content = data[field.offset : field.offset + field.size]
-            found.append(FieldValue(field, int.from_bytes(content, "little", signed=field.kind == "signed")))
-        return tuple(found)
+            fields.append(FieldValue(field, int.from_bytes(content, "little", signed=field.kind == "signed")))
+        return tuple(fields)
 
     def violations(self, values: tuple[FieldValue, ...]) -> tuple[str, ...]:
         """Return a message for each reserved field that is not 0."""
         return tuple(
-            f"reserved bytes {each.field.offset} to {each.field.offset + each.field.size - 1} must be 0"
-            for each in values
-            if each.field.kind == "reserved" and each.value
+            f"reserved bytes {value.field.offset} to {value.field.offset + value.field.size - 1} must be 0"
+            for value in values
+            if value.field.kind == "reserved" and value.value
         )

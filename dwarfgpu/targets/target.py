@@ -138,7 +138,7 @@ class AddressSpace:
     scope: str
     """One of ``Scope``: which context elements an access needs."""
     alias: Alias | None = None
-    """Where the bytes are, for a space that is only a view of others."""
+    """The storage of the bytes, for a space that is only a view of others."""
 
 
 @record

@@ -62,7 +62,7 @@ class LoadedFile:
     section: str
     """The first section with code."""
     start: int
-    """Where that begins in the process."""
+    """The address of this section in the process."""
 
 
 WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
@@ -81,9 +81,9 @@ class Process(Protocol):
     """A process in GDB. Threads are counted from 0; every method may raise `Refused`."""
 
     ids: list[str]
-    """What each thread is called."""
+    """The name of each thread."""
     places: list[WavePlace | None]
-    """Where each wave belongs, if it says so."""
+    """The place of each wave, where it is known."""
 
     @property
     def has_moved_on(self) -> bool:
@@ -138,7 +138,7 @@ class GdbBackend(Backend):
         self.ids = process.ids
         self._dispatches: tuple[list[Dispatch], Column] | None = None
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
-        """What has been read of registers, by thread and number."""
+        """The contents of registers that were read, by thread and number."""
         self._known_until = process.changes
 
     @property
@@ -206,13 +206,13 @@ class GdbBackend(Backend):
             self._known_until = self.process.changes
             self._known.clear()
         key = wave, register.number
-        found = self._known.get(key)
+        content = self._known.get(key)
         self._check_current()
-        if found is None:
-            found = self._known[key] = self._read(register, wave)
-        if isinstance(found, bytes):
-            return found
-        raise found.with_traceback(None)
+        if content is None:
+            content = self._known[key] = self._read(register, wave)
+        if isinstance(content, bytes):
+            return content
+        raise content.with_traceback(None)
 
     def _read(self, register: Register, wave: int) -> bytes | DwarfGpuError:
         try:
@@ -272,10 +272,10 @@ class GdbBackend(Backend):
         self._check(space, address, size, wave)
         if space.alias is None:
             return self._bytes(space, address, size, wave) if size else b""
-        found = b""
+        data = b""
         for number, start, length in space.alias.pieces(address, size, lane, self.target.lane_count):
-            found += self._bytes(self._space(number), start, length, wave)
-        return found
+            data += self._bytes(self._space(number), start, length, wave)
+        return data
 
     def write_memory(
         self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
@@ -306,10 +306,10 @@ class GdbBackend(Backend):
             raise memory_unavailable(space, address, size, why)
 
     def _space(self, number: int) -> AddressSpace:
-        found = self.target.space(number)
-        if found is None:  # views lead to spaces of the same target
+        space = self.target.space(number)
+        if space is None:  # views lead to spaces of the same target
             raise AssertionError(number)
-        return found
+        return space
 
     def _name_of(self, space: AddressSpace) -> str | None:
         """Return the name of a space for GDB, or None for its default space."""
@@ -347,11 +347,11 @@ def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[li
     """
     owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]
     names = list(dict.fromkeys(owner for owner in owners if owner is not None))
-    found = []
+    dispatches = []
     for index, name in enumerate(names):
         number = name.rpartition(":")[2]
-        found.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
-    return found, Column(-1 if owner is None else names.index(owner) for owner in owners)
+        dispatches.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
+    return dispatches, Column(-1 if owner is None else names.index(owner) for owner in owners)
 
 
 def _gdb_name(register: Register) -> str:

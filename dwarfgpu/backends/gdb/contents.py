@@ -30,19 +30,19 @@ def number_of(value: Any) -> int:
     """Return the bits of a value, with those of its first element lowest."""
     kind = value.type.strip_typedefs()
     if kind.code in _UNIONS:  # such as those of vector registers: one member has all the bits
-        whole = [each for each in kind.fields() if each.type.sizeof == kind.sizeof]
+        whole = [member for member in kind.fields() if member.type.sizeof == kind.sizeof]
         if not whole:
             raise Refused(f"GDB shows it as {kind}")
         return number_of(value[whole[-1]])
     text = value.format_string(**_FORMAT)
-    numbers = [int(each, 16) for each in _NUMBER.findall(text)]
+    numbers = [int(member, 16) for member in _NUMBER.findall(text)]
     count, size = _elements(kind)
     if len(numbers) != count:
         raise Refused(text if len(text) < 60 else "a part of it is not available")  # `<unavailable>`
-    found = 0
+    bits = 0
     for number in reversed(numbers):
-        found = found << 8 * size | number
-    return found
+        bits = bits << 8 * size | number
+    return bits
 
 
 def _elements(kind: Any) -> tuple[int, int]:

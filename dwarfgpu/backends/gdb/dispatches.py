@@ -27,12 +27,12 @@ def known_dispatches() -> dict[str, Dispatch]:
 
 def listed(text: str) -> dict[str, Dispatch]:
     """Parse the rows of the table."""
-    found = {}
+    dispatches = {}
     for row in _ROW.finditer(text):
         numbers = [int(row[index]) for index in range(3, 9)]
         grid, group = numbers[:3], numbers[3:]
-        found[row[1]] = Dispatch(int(row[2]), row[9].strip() or None, _triple(grid), _triple(group))
-    return found
+        dispatches[row[1]] = Dispatch(int(row[2]), row[9].strip() or None, _triple(grid), _triple(group))
+    return dispatches
 
 
 def _triple(numbers: list[int]) -> tuple[int, int, int]:

@@ -29,14 +29,14 @@ def listed(text: str, files: Callable[[], str]) -> list[LoadedFile]:
 
     Symbols that were read from such a file by itself (``symbol-file``) hide the program, which is then added.
     """
-    found: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
+    by_sections: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
     name = ""
     sections: list[tuple[int, int, str]] = []
     has_contents = False
 
     def close() -> None:
         if sections:
-            found.setdefault(tuple(sections), []).append((name, has_contents))
+            by_sections.setdefault(tuple(sections), []).append((name, has_contents))
 
     for line in text.splitlines():
         head = _FILE.match(line)
@@ -49,7 +49,7 @@ def listed(text: str, files: Callable[[], str]) -> list[LoadedFile]:
             sections.append((int(row[1], 16), int(row[2], 16), row[3]))
             has_contents = has_contents or " HAS_CONTENTS" in row[4]
     close()
-    return [_joined(key, names, files) for key, names in found.items()]
+    return [_joined(key, names, files) for key, names in by_sections.items()]
 
 
 def _joined(

@@ -37,7 +37,7 @@ class GdbProcess:
         self.inferior = inferior
         self.threads = threads
         titles = [self.title(thread) for thread in threads]
-        self.ids = [name_of(*each) for each in zip(threads, titles, strict=True)]
+        self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
         self._watch = watch()
         self._runs = self._watch.runs(inferior.num)
@@ -45,9 +45,9 @@ class GdbProcess:
     def title(self, thread: Any) -> re.Match[str] | None:
         """Return the title that GDB shows for a wave."""
         for text in (thread.details, getattr(thread, "ptid_string", None)):  # the second one since GDB 14
-            found = _WAVE.search(text or "")
-            if found is not None:
-                return found
+            match = _WAVE.search(text or "")
+            if match is not None:
+                return match
         return None
 
     @property
@@ -59,8 +59,8 @@ class GdbProcess:
     @property
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
-        found: str | None = self.inferior.progspace.filename
-        return next((each.name for each in self.files() if each.debug == found), found)
+        path: str | None = self.inferior.progspace.filename
+        return next((loaded.name for loaded in self.files() if loaded.debug == path), path)
 
     def frame(self) -> Any:
         """Return GDB's innermost frame of the selected thread."""
@@ -191,7 +191,7 @@ def stamp_of(thread: Any) -> Any:
 
 def threads_of(inferior: Any) -> list[Any]:
     """Return the threads of an inferior, in the order of their numbers."""
-    return sorted(inferior.threads(), key=lambda each: each.num)
+    return sorted(inferior.threads(), key=lambda thread: thread.num)
 
 
 def is_wave(thread: Any) -> bool:

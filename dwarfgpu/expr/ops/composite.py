@@ -133,8 +133,8 @@ def _composite_of(entry: Any) -> Composite | None:
 
 def _part_location(ev: Evaluation) -> Location:
     top = ev.stack[-1]
-    found = convert.to_location(ev, top)
-    if found is None:
+    location = convert.to_location(ev, top)
+    if location is None:
         hint = "DW_OP_stack_value makes an implicit location of a value" if type(top) is Value else None
         convert.refuse_entry(
             ev,
@@ -146,7 +146,7 @@ def _part_location(ev: Evaluation) -> Location:
                 hint=hint,
             ),
         )
-    return found
+    return location
 
 
 def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:

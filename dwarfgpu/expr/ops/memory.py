@@ -102,7 +102,9 @@ def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Loca
         refuse_entry(
             ev,
             entry,
-            lambda found: IllFormed(kind, f"an address is an integral value, found {found}", spec=spec),
+            lambda description: IllFormed(
+                kind, f"an address is an integral value, found {description}", spec=spec
+            ),
         )
     return at_address(ev, space, address.bits)
 

@@ -87,5 +87,5 @@ def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
         return address
     if address == 0 and space in (numbers.LOCAL, numbers.PRIVATE_LANE):
         return SEGMENT_NULL
-    found, segment = locate(address, apertures)
-    return segment if found == space else None
+    meant, segment = locate(address, apertures)
+    return segment if meant == space else None

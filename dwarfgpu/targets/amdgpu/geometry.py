@@ -46,7 +46,7 @@ class Geometry:
     work_group: Triple
     wave_size: int
     dimensions: int = 3
-    """How many dimensions the program gave; the sizes of the others are 1."""
+    """The number of dimensions that the program gave; the sizes of the others are 1."""
 
     @property
     def groups(self) -> Triple:
@@ -142,23 +142,23 @@ class Geometry:
         """Cut a range of work-groups of one dimension where their size changes, into (first, count)."""
         last = self.groups[axis] - 1
         full = (first, min(end, last) - first)
-        return [each for each in (full, (max(first, last), end - max(first, last))) if each[1] > 0]
+        return [run for run in (full, (max(first, last), end - max(first, last))) if run[1] > 0]
 
 
 def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int) -> Geometry:
     """Return a grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
     given = max(len(grid), len(work_group))
     sizes = []
-    for what, size, limit in (
+    for name, size, limit in (
         ("grid", grid, MAX_GRID_SIZE),
         ("work-group", work_group, MAX_GROUP_SIZE),
     ):
         if not 1 <= len(size) <= 3:
-            raise UsageError(f"a {what} has 1 to 3 dimensions, not {len(size)}")
+            raise UsageError(f"a {name} has 1 to 3 dimensions, not {len(size)}")
         for axis, number in zip(AXES, size, strict=False):
             if not 1 <= number <= limit:
                 hint = f"the dispatch packet holds 1 to {limit}"
-                raise UsageError(f"the {what} size {axis} = {number} does not fit", hint=hint)
+                raise UsageError(f"the {name} size {axis} = {number} does not fit", hint=hint)
         sizes.append((*size, *(1,) * (3 - len(size))))
     items = sizes[1][0] * sizes[1][1] * sizes[1][2]
     if items > MAX_GROUP_ITEMS:

@@ -48,7 +48,7 @@ class Rule:
     enable: str
     """The field of the descriptor that requests it; empty for what is always set."""
     count: int
-    """How many registers it takes."""
+    """The number of registers it takes."""
     by: str
     """Who sets them."""
     clause: str

@@ -65,23 +65,23 @@ def rows(start: Start) -> tuple[Row, ...]:
 
 def problems(start: Start) -> tuple[str, ...]:
     """Return a message for each request of a descriptor that is not fulfilled."""
-    found = []
+    messages = []
     wanted = _user_sgprs(start)
     count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
     asked = sum(number for _rule, number in wanted)
     if asked > count:
-        found.append(
+        messages.append(
             f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match"
         )
     if max(asked, count) > limit:
         number = max(asked, count)
-        found.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
+        messages.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
     for rule, _number in wanted:
         if rule.by == rules.NOBODY:
-            found.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
+            messages.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
     if start.field(rules.ITEM_IDS) == 3:
-        found.append(f"{rules.ITEM_IDS} is 3, which is undefined")
-    return tuple(found)
+        messages.append(f"{rules.ITEM_IDS} is 3, which is undefined")
+    return tuple(messages)
 
 
 def _enabled(table: tuple[Rule, ...], start: Start) -> Iterator[Rule]:

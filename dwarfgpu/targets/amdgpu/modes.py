@@ -40,7 +40,7 @@ def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], .
     ``fields`` are those of the descriptor. GFX12 has no DX10_CLAMP and IEEE, and keeps the exceptions in another
     register (TRAP_CTRL); there the descriptor has no ENABLE_IEEE_MODE.
     """
-    found = []
+    rows = []
     for name, first, parts in LAYOUT:
         if any(part not in fields for part, _ in parts):
             continue
@@ -50,8 +50,8 @@ def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], .
         for part, bits in parts:
             value |= fields[part] << width
             width += bits
-        found.append((name, first, width, value))
-    return tuple(found)
+        rows.append((name, first, width, value))
+    return tuple(rows)
 
 
 def mode(fields: Mapping[str, int]) -> int:

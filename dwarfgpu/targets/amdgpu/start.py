@@ -54,7 +54,7 @@ class Start:
     kernarg: int
     """The address of the kernarg segment."""
     kernarg_bytes: bytes
-    """What the kernarg segment holds, for what is preloaded from it."""
+    """The contents of the kernarg segment, from which registers are preloaded."""
     dispatch_id: int
     private_segment_size: int
     """Bytes of private memory of one work-item, as in the packet."""
