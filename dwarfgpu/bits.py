@@ -2,7 +2,7 @@
 
 ``Bits`` is a Python int when all slots agree, else an array with one element a slot: ``uint64`` for patterns of at
 most 64 bits, Python ints (``object``) for wider ones. Every pattern is unsigned and smaller than ``2**width``; what
-it means is the business of the type. This module is the only one that knows that there are two forms: everything
+it means, the type decides. This module is the only one that knows that there are two forms: everything
 built on it is written once, for one lane and for six hundred thousand.
 
 Arguments named ``mask`` are ``2**width - 1``. numpy is imported only where an array must be made, so one lane never
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 MASK64 = (1 << 64) - 1
 
 _numpy: list[bool] = []
-"""Whether there is one, once somebody has asked."""
+"""Whether numpy can be used, once it was tried."""
 
 
 def has_arrays() -> bool:
-    """Whether many slots can be asked together, which takes numpy. Without it they are asked one after the other.
+    """Return whether many slots can be evaluated together, which takes numpy; without it they are evaluated in turn.
 
     The Python inside a debugger may have none, or one that was built for another version of Python.
     """
@@ -49,7 +49,7 @@ def has_arrays() -> bool:
 
 
 def select(bits: Bits, positions: Positions) -> Bits:
-    """The patterns of some slots; of one slot an int."""
+    """Return the patterns of some slots; of one slot an int."""
     if isinstance(bits, int):
         return bits
     chosen = bits[positions]
@@ -62,21 +62,21 @@ def comparable(bits: Bits | None) -> object:
 
 
 def array(values: Sequence[int], width: int) -> Array:
-    """An array of patterns of ``width`` bits, one a slot."""
+    """Return an array of patterns of ``width`` bits, one a slot."""
     import numpy as np
 
     return np.array(values, dtype=np.uint64 if width <= 64 else object)
 
 
 def flags(values: Sequence[bool]) -> Array:
-    """A condition with one answer a slot."""
+    """Return a condition with one answer a slot."""
     import numpy as np
 
     return np.array(values, dtype=bool)
 
 
 def of_flags(flags: Flags) -> Bits:
-    """1 where a condition holds, else 0."""
+    """Return 1 where a condition holds, else 0."""
     return int(flags) if isinstance(flags, bool) else flags.astype("u8")
 
 
@@ -84,14 +84,14 @@ def of_flags(flags: Flags) -> Bits:
 
 
 def _reduced(result: Any, mask: int) -> Bits:
-    """An intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
+    """Reduce an intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
     if type(result) is int or mask != MASK64:
         return result & mask  # type: ignore[no-any-return]
     return result  # type: ignore[no-any-return]
 
 
 def add(left: Any, right: Any, mask: int) -> Bits:
-    """The sum, modulo ``2**width``."""
+    """Return the sum, modulo ``2**width``."""
     result: Any = left + right
     if type(result) is int:  # spelled out, as it is the operation that is used most
         return result & mask
@@ -99,27 +99,27 @@ def add(left: Any, right: Any, mask: int) -> Bits:
 
 
 def sub(left: Any, right: Any, mask: int) -> Bits:
-    """The difference, modulo ``2**width``."""
+    """Return the difference, modulo ``2**width``."""
     return _reduced(left - right, mask)
 
 
 def mul(left: Bits, right: Bits, mask: int) -> Bits:
-    """The product, modulo ``2**width``."""
+    """Return the product, modulo ``2**width``."""
     return _reduced(left * right, mask)
 
 
 def neg(bits: Bits, mask: int) -> Bits:
-    """The two's complement."""
+    """Return the two's complement."""
     return _reduced(0 - bits, mask)
 
 
 def invert(bits: Bits, mask: int) -> Bits:
-    """The one's complement."""
+    """Return the one's complement."""
     return bits ^ mask
 
 
 def shl(bits: Bits, count: Bits, width: int) -> Bits:
-    """Shift left; a count of ``width`` or more leaves nothing."""
+    """Shift to the left; a count of ``width`` or more leaves nothing."""
     if type(count) is int:
         return _reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
     shifted = _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
@@ -144,7 +144,7 @@ def sar(bits: Bits, count: Bits, width: int) -> Bits:
 
 
 def _shiftable(bits: Bits, width: int) -> Any:
-    """An operand that a count a slot can shift: an int must become an array, or numpy would choose the type."""
+    """Return an operand that a count a slot can shift: an int must become an array, or numpy would choose the type."""
     return bits if type(bits) is not int else array([bits], width)
 
 
@@ -162,7 +162,7 @@ _SIGNED = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 
 
 def signed(bits: Bits, width: int) -> Any:
-    """The patterns read as two's complement: an int, an ``int64`` array, or an array of Python ints."""
+    """Return the patterns read as two's complement: an int, an ``int64`` array, or an array of Python ints."""
     half = 1 << (width - 1)
     if type(bits) is int:
         return (bits ^ half) - half
@@ -173,7 +173,7 @@ def signed(bits: Bits, width: int) -> Any:
 
 
 def resized(bits: Bits, width: int) -> Bits:
-    """The low ``width`` bits, zero-extended when there are fewer."""
+    """Return the low ``width`` bits, zero-extended when there are fewer."""
     if type(bits) is int:
         return bits & ((1 << width) - 1)
     if width > 64:
@@ -183,30 +183,30 @@ def resized(bits: Bits, width: int) -> Bits:
 
 
 def widened(bits: Bits) -> Bits:
-    """The same patterns, in a form that computes with more than 64 bits."""
+    """Return the same patterns, in a form that computes with more than 64 bits."""
     return bits if isinstance(bits, int) else bits.astype(object)
 
 
 def of_signed(numbers: Any, width: int) -> Bits:
-    """The two's complement patterns of signed numbers, modulo ``2**width``."""
+    """Return the two's complement patterns of signed numbers, modulo ``2**width``."""
     if type(numbers) is not int and numbers.dtype == "i8":
         numbers = numbers.view("u8") if width <= 64 else numbers.astype(object)
     return resized(numbers, width)
 
 
 def is_negative(bits: Bits, width: int) -> Flags:
-    """Whether the sign bit is set."""
+    """Return whether the sign bit is set."""
     flags = bits >> (width - 1)
     return flags == 1
 
 
 def magnitude(bits: Bits, width: int) -> Bits:
-    """The absolute value of two's complement patterns; the most negative one is its own."""
+    """Return the absolute value of two's complement patterns; the most negative one is its own."""
     return choose(is_negative(bits, width), neg(bits, (1 << width) - 1), bits)
 
 
 def choose(flags: Flags, yes: Bits, no: Bits) -> Bits:
-    """``yes`` where the condition holds, else ``no``."""
+    """Return ``yes`` where the condition holds, else ``no``."""
     if isinstance(flags, bool):
         return yes if flags else no
     import numpy as np
@@ -221,12 +221,12 @@ def choose(flags: Flags, yes: Bits, no: Bits) -> Bits:
 
 
 def is_zero(bits: Bits) -> Flags:
-    """Whether no bit is set."""
+    """Return whether no bit is set."""
     return bits == 0
 
 
 def divide(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
-    """The quotient, rounded towards zero. No divisor may be zero. ``INT_MIN / -1`` wraps to ``INT_MIN``."""
+    """Return the quotient, rounded towards zero. No divisor may be zero. ``INT_MIN / -1`` wraps to ``INT_MIN``."""
     if not is_signed:
         return left // right
     quotient = magnitude(left, width) // magnitude(right, width)
@@ -235,7 +235,7 @@ def divide(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
 
 
 def remainder(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
-    """What division leaves; with signs it has the sign of the dividend. No divisor may be zero."""
+    """Return the remainder of a division; if signed, it has the sign of the dividend. No divisor may be zero."""
     if not is_signed:
         return left % right
     rest = magnitude(left, width) % magnitude(right, width)
@@ -246,7 +246,7 @@ def remainder(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
 
 
 def less(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Flags:
-    """Whether left < right."""
+    """Return whether left < right."""
     if is_signed:  # flipping the sign bit maps signed order to unsigned order
         sign = 1 << (width - 1)
         left = left ^ sign
@@ -255,17 +255,17 @@ def less(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Flags:
 
 
 def equal(left: Bits, right: Bits) -> Flags:
-    """Whether all bits agree."""
+    """Return whether all bits agree."""
     return left == right
 
 
 def all_of(flags: Flags) -> bool:
-    """Whether a condition holds in every slot."""
+    """Return whether a condition holds in every slot."""
     return flags if isinstance(flags, bool) else bool(flags.all())
 
 
 def either(left: Flags, right: Flags) -> Flags:
-    """Whether at least one of two conditions holds."""
+    """Return whether at least one of two conditions holds."""
     if isinstance(left, bool):
         return True if left else right
     if isinstance(right, bool):
@@ -274,12 +274,12 @@ def either(left: Flags, right: Flags) -> Flags:
 
 
 def positions_of(flags: Array) -> Array:
-    """The slots in which a condition holds."""
+    """Return the slots in which a condition holds."""
     return flags.nonzero()[0]
 
 
 def groups(bits: Array) -> list[Array]:
-    """The slots, grouped by equal pattern; the groups stand in the order of their first slots."""
+    """Group the slots by equal pattern, in the order of the first slot of each group."""
     import numpy as np
 
     values, first, inverse = np.unique(bits, return_index=True, return_inverse=True)
@@ -299,7 +299,7 @@ _SCALABLE = 1 << 57
 
 
 def moved(offset: Bits, displacement: Any) -> Any:
-    """A bit offset moved by a displacement, as `scaled` gives it. The result may be negative: the caller checks it."""
+    """Return a bit offset plus a displacement from `scaled`. The result may be negative: the caller checks it."""
     if type(offset) is int and (type(displacement) is int or (not offset and displacement.dtype == "i8")):
         return offset + displacement if offset else displacement
     left, right = _exact(offset), _exact(displacement)
@@ -311,14 +311,14 @@ def moved(offset: Bits, displacement: Any) -> Any:
 
 
 def _exact(numbers: Any) -> Any:
-    """Numbers whose sums cannot wrap: ``int64`` while they are small, Python ints otherwise."""
+    """Return numbers whose sums cannot wrap: ``int64`` while they are small, Python ints otherwise."""
     if type(numbers) is int or numbers.dtype != "u8":
         return numbers
     return numbers.view("i8") if numbers.max() < _LARGE else numbers.astype(object)
 
 
 def scaled(numbers: Any, factor: int) -> Any:
-    """Signed or unsigned numbers times 1 or 8, in a form whose sums cannot wrap."""
+    """Return signed or unsigned numbers times 1 or 8, in a form whose sums cannot wrap."""
     if type(numbers) is int:
         return numbers * factor
     if numbers.dtype != object:
@@ -328,14 +328,14 @@ def scaled(numbers: Any, factor: int) -> Any:
 
 
 def outside(offset: Any, size: int) -> Flags:
-    """Whether moved offsets are negative, or not below a size."""
+    """Return whether moved offsets are negative, or not below a size."""
     if type(offset) is not int and offset.dtype == "i8" and size <= 1 << 63:
         return offset.view("u8") >= size  # type: ignore[no-any-return]
     return either(offset < 0, offset >= size)
 
 
 def settled(offset: Any) -> Bits:
-    """Offsets that are known not to be negative, as patterns."""
+    """Return offsets that are known not to be negative, as patterns."""
     if type(offset) is int:
         return offset
     return offset.view("u8") if offset.dtype == "i8" else offset  # type: ignore[no-any-return]
@@ -345,7 +345,7 @@ def settled(offset: Any) -> Bits:
 
 
 def quiet() -> Any:
-    """A context in which arrays overflow, underflow and divide by zero as IEEE 754 says, without a warning."""
+    """Return a context in which arrays overflow, underflow and divide by zero as IEEE 754 says, without a warning."""
     numpy = _loaded_numpy()
     return numpy.errstate(all="ignore") if numpy is not None else _NOTHING
 
@@ -360,14 +360,14 @@ _NOTHING = contextlib.nullcontext()
 
 
 def is_nan(numbers: Any) -> Any:
-    """Whether each of some ``float64`` numbers is not a number."""
+    """Return for each ``float64`` number whether it is a NaN."""
     import numpy as np
 
     return np.isnan(numbers)
 
 
 def each(numbers: Any, function: Any) -> Any:
-    """A function of one number applied in every slot; of floats it gives ``float64``."""
+    """Apply a function of one number in every slot; a result of floats is ``float64``."""
     if type(numbers) is int or isinstance(numbers, float):
         return function(numbers)
     import numpy as np
@@ -377,21 +377,21 @@ def each(numbers: Any, function: Any) -> Any:
 
 
 def byte_swapped(bits: Bits, byte_size: int) -> Bits:
-    """The patterns with their bytes in the other order."""
+    """Return the patterns with their bytes in the other order."""
     if type(bits) is int:
         return int.from_bytes(bits.to_bytes(byte_size, "little"), "big")
-    return array([int(byte_swapped(int(one), byte_size)) for one in bits], byte_size * 8)  # type: ignore[union-attr]
+    return array([int(byte_swapped(int(pattern), byte_size)) for pattern in bits], byte_size * 8)  # type: ignore[union-attr]
 
 
 def arange(count: int) -> Array:
-    """The slots 0 to ``count - 1``."""
+    """Return the slots 0 to ``count - 1``."""
     import numpy as np
 
     return np.arange(count)
 
 
 def complement(positions: Array, count: int) -> Array:
-    """The slots that are not among some others."""
+    """Return the slots below ``count`` that are not in ``positions``."""
     import numpy as np
 
     rest = np.ones(count, dtype=bool)
@@ -400,7 +400,7 @@ def complement(positions: Array, count: int) -> Array:
 
 
 def ranks(bounds: Sequence[int], numbers: Array) -> Array:
-    """How many of some ascending bounds are not above each number."""
+    """Return for each number how many of the ascending bounds are not above it."""
     import numpy as np
 
     if numbers.dtype != object and bounds[-1] <= MASK64:
@@ -411,6 +411,6 @@ def ranks(bounds: Sequence[int], numbers: Array) -> Array:
 
 
 def positions_in(known: Array, values: Bits) -> Positions:
-    """Where values stand in an ascending array that has all of them."""
-    found: Any = known.searchsorted(values)
-    return int(found) if isinstance(values, int) else found
+    """Return the positions of values in an ascending array that has all of them."""
+    positions: Any = known.searchsorted(values)
+    return int(positions) if isinstance(values, int) else positions

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Where:
-    """Where an error stands: section and offset in it, and the operation. Filled in from the inside out."""
+    """The position of an error: the section, the offset in it, and the operation. Filled in from the inside out."""
 
     __slots__ = ("offset", "operation", "section", "trail")
 
@@ -36,7 +36,7 @@ class Where:
 
 
 class DwarfGpuError(Exception):
-    """Base of every error: what is wrong, where, which rule says so, and what can be done."""
+    """The base of every error: what is wrong, where, which rule says so, and what can be done."""
 
     error_class = "error"
 
@@ -51,7 +51,7 @@ class DwarfGpuError(Exception):
     def at(
         self, *, section: str | None = None, offset: int | None = None, operation: str | None = None
     ) -> Any:
-        """Say where, unless something nearer to the cause has said so already. Returns the error itself."""
+        """Add the position, unless a caller nearer to the cause already has, and return the error itself."""
         if self.where.operation is None and self.where.offset is None:
             self.where.offset = offset
             self.where.operation = operation
@@ -60,19 +60,19 @@ class DwarfGpuError(Exception):
         return self
 
     def again(self) -> DwarfGpuError:
-        """The error, to be raised once more: without the calls of the time before, which would add up."""
+        """Return the error without its traceback, which would grow each time the error is raised again."""
         return self.with_traceback(None)
 
     @property
     def what(self) -> str:
-        """What went wrong, in two or three words."""
+        """The error in two or three words."""
         return self.kind.replace("_", " ")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.__class__, self.__dict__)
 
     def __str__(self) -> str:
-        """``WHAT at WHERE: RULE [CLAUSE]``; an error that stands nowhere in particular is its rule alone."""
+        """Return ``WHAT at WHERE: RULE [CLAUSE]``, or only the rule of an error without a position."""
         where = str(self.where)
         what = self.what
         clause = f" [{self.spec}]" if self.spec else ""
@@ -118,7 +118,7 @@ class MissingContext(DwarfGpuError):
 
 
 class Unsupported(DwarfGpuError):
-    """Known, but with no meaning here; never silent."""
+    """The construct is known, but has no meaning here."""
 
     error_class = "unsupported"
 
@@ -128,7 +128,7 @@ class Unsupported(DwarfGpuError):
 
 
 class UsageError(DwarfGpuError):
-    """The caller asked for something that cannot be: a wrong option, name or combination."""
+    """The caller gave a wrong option, name or combination."""
 
     error_class = "usage"
 
@@ -145,7 +145,7 @@ class DialectConflict(UsageError):
 
 
 def shown(number: int) -> str:
-    """A number as a message has it: a very long one is cut, which also keeps within what Python converts to decimal."""
+    """Return a number as text for a message, and shorten one that is too long to convert to decimal."""
     if number.bit_length() <= 128:
         return str(number)
     digits = f"{abs(number):x}"

@@ -1,4 +1,4 @@
-"""Strict reading of JSON: every value knows its path, and what was not asked for is an error."""
+"""Strict reading of JSON: every value knows its path, and an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|[0-9]+)")
 
 
 class NotACase(MalformedFile):
-    """Something that should be a case is none: where in it, and why. What a case *asks* may still have no answer."""
+    """A case is not well-formed. A well-formed case may still ask something that has no answer."""
 
     def __init__(self, path: str, why: str, *, hint: str | None = None) -> None:
         MalformedFile.__init__(self, "not_a_case", f"{path}: {why}" if path else why, hint=hint)
@@ -26,7 +26,7 @@ class NotACase(MalformedFile):
         self.line: int | None = None
 
     def in_line(self, number: int) -> NotACase:
-        """Say in which line of its file the case stands."""
+        """Add the number of the line that holds the case."""
         self.line = number
         self.at(section=f"line {number}")
         return self
@@ -34,7 +34,7 @@ class NotACase(MalformedFile):
 
 @immutable
 class Node:
-    """A JSON value and where it stands, such as ``context.memory[0].address``."""
+    """A JSON value and its path, such as ``context.memory[0].address``."""
 
     value: Any
     path: str = ""
@@ -48,7 +48,7 @@ class Node:
     # --- Plain values ---------------------------------------------------------------------------------------------
 
     def integer(self) -> int:
-        """An integer: a number, or a string such as ``"0x10"`` or ``"-3"``."""
+        """Return an integer: a number, or a string such as ``"0x10"`` or ``"-3"``."""
         value = self.value
         if type(value) is str:
             value = parse_integer(value)
@@ -73,7 +73,7 @@ class Node:
         return value
 
     def pattern(self, bits: int) -> int:
-        """The pattern of an integer that is given as signed or unsigned."""
+        """Return the pattern of an integer that is given as signed or unsigned."""
         value = self.integer()
         if not -(1 << (bits - 1)) <= value < 1 << bits:
             raise self.fail(f"{value:#x} does not fit {bits} bits")
@@ -90,15 +90,15 @@ class Node:
         return self.value
 
     def choice(self, choices: Iterable[str]) -> str:
-        """One of some words."""
+        """Return a word, which must be one of the choices."""
         word = self.string()
         known = list(choices)
         if word not in known:
-            raise self.fail(f"{word!r} is none of {', '.join(known)}")
+            raise self.fail(f"{word!r} is not one of {', '.join(known)}")
         return word
 
     def bytes(self) -> bytes:
-        """Bytes: hex digits without a prefix."""
+        """Return bytes, given as hex digits without a prefix."""
         data = parse_hex(self.string())
         if data is None:
             raise self.fail("this string is not an even number of hex digits")
@@ -115,13 +115,13 @@ class Node:
         return type(self.value) is list
 
     def items(self) -> list[Node]:
-        """The elements of an array."""
+        """Return the elements of an array."""
         if type(self.value) is not list:
             raise self._expected("an array")
         return [Node(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
 
     def entries(self) -> Iterator[tuple[Node, Node]]:
-        """The keys and values of an object whose keys are data. A key has the path of its value."""
+        """Yield the keys and values of an object whose keys are data. A key has the path of its value."""
         if type(self.value) is not dict:
             raise self._expected("an object")
         for key, value in self.value.items():
@@ -129,16 +129,14 @@ class Node:
             yield Node(key, path), Node(value, path)
 
     def fields(self, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Node]:
-        """The values of an object by key; a key that is missing or not known is an error."""
+        """Return the values of an object by key; a key that is missing or not known is an error."""
         if type(self.value) is not dict:
             raise self._expected("an object")
         needed = list(required)
         known = [*needed, *optional]
         for key in self.value:
             if key not in known:
-                raise NotACase(
-                    self._below(key), "there is no such key here", hint=f"known: {', '.join(known)}"
-                )
+                raise NotACase(self._below(key), "unknown key", hint=f"known: {', '.join(known)}")
         for key in needed:
             if key not in self.value:
                 raise self.fail(f"the key {key!r} is missing")
@@ -150,7 +148,7 @@ class Node:
 
 
 def parse_integer(text: str) -> int | None:
-    """The number that a string stands for, or None; also None where it is longer than any number may be."""
+    """Return the number that a string denotes, or None if it is not a number or is too long."""
     if _INTEGER.fullmatch(text) is None:
         return None
     if "x" in text or "X" in text:
@@ -159,7 +157,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_hex(text: str) -> bytes | None:
-    """The bytes that hex digits stand for, or None."""
+    """Return the bytes that hex digits denote, or None."""
     try:
         data = bytes.fromhex(text)
     except ValueError:
@@ -168,13 +166,13 @@ def parse_hex(text: str) -> bytes | None:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, for a message."""
+    """Return the name of the type of a JSON value, for a message."""
     kinds = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
     return kinds.get(type(value), "a number")
 
 
 def parse(text: str) -> object:
-    """The JSON value in a text; `NotACase` where there is none, or a key is given twice in one object."""
+    """Return the JSON value in a text; raise `NotACase` for invalid JSON or a key that an object has twice."""
     import json
 
     try:
@@ -190,15 +188,15 @@ def _refuse(word: str) -> None:
 
 
 def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON text (``object_pairs_hook``); a key given twice is an error."""
-    found: dict[str, Any] = {}
+    """Return an object of a JSON text (``object_pairs_hook``); a key that is given twice is an error."""
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in values:
             raise NotACase("", f"the key {key[:80]!r} is given twice in one object")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def unsigned_or_none(node: Node | None, bits: int) -> int | None:
-    """The number of a field that may be left out, or null."""
+    """Return the number of a field that may be left out, or null."""
     return None if node is None or node.value is None else node.unsigned(bits)

@@ -40,14 +40,14 @@ class LaneSet:
 
     @staticmethod
     def of(lanes: Sequence[int], wave: int = 0) -> LaneSet:
-        """Some lanes of one wave, in the order given."""
+        """Return some lanes of one wave, in the order given."""
         if len(lanes) == 1:
             return LaneSet(1, wave, lanes[0])
         return LaneSet(len(lanes), wave, b.array(lanes, 64))
 
     @staticmethod
     def grid(wave_count: int, lane_count: int) -> LaneSet:
-        """Every lane of waves 0 to ``wave_count - 1``, wave by wave."""
+        """Return every lane of waves 0 to ``wave_count - 1``, wave by wave."""
         if wave_count * lane_count == 1:
             return LaneSet(1, 0, 0)
         import numpy as np
@@ -58,12 +58,12 @@ class LaneSet:
 
     @staticmethod
     def product(waves: Bits, lanes: Bits) -> LaneSet:
-        """Some lanes of some waves, wave by wave: arrays, or one of either."""
+        """Return some lanes of some waves, wave by wave: arrays, or one of either."""
         if isinstance(waves, int) and isinstance(lanes, int):
             return LaneSet(1, waves, lanes)
         import numpy as np
 
-        wave, lane = (np.atleast_1d(np.asarray(each, dtype=np.uint64)) for each in (waves, lanes))
+        wave, lane = (np.atleast_1d(np.asarray(numbers, dtype=np.uint64)) for numbers in (waves, lanes))
         count = len(wave) * len(lane)
         if count == 1:
             return LaneSet(1, int(wave[0]), int(lane[0]))
@@ -74,7 +74,7 @@ class LaneSet:
         )
 
     def select(self, positions: Positions) -> LaneSet:
-        """The set that holds some of the slots."""
+        """Return the set that holds some of the slots."""
         count = 1 if type(positions) is int else len(positions)  # type: ignore[arg-type]
         if count == 1 and type(positions) is not int:  # a set of one holds plain ints
             positions = int(positions[0])  # type: ignore[index]
@@ -98,11 +98,11 @@ class LaneFault(Exception):
         Exception.__init__(self)
         self.positions = positions
         self.error_at = error_at
-        """The error of the slot at a position, made when somebody asks."""
+        """Makes the error of the slot at a position, when it is needed."""
 
 
 def uniform(bits: Bits) -> int:
-    """The one pattern of all slots; raise `Diverge` when there are several."""
+    """Return the pattern that all slots share; raise `Diverge` when there are several."""
     if type(bits) is int:
         return bits
     first = int(bits[0])  # type: ignore[index]
@@ -112,7 +112,7 @@ def uniform(bits: Bits) -> int:
 
 
 def uniform_flag(flags: Flags) -> bool:
-    """The one answer of all slots to a condition; raise `Diverge` when there are both."""
+    """Return whether a condition holds in all slots or in none; raise `Diverge` when it holds in some."""
     if isinstance(flags, bool):
         return flags
     if flags.all():
@@ -123,7 +123,7 @@ def uniform_flag(flags: Flags) -> bool:
 
 
 def refuse(bad: Flags, error_at: Callable[[int], DwarfGpuError]) -> None:
-    """End the slots in which ``bad`` holds with an error; ``error_at(position)`` makes the one of a slot."""
+    """End the slots in which ``bad`` holds with an error, which ``error_at(position)`` makes for each of them."""
     if isinstance(bad, bool):
         if bad:
             raise error_at(0)
@@ -149,7 +149,7 @@ class Group(Generic[T]):
         return self._error_at is not None
 
     def outcome(self, index: int) -> T | DwarfGpuError:
-        """The result or the error of the slot that is number ``index`` of this group."""
+        """Return the result or the error of slot ``index`` of this group."""
         if self._error_at is not None:
             return self._error_at(index)
         result: Any = self.result
@@ -157,7 +157,7 @@ class Group(Generic[T]):
 
 
 class LaneResults(Generic[T]):
-    """What an evaluation gave, slot by slot, kept as a few groups."""
+    """The result or the error of every slot of an evaluation, kept as a few groups."""
 
     __slots__ = ("_places", "count", "groups")
 
@@ -165,10 +165,10 @@ class LaneResults(Generic[T]):
         self.count = count
         self.groups = groups
         self._places: list[tuple[Group[T], int]] | None = None
-        """The group of each slot and its number there, once somebody has asked."""
+        """The group of each slot and its number there, made at the first use."""
 
     def of(self, position: int) -> T | DwarfGpuError:
-        """The result or the error of one slot."""
+        """Return the result or the error of one slot."""
         if len(self.groups) == 1 and self.groups[0].positions is None:
             return self.groups[0].outcome(position)
         if self._places is None:
@@ -188,7 +188,7 @@ class LaneResults(Generic[T]):
         return (self.of(position) for position in range(self.count))
 
     def one(self) -> T:
-        """The result of a set of one slot; its error is raised."""
+        """Return the result of the only slot, or raise its error."""
         outcome = self.of(0)
         if isinstance(outcome, DwarfGpuError):
             raise outcome

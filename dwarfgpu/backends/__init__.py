@@ -1,1 +1,1 @@
-"""Machines that expressions are about: where registers and memory come from."""
+"""The machines that hold the registers and the memory of an evaluation."""

@@ -1,8 +1,8 @@
-"""Cells: numbers of one type, row after row, in memory or in a file that is mapped.
+"""Cells: numbers of one type, row after row, in memory or in a mapped file.
 
-They are seen in two ways: as bytes, for a question about one of them, and as an array of numpy, for a question about
-many. Both are the same memory, so what is written through one is read through the other, and numpy is imported when
-somebody asks for the array and not before.
+They can be accessed as bytes, which suits one of them, and as an array of numpy, which suits many. Both are the same
+memory, so what is written through one is read through the other, and numpy is imported when the array is used and not
+before.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
 
 _LARGE = 1 << 16
-"""Cells of more bytes get pages of their own, which cost nothing until somebody writes to them."""
+"""Cells of more bytes get pages of their own, which cost nothing until they are written."""
 _CODES = {"b1": "?", "u1": "B", "i8": "q", "u8": "Q"}
 """How `struct` calls the types whose numbers are read one by one."""
 
 
 def item_size(kind: str) -> int:
-    """The bytes of a number, or of a text, of a type as numpy writes it."""
+    """Return the byte size of a number, or of a text, of a type as numpy writes it."""
     return int(kind[2:]) * (4 if kind[1] == "U" else 1)
 
 
 def byte_size(kind: str, shape: tuple[int, ...]) -> int:
-    """The bytes of an array."""
+    """Return the byte size of an array."""
     size = item_size(kind)
     for length in shape:
         size *= length
@@ -49,7 +49,7 @@ class Cells:
 
     @classmethod
     def of_bytes(cls, data: Any) -> Cells:
-        """Bytes, or the bytes of any array. What can be written is kept and not copied."""
+        """Make cells of bytes, or of the bytes of an array. A writable buffer is used without a copy."""
         if hasattr(data, "dtype"):
             import numpy as np
 
@@ -60,12 +60,12 @@ class Cells:
 
     @property
     def row_size(self) -> int:
-        """The bytes of what has the same first index."""
+        """The byte size of a row."""
         return byte_size(self.kind, self.shape[1:])
 
     @property
     def array(self) -> Array:
-        """All of them as an array, which is the same memory."""
+        """The cells as an array, which is the same memory."""
         if self._array is None:
             import numpy as np
 
@@ -73,24 +73,24 @@ class Cells:
         return self._array
 
     def shaped(self, *shape: int) -> Cells:
-        """The same cells in other dimensions."""
+        """Return the same cells in other dimensions."""
         return Cells(self.kind, shape, self.buffer)
 
     def with_rows(self, count: int, data: bytes | None = None) -> Cells:
-        """A copy with more rows at the end, of zeros or of some bytes."""
-        found = Cells(self.kind, (self.shape[0] + count, *self.shape[1:]))
+        """Return a copy with more rows at the end, of zeros or of some bytes."""
+        copy = Cells(self.kind, (self.shape[0] + count, *self.shape[1:]))
         size = len(self.buffer)
-        found.buffer[:size] = self.buffer
+        copy.buffer[:size] = self.buffer
         if data is not None:
-            found.buffer[size:] = data
-        return found
+            copy.buffer[size:] = data
+        return copy
 
     def tolist(self) -> list[int]:
-        """All numbers, one after the other."""
+        """Return all numbers in a flat list."""
         return list(struct.unpack(self._format(len(self.buffer) // item_size(self.kind)), self.buffer))
 
     def row(self, index: int) -> tuple[int, ...]:
-        """The numbers with the same first index."""
+        """Return the numbers with the same first index."""
         if self._row is None:
             self._row = struct.Struct(self._format(self.row_size // item_size(self.kind)))
         return self._row.unpack_from(self.buffer, index * self._row.size)

@@ -1,4 +1,4 @@
-"""Registers of all waves in columns: ``data[wave, register, unit]``, with flags of what is known."""
+"""Registers of all waves in columns: ``data[wave, register, unit]``, with flags of the known ones."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def unit_bits(register: Register) -> int:
-    """The bits of the unit in which a register is kept: a lane, the whole register, or a byte where neither fits."""
+    """Return the bit size of the unit that stores a register: a lane, the register, or a byte if neither fits."""
     bits = register.lane_bits or register.bit_size
     return bits if bits in (8, 16, 32, 64) else 8
 
 
 def unit_type(register: Register, byte_order: str) -> str:
-    """The type of a unit, as numpy writes it, in the byte order of the target."""
+    """Return the type of a unit, as numpy writes it, in the byte order of the target."""
     return f"{'<' if byte_order == 'little' else '>'}u{unit_bits(register) // 8}"
 
 
 def unit_count(register: Register) -> int:
-    """How many units a register has."""
+    """Return how many units a register has."""
     return -(-register.bit_size // unit_bits(register))
 
 
@@ -44,7 +44,7 @@ class RegisterFile:
 
     @classmethod
     def empty(cls, registers: Sequence[Register], wave_count: int, byte_order: str) -> RegisterFile:
-        """Registers of which nothing is known."""
+        """Return registers without known contents."""
         shape = wave_count, len(registers), unit_count(registers[0])
         return cls(registers, Cells(unit_type(registers[0], byte_order), shape), Cells("|b1", shape[:2]))
 
@@ -55,7 +55,7 @@ class RegisterFile:
 
     @property
     def known(self) -> Array:
-        """Which registers of which waves are known: ``known[wave, register]``."""
+        """Flags of the known registers: ``known[wave, register]``."""
         import numpy as np
 
         if self._known is None:
@@ -68,7 +68,7 @@ class RegisterFile:
         return self._known is None or 0 not in bytes(self._known.buffer)
 
     def more_waves(self, count: int) -> None:
-        """Add waves, of which nothing is known."""
+        """Add waves without known registers."""
         wave_count, width = self._cells.shape[:2]
         self._cells = self._cells.with_rows(count)
         known = self._known or Cells("|b1", (0, width)).with_rows(wave_count, b"\1" * (wave_count * width))
@@ -77,13 +77,13 @@ class RegisterFile:
     # --- One register ---------------------------------------------------------------------------------------------
 
     def knows(self, wave: int, number: int) -> bool:
-        """Whether a register of a wave is known."""
+        """Return whether a register of a wave is known."""
         return self._known is None or bool(
             self._known.buffer[wave * len(self.registers) + self.positions[number]]
         )
 
     def read(self, wave: int, number: int) -> bytes | None:
-        """The bytes of a register, in memory order; None if it is not known."""
+        """Return the bytes of a register, in memory order; None if it is not known."""
         index = wave * len(self.registers) + self.positions[number]
         if self._known is not None and not self._known.buffer[index]:
             return None
@@ -108,7 +108,7 @@ class RegisterFile:
             self._known.array[waves, position] = True
 
     def flags(self, waves: Any, number: int, count: int) -> Array:
-        """Flags of the slots, each in one wave or all in the same, in which a register is known."""
+        """Return flags of the slots in which a register is known; the slots may share one wave."""
         import numpy as np
 
         if self._known is None:
@@ -121,7 +121,7 @@ class RegisterFile:
         return column[waves]  # type: ignore[no-any-return]
 
     def gather(self, waves: Any, number: int, offsets: Any, size: int, count: int) -> Array:
-        """``size`` bytes of a register from a byte offset on: ``[slot, byte]``."""
+        """Return ``size`` bytes of a register from a byte offset on: ``[slot, byte]``."""
         import numpy as np
 
         column = self.data[:, self.positions[number]]
@@ -162,7 +162,7 @@ class RegisterFile:
 
 
 def _taken(column: Array, waves: Any, index: Array) -> Array:
-    """One unit of each slot. The same units of wave after wave, as slots mostly stand, are taken as blocks."""
+    """Return one unit of each slot. The same units of wave after wave, the usual order, are taken as blocks."""
     import numpy as np
 
     if not isinstance(waves, int):
@@ -176,14 +176,14 @@ def _taken(column: Array, waves: Any, index: Array) -> Array:
 
 
 def _copied(rows: Array) -> Array:
-    """Rows that are not the storage of the machine: whoever reads may change what was read."""
+    """Copy rows that are the storage of the machine, so that a caller may change what it has read."""
     import numpy as np
 
     return np.array(rows, order="C", copy=rows.base is not None)
 
 
 def _bytes(column: Array) -> Array:
-    """One register of all waves as bytes: ``[wave, byte]``, the same storage."""
+    """Return one register of all waves as bytes: ``[wave, byte]``, the same storage."""
     import numpy as np
 
     return column.view(np.uint8)
@@ -193,7 +193,7 @@ def _bytes(column: Array) -> Array:
 
 
 def names_of(registers: Iterable[Register]) -> str:
-    """The names of registers, with runs such as ``v0-v127`` written as one."""
+    """Return the names of registers, with runs such as ``v0-v127`` written as one."""
     runs: list[list[Register]] = []
     for register in registers:
         last = runs[-1][-1] if runs else None
@@ -205,7 +205,7 @@ def names_of(registers: Iterable[Register]) -> str:
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """A name as its letters and the number behind them."""
+    """Split a name into its letters and the number after them."""
     letters = name.rstrip("0123456789")
     digits = name[len(letters) :]
     return (letters, int(digits)) if digits and letters else (name, None)

@@ -1,4 +1,4 @@
-"""A process as a core file has it: threads with their registers, and one memory that they share.
+"""The process in a core file: threads with their registers, and one memory that they share.
 
 What a core file leaves out because a file of the process has it is read from there. Nothing can be written to a core
 file: a write changes this copy of the process.
@@ -43,7 +43,7 @@ class CoreMachine(Backend):
         memory: Iterable[tuple[int, bytes | memoryview]] = (),
         files: Iterable[tuple[int, bytes | memoryview]] = (),
     ) -> None:
-        """``threads`` are registers by name for each name of a thread; ``memory`` counts before ``files``."""
+        """Use ``threads``, registers by name for each thread name; ``memory`` has precedence over ``files``."""
         self.target = target
         self.ids = list(threads)
         self._registers: list[dict[int, bytes]] = []
@@ -66,15 +66,15 @@ class CoreMachine(Backend):
         return len(self.ids)
 
     def register(self, number: int) -> Register | None:
-        """The register of the target with a DWARF number."""
+        """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
     def wave_named(self, name: str) -> int | None:
-        """The index of the thread with a name."""
+        """Return the index of the thread with a name."""
         return self.ids.index(name) if name in self.ids else None
 
     def program_counter(self, wave: int) -> int | None:
-        """Where a thread stands, if that is known."""
+        """Return the program counter of a thread, or None if it is not known."""
         number = self.target.program_counter
         data = None if number is None else self._registers[wave].get(number)
         return None if data is None else int.from_bytes(data, self.target.byte_order)
@@ -125,30 +125,32 @@ class CoreMachine(Backend):
             raise register_unavailable(register, f"there is no thread {wave}")
 
     def _there(self, address: int, size: int) -> bytes | None:
-        """The bytes of a range, part by part from the first layer that has them."""
-        found = bytearray()
-        while len(found) < size:
-            position = address + len(found)
+        """Return the bytes of a range, part by part from the first layer that has them."""
+        data = bytearray()
+        while len(data) < size:
+            position = address + len(data)
             for layer in self._layers:
-                part = layer.read(position, size - len(found))
+                part = layer.read(position, size - len(data))
                 if part:
-                    found += part
+                    data += part
                     break
             else:
                 return None
-        return bytes(found)
+        return bytes(data)
 
 
 class _Layer:
-    """Extents of memory. Where they overlap, what begins last counts."""
+    """Extents of memory. Where they overlap, the one that begins last is used."""
 
     def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
-        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda each: each[0])
+        kept = sorted(
+            ((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0]
+        )
         self._starts = [address for address, _data in kept]
         self._data = [data for _address, data in kept]
 
     def read(self, address: int, size: int) -> bytes:
-        """As many bytes as there are from an address on, in one extent."""
+        """Return the bytes from an address to the end of its extent, at most ``size``."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return b""

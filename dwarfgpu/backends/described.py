@@ -1,7 +1,7 @@
-"""A machine that somebody describes: the contents of some registers and of some memory of one wave.
+"""A described machine: the contents of some registers and of some memory of one wave.
 
 What is not described is not available. An address space that is only a view of others has no memory of its own here:
-what is described in one view is read back through every other.
+what is described in one view can be read through every other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Piece, Register, Target
 
     Contents = int | bytes | Sequence[int]
-    """What a register holds: a number, its bytes in memory order, or one number a lane."""
+    """The contents of a register: a number, its bytes in memory order, or one number a lane."""
 
 MAX_REGISTER_BYTES = 1 << 16
 _PAGE = 256
@@ -40,7 +40,7 @@ class Region:
 
 
 class SparseMemory:
-    """Bytes of one address space, some of which are known."""
+    """The known bytes of one address space."""
 
     __slots__ = ("_pages",)
 
@@ -49,22 +49,22 @@ class SparseMemory:
         """For each page its bytes, and for each of these 1 where it is known."""
 
     def missing(self, address: int, size: int) -> int | None:
-        """The first address of a range whose byte is not known."""
+        """Return the first address of a range whose byte is not known."""
         end = address + size
         while address < end:
             page, offset = divmod(address, _PAGE)
             length = min(_PAGE - offset, end - address)
-            found = self._pages.get(page)
-            if found is None:
+            page_bytes = self._pages.get(page)
+            if page_bytes is None:
                 return address
-            position = found[1].find(0, offset, offset + length)
+            position = page_bytes[1].find(0, offset, offset + length)
             if position >= 0:
                 return page * _PAGE + position
             address += length
         return None
 
     def read(self, address: int, size: int) -> bytes | None:
-        """The bytes of a range, if all are known."""
+        """Return the bytes of a range, if all are known."""
         offset = address % _PAGE
         if offset + size <= _PAGE:
             page = self._pages.get(address // _PAGE)
@@ -82,7 +82,7 @@ class SparseMemory:
         return bytes(data)
 
     def gather(self, addresses: Array, size: int) -> Array | None:
-        """The bytes at many addresses, if these are close together and everything between them is known."""
+        """Return the bytes at many addresses, if these are close together and everything between them is known."""
         first = int(addresses.min())
         length = int(addresses.max()) + size - first
         if length > _PAGE * len(addresses):
@@ -113,7 +113,7 @@ class SparseMemory:
         return None
 
     def replace(self, address: int, data: bytes) -> None:
-        """Change bytes, all of which are known."""
+        """Change bytes, all of which must be known."""
         position = 0
         while position < len(data):
             number, offset = divmod(address + position, _PAGE)
@@ -131,7 +131,7 @@ class DescribedMachine(Backend):
 
     capabilities = Capabilities(
         name="described",
-        summary="one wave whose registers and memory somebody describes, such as the context of a case",
+        summary="one wave whose registers and memory are described, such as the context of a case",
         many_waves=False,
         writes="changes what is described",
         unknown="what is not described",
@@ -157,11 +157,11 @@ class DescribedMachine(Backend):
     # --- Describing -----------------------------------------------------------------------------------------------
 
     def register(self, number: int) -> Register | None:
-        """The register with a DWARF number, in the size in which it is described."""
+        """Return the register with a DWARF number, in the size in which it is described."""
         return self._records.get(number) or self.target.register(number)
 
     def describe_register(self, number: int, contents: Contents) -> None:
-        """Say what a register holds. Numbers may be signed or unsigned, and must fit."""
+        """Set the contents of a register. Numbers may be signed or unsigned, and must fit."""
         register = self.target.register(number)
         if register is None:
             raise UsageError(f"{self.target.name} has no register {number}")
@@ -184,7 +184,7 @@ class DescribedMachine(Backend):
         self._records[register.number] = register
 
     def _sized(self, register: Register, size: int) -> Register:
-        """A register with bytes: on the generic target they are its size, elsewhere they must have it."""
+        """Return a register with the size of its bytes, which only the generic target lets differ from its own."""
         expected = -(-register.bit_size // 8)
         if self.target.name != "generic":
             if size != expected:
@@ -195,7 +195,7 @@ class DescribedMachine(Backend):
         return evolve(register, bit_size=8 * size)
 
     def describe_memory(self, region: Region) -> None:
-        """Say what some memory holds. Regions may overlap where they agree."""
+        """Set the contents of some memory. Regions may overlap where they agree."""
         space, address, data = region.space, region.address, region.data
         if not 0 <= address <= address + len(data) <= 1 << space.address_bits:
             raise UsageError(f"{len(data)} bytes at {space.name}#{address:#x} are not in the address space")
@@ -210,19 +210,19 @@ class DescribedMachine(Backend):
     # --- Memory ---------------------------------------------------------------------------------------------------
 
     def _pieces(self, space: AddressSpace, address: int, size: int, lane: int | None) -> list[Piece]:
-        """The storage that holds a range; addresses of a view are translated."""
+        """Return the storage that holds a range; addresses of a view are translated."""
         if space.alias is None:
             return [(space.number, address, size)]
         return space.alias.pieces(address, size, lane, self.target.lane_count)
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        found = b""
+        contents = b""
         for number, start, length in self._pieces(space, address, size, lane):
             data = self._memory[number].read(start, length)
             if data is None:
                 raise self._unavailable(space, address, size, lane)
-            found = found + data if found else data
-        return found
+            contents = contents + data if contents else data
+        return contents
 
     def write_memory(
         self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
@@ -236,7 +236,7 @@ class DescribedMachine(Backend):
         self.changes += 1
 
     def _unavailable(self, space: AddressSpace, address: int, size: int, lane: int | None) -> DwarfGpuError:
-        """The error of a read, which names the first byte that is not described."""
+        """Return the error of a read, which names the first byte that is not described."""
         first = position = address
         for number, start, length in self._pieces(space, address, size, lane):
             missing = self._memory[number].missing(start, length)
@@ -244,9 +244,9 @@ class DescribedMachine(Backend):
                 first = position + missing - start
                 break
             position += length
-        what = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
+        message = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
         detail = "" if first == address else f": {space.name}#{first:#x} is the first without a value"
-        return EvaluationError("memory_unavailable", what + detail, spec="A.2.5.4.4.3")
+        return EvaluationError("memory_unavailable", message + detail, spec="A.2.5.4.4.3")
 
     def gather_memory(
         self,
@@ -276,7 +276,7 @@ class DescribedMachine(Backend):
     def _storage_addresses(
         self, space: AddressSpace, addresses: Bits, size: int, lanes: Bits | None, count: int
     ) -> tuple[int, list[int]] | None:
-        """Where the bytes of each slot stand, if every slot's are together in one and the same storage."""
+        """Return the address of the bytes of each slot if those of every slot are together in one storage."""
         if space.alias is None:
             return space.number, _each(addresses, count)
         starts = []
@@ -306,7 +306,7 @@ class DescribedMachine(Backend):
         return register.number in self._lane_owned
 
     def _copy(self, register: Register, lane: int | None) -> int:
-        """Which copy of a register a lane means."""
+        """Return the copy of a register that a lane means."""
         copies = self._registers.get(register.number)
         if copies is None:
             raise register_unavailable(register)
@@ -346,7 +346,7 @@ class DescribedMachine(Backend):
 
 
 def _gathered(rows: list[bytes | None], size: int) -> tuple[Array, Array]:
-    """Rows of bytes as an array, and flags of those that are there."""
+    """Return rows of bytes as an array, and flags of the known ones."""
     import numpy as np
 
     nothing = bytes(size)
@@ -355,7 +355,7 @@ def _gathered(rows: list[bytes | None], size: int) -> tuple[Array, Array]:
 
 
 def _bytes_of(number: int, bit_size: int, order: str, name: str) -> bytes:
-    """A number in the bytes of a register, or an error if it does not fit."""
+    """Convert a number to the bytes of a register; raise an error if it does not fit."""
     if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
         raise UsageError(f"{number:#x} does not fit the {bit_size} bits of {name}")
     size = -(-bit_size // 8)
@@ -363,7 +363,7 @@ def _bytes_of(number: int, bit_size: int, order: str, name: str) -> bytes:
 
 
 def _vector(numbers: Sequence[int], register: Register, order: str) -> bytes:
-    """The bytes of a vector register; lanes that are not given are 0."""
+    """Return the bytes of a vector register; lanes that are not given are 0."""
     lane_count = register.bit_size // register.lane_bits
     if len(numbers) > lane_count:
         raise UsageError(f"{register.name} has {lane_count} lanes, not {len(numbers)}")

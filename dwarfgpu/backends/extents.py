@@ -27,7 +27,7 @@ LAST_KEY = (1 << 64) - 1
 
 
 class Overlap(Exception):
-    """Bytes were added where there are some."""
+    """Bytes were added at keys that already have some."""
 
     def __init__(self, key: int) -> None:
         Exception.__init__(self)
@@ -36,7 +36,7 @@ class Overlap(Exception):
 
 @frozen
 class Even:
-    """Extents that are all alike: one for each instance from the first on, all in one array of bytes."""
+    """Extents of equal size: one for each instance from the first on, all in one array of bytes."""
 
     first: int
     """The key of the first byte."""
@@ -45,7 +45,7 @@ class Even:
     block: int
     offset: int
     stride: int
-    """How far the extents are apart in the array."""
+    """The distance of the extents in the array."""
 
 
 @frozen
@@ -60,7 +60,7 @@ class _Columns:
 
 
 class Extents:
-    """Known bytes under their keys."""
+    """Known bytes by their keys."""
 
     __slots__ = ("_columns", "blocks", "lasts", "offsets", "owners", "starts")
 
@@ -74,15 +74,15 @@ class Extents:
         self.owners = array("q")
         """The number of the block that each extent is in."""
         self.offsets = array("q")
-        """Where it begins there."""
+        """The start of each extent in its block."""
         self._columns: _Columns | None = None
 
     # --- Adding ---------------------------------------------------------------------------------------------------
 
     def add(self, starts: Any, sizes: Any, data: Any) -> None:
-        """Add extents that stand one behind the other in some bytes, which are kept and not copied.
+        """Add extents that follow each other in a buffer, which is used without a copy.
 
-        Raises `Overlap`, and adds nothing, where there are bytes already.
+        Raises `Overlap`, and adds nothing, where some bytes are known already.
         """
         starts, sizes = numbers(starts), numbers(sizes)
         offsets = list(accumulate(sizes, initial=0))[:-1]
@@ -133,18 +133,18 @@ class Extents:
     @property
     def columns(self) -> _Columns:
         """The extents as arrays, for many accesses at once."""
-        found = self._columns
-        if found is None:
+        columns = self._columns
+        if columns is None:
             import numpy as np
 
             starts, lasts = np.array(self.starts), np.array(self.lasts)
             owners, offsets = np.array(self.owners), np.array(self.offsets)
             even = _find_even(starts, lasts, owners, offsets)
-            found = self._columns = _Columns(starts, lasts, owners, offsets, even)
-        return found
+            columns = self._columns = _Columns(starts, lasts, owners, offsets, even)
+        return columns
 
     def joined(self) -> Array:
-        """All bytes, in the order of their keys."""
+        """Return all bytes, in the order of their keys."""
         import numpy as np
 
         even = self.columns.even
@@ -161,33 +161,33 @@ class Extents:
     # --- One access -----------------------------------------------------------------------------------------------
 
     def _pieces(self, key: int, size: int) -> tuple[list[tuple[memoryview, int, int]], int | None]:
-        """The stretches (bytes, offset, size) that hold a range, and the first key that none holds."""
-        found: list[tuple[memoryview, int, int]] = []
+        """Return the stretches (bytes, offset, size) that hold a range, and the first key that none holds."""
+        stretches: list[tuple[memoryview, int, int]] = []
         end = key + size
         index = bisect_right(self.starts, key) - 1
         while key < end:
             if not 0 <= index < len(self.starts) or not self.starts[index] <= key <= self.lasts[index]:
-                return found, key
+                return stretches, key
             skip = key - self.starts[index]
             length = min(self.lasts[index] + 1, end) - key
-            found.append((self.blocks[self.owners[index]].buffer, self.offsets[index] + skip, length))
+            stretches.append((self.blocks[self.owners[index]].buffer, self.offsets[index] + skip, length))
             key += length
             index += 1
-        return found, None
+        return stretches, None
 
     def missing(self, key: int, size: int) -> int | None:
-        """The first key of a range whose byte is not known."""
+        """Return the first key of a range whose byte is not known."""
         return self._pieces(key, size)[1]
 
     def read(self, key: int, size: int) -> bytes | None:
-        """The bytes of a range, if all are known."""
-        found, missing = self._pieces(key, size)
+        """Return the bytes of a range, if all are known."""
+        stretches, missing = self._pieces(key, size)
         if missing is not None:
             return None
-        return b"".join([block[start : start + length] for block, start, length in found])
+        return b"".join([block[start : start + length] for block, start, length in stretches])
 
     def write(self, key: int, data: bytes) -> None:
-        """Change bytes, all of which are known."""
+        """Change bytes, all of which must be known."""
         position = 0
         for block, start, length in self._pieces(key, len(data))[0]:
             block[start : start + length] = data[position : position + length]
@@ -196,43 +196,43 @@ class Extents:
     # --- Many accesses --------------------------------------------------------------------------------------------
 
     def gather(self, keys: Array, size: int) -> tuple[Array, Array]:
-        """The bytes of many ranges, ``[range, byte]``, and flags of those that are known."""
+        """Return the bytes of many ranges, ``[range, byte]``, and flags of those that are known."""
         import numpy as np
 
-        block, offsets, found = self._locate(keys, size)
-        if block is not None and found.all():
-            return _rows(self.blocks[block].array, offsets, size), found
+        block, offsets, known = self._locate(keys, size)
+        if block is not None and known.all():
+            return _rows(self.blocks[block].array, offsets, size), known
         rows = np.zeros((len(keys), size), dtype=np.uint8)
-        for number, slots in self._by_block(block, keys, found):
+        for number, slots in self._by_block(block, keys, known):
             rows[slots] = _rows(self.blocks[number].array, offsets[slots], size)
-        rest = self._across(keys, found, size)
+        rest = self._across(keys, known, size)
         if len(rest):
-            rows[rest], found[rest] = self._bytewise(keys[rest], size)
-        return rows, found
+            rows[rest], known[rest] = self._bytewise(keys[rest], size)
+        return rows, known
 
     def scatter(self, keys: Array, rows: Array) -> None:
         """Write many ranges, all of whose bytes are known, in order."""
         import numpy as np
 
         size = rows.shape[1]
-        block, offsets, found = self._locate(keys, size)
-        if found.all():  # ranges that overlap are in one extent, so in one array, where their order is kept
-            for number, slots in self._by_block(block, keys, found):
+        block, offsets, known = self._locate(keys, size)
+        if known.all():  # ranges that overlap are in one extent, so in one array, where their order is kept
+            for number, slots in self._by_block(block, keys, known):
                 _put(self.blocks[number].array, offsets[slots], rows[slots])
             return
         single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)
         self.scatter(single, rows.reshape(-1, 1))
 
     def known(self, keys: Array, size: int) -> Array:
-        """Flags of the ranges all of whose bytes are known."""
-        _block, _offsets, found = self._locate(keys, size)
-        rest = self._across(keys, found, size)
+        """Return flags of the ranges all of whose bytes are known."""
+        _block, _offsets, known = self._locate(keys, size)
+        rest = self._across(keys, known, size)
         if len(rest):
-            found[rest] = self._bytewise(keys[rest], size)[1]
-        return found
+            known[rest] = self._bytewise(keys[rest], size)[1]
+        return known
 
     def _locate(self, keys: Array, size: int) -> tuple[int | None, Array, Array]:
-        """For each range the array it is in, if that is one for all, where it begins there, and whether it is whole."""
+        """Return for each range its array (or the one of all), its start in the array, and whether it is whole."""
         import numpy as np
 
         columns = self.columns
@@ -244,65 +244,65 @@ class Extents:
                 return even.block, _moved(delta, even.offset), delta <= room
             inner = delta & np.uint64((1 << INSTANCE_SHIFT) - 1)
             delta >>= np.uint64(INSTANCE_SHIFT)
-            found = inner <= room
+            is_whole = inner <= room
             if int(delta.max(initial=0)) >= even.count:
-                found &= delta < np.uint64(even.count)
+                is_whole &= delta < np.uint64(even.count)
             delta *= np.uint64(even.stride)
             delta += inner
-            return even.block, _moved(delta, even.offset), found
+            return even.block, _moved(delta, even.offset), is_whole
         if not len(self.starts):
             return None, np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
         index = columns.starts.searchsorted(keys, side="right") - 1
-        found = index >= 0
-        index[~found] = 0
+        is_whole = index >= 0
+        index[~is_whole] = 0
         lasts = columns.lasts[index]
-        found &= keys <= lasts
-        found &= lasts - keys >= np.uint64(size - 1)
+        is_whole &= keys <= lasts
+        is_whole &= lasts - keys >= np.uint64(size - 1)
         offsets = (keys - columns.starts[index]).view(np.int64) + columns.offsets[index]
         same = len(self.blocks) == 1
-        return 0 if same else None, offsets, found
+        return 0 if same else None, offsets, is_whole
 
     def _owners_of(self, keys: Array) -> Array:
-        """The number of the array of bytes in which each of some known keys is."""
+        """Return the number of the array of bytes in which each of some known keys is."""
         columns = self.columns
         return columns.owners[columns.starts.searchsorted(keys, side="right") - 1]
 
-    def _by_block(self, block: int | None, keys: Array, found: Array) -> list[tuple[int, Array]]:
-        """The ranges that were found, by the array they are in; in each of them in their order."""
-        slots = found.nonzero()[0]
+    def _by_block(self, block: int | None, keys: Array, located: Array) -> list[tuple[int, Array]]:
+        """Return the located ranges by the array they are in, in their order."""
+        slots = located.nonzero()[0]
         if not len(slots):
             return []
         if block is not None:
             return [(block, slots)]
         owners = self._owners_of(keys[slots])
-        return [(int(owners[some[0]]), slots[some]) for some in groups(owners)]
+        return [(int(owners[members[0]]), slots[members]) for members in groups(owners)]
 
-    def _across(self, keys: Array, found: Array, size: int) -> Array:
-        """The ranges that were not found whole, but may be in several extents that touch."""
+    def _across(self, keys: Array, located: Array, size: int) -> Array:
+        """Read the ranges that are not within one extent, but may be in several adjacent ones."""
         import numpy as np
 
-        if size <= 1 or found.all() or len(self.starts) < 2:
+        if size <= 1 or located.all() or len(self.starts) < 2:
             return np.zeros(0, dtype=np.intp)
-        rest: Any = (~found).nonzero()[0]
+        rest: Any = (~located).nonzero()[0]
         return rest[keys[rest] <= np.uint64(LAST_KEY - size + 1)]  # type: ignore[no-any-return]
 
     def _bytewise(self, keys: Array, size: int) -> tuple[Array, Array]:
-        """Ranges gathered byte by byte."""
+        """Gather ranges byte by byte."""
         import numpy as np
 
         single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)
-        rows, found = self.gather(single, 1)
-        whole: Any = found.reshape(-1, size).all(axis=1)
+        rows, known = self.gather(single, 1)
+        whole: Any = known.reshape(-1, size).all(axis=1)
         return rows.reshape(-1, size), whole
 
 
 def numbers(given: Any) -> list[int]:
-    """Numbers, or an array of them, as a list."""
+    """Return numbers, or an array of them, as a list."""
     return given.tolist() if hasattr(given, "tolist") else list(given)
 
 
 def _find_even(starts: Array, lasts: Array, owners: Array, offsets: Array) -> Even | None:
-    """Extents as `Even`, if they are."""
+    """Return extents as `Even` if they are of equal size and at equal distances, else None."""
     count = len(starts)
     if count == 0 or (owners != owners[0]).any():
         return None
@@ -332,7 +332,7 @@ _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 
 def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | None:
-    """An array of bytes as one of words, and which of these stand at some offsets, if that is possible."""
+    """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
     import numpy as np
 
     if size not in _WORDS or len(block) % size or block.ctypes.data % size:
@@ -345,7 +345,7 @@ def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | Non
 
 
 def _rows(block: Array, offsets: Array, size: int) -> Array:
-    """Rows of bytes at some offsets, all inside the array."""
+    """Return rows of bytes at some offsets, all inside the array."""
     import numpy as np
 
     words = _words(block, offsets, size)
@@ -353,8 +353,8 @@ def _rows(block: Array, offsets: Array, size: int) -> Array:
         taken: Array = words[0].take(words[1])
         return taken.view(np.uint8).reshape(len(offsets), size)
     windows = np.lib.stride_tricks.sliding_window_view(block, size)
-    found: Array = windows[offsets]
-    return found
+    gathered: Array = windows[offsets]
+    return gathered
 
 
 def _put(block: Array, offsets: Array, rows: Array) -> None:

@@ -1,6 +1,6 @@
 """A machine in columns: a device with its dispatches, work-groups and waves.
 
-What all waves have of one kind stands in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
+What all waves have of one kind is in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
 question about every lane of every wave is then a few array operations. What a machine does not hold is not available,
 so one with a few registers and no memory is as good as a whole one.
 """
@@ -46,7 +46,7 @@ class CodeObject:
 
     path: str
     load_address: int | None = None
-    """What is added to the addresses in the file."""
+    """The number that is added to the addresses in the file."""
     sha256: str | None = None
 
 
@@ -75,25 +75,25 @@ class Machine(Backend):
         summary="a device with dispatches, work-groups and waves, in arrays",
         many_waves=True,
         writes="changes the machine; a register that was not known is known from then on",
-        unknown="registers that nobody has set, memory that nobody has mapped",
+        unknown="registers that were not set, memory that was not mapped",
         gathered="array operations",
         instances=True,
     )
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         self.target_name = ":".join([target.name, *target.features])
-        """The name by which the target was asked for."""
+        """The name by which the target was requested."""
         self.target = target
         self.apertures: Apertures | None = None
-        """Where the apertures of generic addresses are, if that has been said."""
+        """The apertures of generic addresses, if they were given."""
         self.folder = ""
-        """What relative paths of code objects start from."""
+        """The folder that paths of code objects are relative to."""
         self.code_objects: list[CodeObject] = []
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
-        """What each wave is called."""
+        """The name of each wave."""
         self.places = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
-        """Where each wave belongs, by the names of `PLACES`."""
+        """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
         self._index_of: dict[str, int] | None = None
@@ -155,13 +155,13 @@ class Machine(Backend):
         return self.places["wave_in_group"].array[:, 0]
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
-        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
         (dispatch,), (x, y, z), (number,) = [cells.row(wave) for cells in self.places.values()]
         return dispatch, (x, y, z), number
 
     @property
     def group_numbers(self) -> array[int]:
-        """For each wave the index of the first wave of its work-group, which stands for the group; -1 without one."""
+        """The group of each wave, as the index of the first wave of the group; -1 without one."""
         if self._groups is None:
             first: dict[tuple[int, ...], int] = {}
             numbers = self.places["work_group"].tolist()
@@ -178,13 +178,13 @@ class Machine(Backend):
         return self._groups
 
     def groups(self) -> Array:
-        """The same as an array of numpy."""
+        """Return `group_numbers` as an array of numpy."""
         import numpy as np
 
         return np.asarray(self.group_numbers)
 
     def wave_named(self, name: str) -> int | None:
-        """The index of the wave with a name."""
+        """Return the index of the wave with a name."""
         if self._index_of is None:
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
@@ -192,7 +192,7 @@ class Machine(Backend):
     # --- Apertures ------------------------------------------------------------------------------------------------
 
     def set_apertures(self, apertures: Apertures) -> None:
-        """Say where generic addresses mean local and private memory."""
+        """Set the apertures, the generic addresses that mean local and private memory."""
         if self.target.space(GENERIC) is None:
             raise UsageError(f"{self.target.name} has no generic addresses, so no apertures")
         for name, base in (("shared", apertures.shared), ("private", apertures.private)):
@@ -208,7 +208,7 @@ class Machine(Backend):
         self.target = with_apertures(self.target, apertures)
 
     def find_apertures(self) -> None:
-        """If nobody has said where the apertures are, and no registers hold them: look in the queues of dispatches."""
+        """Read the apertures from the queues of dispatches, unless they are known or registers hold them."""
         generic = self.target.space(GENERIC)
         if generic is None or getattr(generic.alias, "apertures", None) is not None:
             return
@@ -221,7 +221,7 @@ class Machine(Backend):
                 return
 
     def read_apertures(self, queue: int) -> Apertures:
-        """The apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
+        """Return the apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
         if queue % QUEUE_ALIGNMENT:
             raise UsageError(f"the queue at {queue:#x} is not aligned to {QUEUE_ALIGNMENT} bytes")
         data = self.memory.read(self.target.default_space, queue + GROUP_APERTURE, 8, None, None)
@@ -230,11 +230,11 @@ class Machine(Backend):
     # --- Which registers there are --------------------------------------------------------------------------------
 
     def register(self, number: int) -> Register | None:
-        """The register of the target with a DWARF number."""
+        """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
     def register_named(self, name: str) -> Register | None:
-        """The register of the target with a name, also one without a DWARF number, such as ``m0``."""
+        """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
 
     def add_file(self, file: RegisterFile) -> None:
@@ -247,13 +247,13 @@ class Machine(Backend):
         self.changes += 1
 
     def allocate_registers(self, registers: Iterable[Register]) -> None:
-        """Make room for registers of which nothing is known yet; those that are there stay as they are."""
+        """Add registers without known contents; those that exist already do not change."""
         kinds: dict[tuple[str, int], list[Register]] = {}
         for register in registers:
             if register.number not in self._file_of:
                 kinds.setdefault((split_name(register.name)[0], register.bit_size), []).append(register)
-        for some in kinds.values():
-            self.add_file(RegisterFile.empty(some, self.wave_count, self.target.byte_order))
+        for group in kinds.values():
+            self.add_file(RegisterFile.empty(group, self.wave_count, self.target.byte_order))
 
     def set_register(self, name: str, values: Any, waves: Any = slice(None)) -> None:
         """Set a register of some waves (all): one number, one a wave; of a vector register also ``[wave, lane]``."""
@@ -270,21 +270,21 @@ class Machine(Backend):
         self.changes += 1
 
     def column(self, name: str) -> Array:
-        """A register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register. The machine's own storage.
+        """Return the storage of a register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register.
 
-        Whoever writes to it counts that in `changes`, if frames have been found before.
+        A caller that writes to it must increment `changes` if frames have been unwound before.
         """
         register = self.register_named(name)
         file = None if register is None else self._file_of.get(register.number)
         if register is None or file is None:
             raise UsageError(f"the machine has no register {name}")
-        found: Array = file.data[:, file.positions[register.number]]
-        return found if unit_count(register) > 1 else found[:, 0]
+        column: Array = file.data[:, file.positions[register.number]]
+        return column if unit_count(register) > 1 else column[:, 0]
 
     def block(self, first: str) -> Array:
-        """The storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
+        """Return the storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
 
-        Of scalar registers it is ``[wave, register]``.
+        That of scalar registers is ``[wave, register]``.
         """
         register = self.register_named(first)
         file = None if register is None else self._file_of.get(register.number)
@@ -308,7 +308,7 @@ class Machine(Backend):
         return self.block("s0")
 
     def program_counter(self, wave: int) -> int | None:
-        """Where a wave stands, if that is known."""
+        """Return the program counter of a wave, or None if it is not known."""
         register = None if self.target.program_counter is None else self.register(self.target.program_counter)
         if register is None or not self.knows(register, wave):
             return None
@@ -316,7 +316,7 @@ class Machine(Backend):
         return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
 
     def knows(self, register: Register, wave: int) -> bool:
-        """Whether the contents of a register of a wave are known."""
+        """Return whether the contents of a register of a wave are known."""
         file = self._file_of.get(register.number)
         return file is not None and file.knows(wave, register.number)
 
@@ -355,13 +355,13 @@ class Machine(Backend):
         if file is None or inside is False:
             return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
         if inside is not True:  # some slots mean what is not there: the others read, and the rest is left out
-            rows, found = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
-            some = np.broadcast_to(inside, (count,)).nonzero()[0]
-            at, of = (one if isinstance(one, int) else one[some] for one in (offsets, waves))
-            rows[some], found[some] = self.gather_register(register, at, size, of, None, len(some))
-            return rows, found
-        found = file.flags(_index(waves), register.number, count)
-        return file.gather(_index(waves), register.number, _index(offsets), size, count), found
+            rows, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+            slots = np.broadcast_to(inside, (count,)).nonzero()[0]
+            at, of = (numbers if isinstance(numbers, int) else numbers[slots] for numbers in (offsets, waves))
+            rows[slots], known[slots] = self.gather_register(register, at, size, of, None, len(slots))
+            return rows, known
+        known = file.flags(_index(waves), register.number, count)
+        return file.gather(_index(waves), register.number, _index(offsets), size, count), known
 
     def scatter_register(
         self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int
@@ -385,7 +385,7 @@ class Machine(Backend):
         return done
 
     def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:
-        """Whether bytes are inside a register and a wave is one of the machine: one answer, or one a slot."""
+        """Return whether bytes are inside a register and a wave exists: one answer, or one a slot."""
         if file is None:
             return False
         return _both(_below(offsets, file.byte_size - size + 1), _below(waves, self.wave_count))
@@ -424,7 +424,7 @@ class Machine(Backend):
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:
-    """The numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
+    """Return the numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, int):
         return [given] * (count * width)
@@ -435,7 +435,7 @@ def _column(given: Any, count: int, width: int = 1) -> list[int]:
 
 
 def _below(numbers: Any, limit: int) -> Any:
-    """Whether numbers are from 0 to below a limit: one answer where it is the same for all."""
+    """Return whether numbers are from 0 to below a limit: one answer if all slots share it."""
     if isinstance(numbers, int):
         return 0 <= numbers < limit
     if not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
@@ -450,7 +450,7 @@ def _both(left: Any, right: Any) -> Any:
 
 
 def _index(numbers: Any) -> Any:
-    """Numbers as indices of an array."""
+    """Return numbers as indices of an array."""
     import numpy as np
 
     if isinstance(numbers, int) or numbers.dtype == np.int64:

@@ -1,10 +1,10 @@
 """The memory of a machine: one storage for each address space that is no view, seen through all of them.
 
 Global memory and GDS are one each; local memory belongs to a work-group, private memory to a wave. The bytes of an
-instance stand under keys with the number of the instance in the upper half: of a wave its index, of a work-group the
+instance have keys with the number of the instance in the upper half: of a wave its index, of a work-group the
 index of its first wave.
 
-Data may stand at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
+Data may be at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class MachineMemory:
     # --- What is there --------------------------------------------------------------------------------------------
 
     def store(self, space: AddressSpace) -> Extents:
-        """The bytes of an address space, which must be no view."""
+        """Return the bytes of an address space, which must be no view."""
         if space.alias is not None:
             message = f"{space.name} memory is a view of other memory"
             raise UsageError(message, hint="give the memory of the address space that holds the bytes")
         return self.stores.setdefault(space.number, Extents())
 
     def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
-        """Put bytes, or any array, at an address. What can be written is kept and not copied.
+        """Put bytes, or any array, at an address. A writable buffer is used without a copy.
 
         ``instance`` is a wave, for local memory any wave of the work-group.
         """
@@ -58,7 +58,7 @@ class MachineMemory:
     def map_all(
         self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any
     ) -> None:
-        """Put many extents, which stand one behind the other in some bytes, at addresses of instances."""
+        """Put many extents, which follow each other in a buffer, at addresses of instances."""
         cells = data if isinstance(data, Cells) else Cells.of_bytes(data)
         keys = numbers(addresses)
         lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
@@ -67,7 +67,9 @@ class MachineMemory:
         limit = 1 << space.address_bits
         if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
             at, size = next(
-                each for each in zip(keys, lengths, strict=True) if max(sum(each), each[0] + 1) > limit
+                extent
+                for extent in zip(keys, lengths, strict=True)
+                if max(sum(extent), extent[0] + 1) > limit
             )
             message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
             raise UsageError(message)
@@ -89,7 +91,7 @@ class MachineMemory:
         self.map_all(space, range(count), [address] * count, [size] * count, rows)
 
     def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
-        """Map zeros in global memory, above everything that is there; their address."""
+        """Map zeros in global memory, above all mapped memory, and return their address."""
         store = self.store(self.target.default_space)
         top = store.lasts[-1] + 1 if store.lasts else 0
         address = -(-max(top, above) // alignment) * alignment
@@ -97,13 +99,13 @@ class MachineMemory:
         return address
 
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
-        """What is there of an address space that is no view, as (instance, address, size)."""
+        """Yield the mapped memory of an address space that is no view, as (instance, address, size)."""
         store = self.store(space)
-        found = []
+        extents = []
         for start, last in zip(store.starts, store.lasts, strict=True):
             owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
-            found.append((owner, address, last - start + 1))
-        return found
+            extents.append((owner, address, last - start + 1))
+        return extents
 
     # --- Instances ------------------------------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ class MachineMemory:
         return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
 
     def _key(self, space: AddressSpace, address: int, size: int, wave: int | None) -> int:
-        """The key of a range of an address space that is no view; an error where there can be none."""
+        """Return the key of a range of an address space that is no view; raise an error if it cannot have one."""
         if address + size > 1 << space.address_bits:
             raise memory_unavailable(space, address, size, "they reach past the end of the address space")
         if space.scope not in INSTANCED:
@@ -131,8 +133,8 @@ class MachineMemory:
     def _ranges(
         self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None
     ) -> list[tuple[Extents, int, int]]:
-        """The storage of a range: (bytes, key, size), all of which are known."""
-        found = []
+        """Return the storage of a range: (bytes, key, size), all of which are known."""
+        ranges = []
         position = address
         for number, start, length in self.pieces(space, address, size, lane):
             base = self.target.space(number)
@@ -148,14 +150,14 @@ class MachineMemory:
                 first = position + missing - key
                 why = "" if first == address else f"{space.name}#{first:#x} is the first without a value"
                 raise self._unavailable(space, address, size, why)
-            found.append((store, key, length))
+            ranges.append((store, key, length))
             position += length
-        return found
+        return ranges
 
     def pieces(
         self, space: AddressSpace, address: int, size: int, lane: int | None
     ) -> list[tuple[int, int, int]]:
-        """The (space number, address, size) of the storage of a range; a view is translated."""
+        """Return the (space number, address, size) of the storage of a range; a view is translated."""
         if address + size > 1 << space.address_bits:
             raise self._unavailable(space, address, size, "they reach past the end of the address space")
         alias = self._resolver.own(space).alias
@@ -182,7 +184,7 @@ class MachineMemory:
             position += length
 
     def available(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
-        """How many bytes from an address on are there."""
+        """Return how many bytes from an address on are known."""
         alias = self._resolver.own(space).alias
         limit = 1 << space.address_bits
         if isinstance(alias, GenericView):
@@ -203,14 +205,14 @@ class MachineMemory:
     def _available_to_lane(
         self, space: AddressSpace, address: int, wave: int | None, lane: int | None
     ) -> int:
-        """How many bytes from an address on a lane has: dword by dword, many of them at once."""
+        """Return how many bytes from an address on a lane has, counted in blocks of dwords."""
         import numpy as np
 
         count, size, step = 0, DWORD - address % DWORD, 1
         while True:
             starts = np.arange(step, dtype=np.uint64) * np.uint64(size) + np.uint64(address + count)
-            found = self.known(space, starts, size, wave, lane, step)
-            whole = int(found.argmin()) if not found.all() else step
+            known = self.known(space, starts, size, wave, lane, step)
+            whole = int(known.argmin()) if not known.all() else step
             count += whole * size
             if whole < step:
                 for part in range(size - 1, 0, -1):
@@ -222,7 +224,7 @@ class MachineMemory:
     def known(
         self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
     ) -> Array:
-        """Flags of the slots all of whose bytes are there."""
+        """Return flags of the slots whose bytes are all known."""
         import numpy as np
 
         covered = np.zeros(count, dtype=np.int64)
@@ -244,19 +246,19 @@ class MachineMemory:
         places = self._resolver.places(space, addresses, size, waves, lanes, count)
         if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
             place = places[0]
-            rows, found = self._stored(place.space).gather(place.keys, size)
-            return rows, found & place.inside
+            rows, has_bytes = self._stored(place.space).gather(place.keys, size)
+            return rows, has_bytes & place.inside
         rows = np.zeros((count, size), dtype=np.uint8)
         known = np.zeros((count, size), dtype=bool)
         for place in places:
             columns = slice(place.first, place.first + place.size)
-            data, found = self._stored(place.space).gather(place.keys, place.size)
+            data, has_bytes = self._stored(place.space).gather(place.keys, place.size)
             if isinstance(place.slots, slice):
                 rows[:, columns] = data
-                known[:, columns] = (found & place.inside)[:, None]
+                known[:, columns] = (has_bytes & place.inside)[:, None]
             else:
                 rows[place.slots, columns] = data
-                known[place.slots, columns] = (found & place.inside)[:, None]
+                known[place.slots, columns] = (has_bytes & place.inside)[:, None]
         whole: Any = known.all(axis=1)
         return rows, whole
 

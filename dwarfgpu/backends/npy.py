@@ -1,9 +1,9 @@
-"""Arrays in ``.npy`` files, mapped and not read: the pages that are used are all that is loaded.
+"""Arrays in ``.npy`` files, mapped and not read, so that only the pages in use are loaded.
 
 The format is that of `numpy.lib.format`: magic, version, length of the header, and a header that is a Python
 dictionary with ``descr``, ``fortran_order`` and ``shape``. A file is opened, checked and mapped without numpy, whose
-import would take most of the time of opening a snapshot. A mapping is private: a change stays in memory and never meets
-the file.
+import would take most of the time of opening a snapshot. A mapping is private: a change never reaches the
+file.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ _KIND = re.compile(r"([<>|=])([ubiU])(\d{1,7})")
 
 
 def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...], what: str) -> Cells:
-    """The array in a file. It must be of one of some types and of a shape, in which None is any length.
+    """Return the array in a file. It must be of one of some types and of a shape, in which None is any length.
 
-    ``what`` names the key that asks for the array, for messages.
+    ``what`` names the key of the array, for messages.
     """
     name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            offset, kind, order, found = _header(file.read(MAX_HEADER + 12), what, name)
+            offset, kind, order, actual = _header(file.read(MAX_HEADER + 12), what, name)
             if not any(_is_kind(kind, wanted) for wanted in kinds):
                 raise _bad(what, name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
             if order:
                 raise _bad(what, name, "is in Fortran order, and C order is needed")
-            if len(found) != len(shape) or any(
-                one not in (None, has) for one, has in zip(shape, found, strict=True)
+            if len(actual) != len(shape) or any(
+                expected not in (None, has) for expected, has in zip(shape, actual, strict=True)
             ):
-                wanted = "x".join("any" if one is None else str(one) for one in shape)
-                shown = "x".join(map(str, found)) or "()"
+                wanted = "x".join("any" if expected is None else str(expected) for expected in shape)
+                shown = "x".join(map(str, actual)) or "()"
                 raise _bad(what, name, f"has the shape {shown}, and {wanted} is needed")
-            needed, size = byte_size(kind, found), os.fstat(file.fileno()).st_size - offset
+            needed, size = byte_size(kind, actual), os.fstat(file.fileno()).st_size - offset
             if size < needed:
                 raise _bad(what, name, f"has {size} bytes of data, {needed} are needed")
             if not needed:
-                return Cells(kind, found)
+                return Cells(kind, actual)
             whole = memoryview(mmap.mmap(file.fileno(), offset + needed, access=mmap.ACCESS_COPY))
     except (OSError, ValueError) as error:
         raise _bad(what, name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return Cells(kind, found, whole[offset:])
+    return Cells(kind, actual, whole[offset:])
 
 
 def texts(cells: Cells) -> list[str] | None:
-    """All elements of an array of text; None if it holds numbers that are no characters."""
+    """Return all elements of an array of text; None if it holds numbers that are no characters."""
     width = item_size(cells.kind) // 4
     try:
         text = str(cells.buffer, "utf-32-le", "surrogatepass")
@@ -82,7 +82,7 @@ def write_array(path: Path, data: Array) -> None:
 
 
 def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[int, ...]]:
-    """Where the data begins, its type, whether it is in Fortran order, and its shape."""
+    """Return the start of the data, its type, whether it is in Fortran order, and its shape."""
     if data[:6] != MAGIC or len(data) < 12:
         raise _bad(what, name, "is not a .npy file")
     if data[6] == 1:
@@ -96,7 +96,7 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
         raise _bad(what, name, "has a header that is cut off or too long")
     usual = _USUAL.fullmatch(text)
     if usual is not None:
-        lengths = tuple(int(each) for each in usual[3].split(b",") if each)
+        lengths = tuple(int(size) for size in usual[3].split(b",") if size)
         return start + length, usual[1].decode(), usual[2] == b"True" and len(lengths) > 1, lengths
     import ast
 
@@ -114,15 +114,15 @@ def _header(data: bytes, what: str, name: str) -> tuple[int, str, bool, tuple[in
 
 
 def _is_shape(shape: object) -> bool:
-    return isinstance(shape, tuple) and all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+    return isinstance(shape, tuple) and all(type(length) is int and 0 <= length < 1 << 48 for length in shape)
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
-    """Whether a type is one; ``<U`` is text of any width, and a byte has no order."""
-    found = _KIND.fullmatch(kind)
-    if found is None:
+    """Return whether a type is of a kind; ``<U`` is text of any width, and a byte has no order."""
+    match = _KIND.fullmatch(kind)
+    if match is None:
         return False
-    order, letter, width = found.groups()
+    order, letter, width = match.groups()
     if wanted == "<U":
         return order == "<" and letter == "U" and int(width) > 0
     return f"{letter}{width}" == wanted[1:] and (width == "1" or order == wanted[0])

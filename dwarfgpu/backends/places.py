@@ -1,7 +1,6 @@
-"""Where the bytes of many slots are stored: addresses in any address space become keys, in a few array operations.
+"""Addresses to storage: those of many slots in any address space become keys, in a few array operations.
 
-The single access asks the address space for its pieces (`AddressSpace.alias`); the arithmetic here is the same, on
-arrays.
+A single access uses the pieces of the address space (`AddressSpace.alias`); this is the same arithmetic on arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ NOWHERE = -1
 
 
 class Owner(Protocol):
-    """What its memory asks of a machine."""
+    """The properties of a machine that its memory needs."""
 
     changes: int
 
@@ -49,12 +48,12 @@ class Owner(Protocol):
         """The number of the work-group of each wave, `NOWHERE` where it has none."""
 
     def groups(self) -> Array:
-        """The same as an array of numpy."""
+        """Return `group_numbers` as an array of numpy."""
 
 
 @immutable
 class Place:
-    """Where some bytes of some slots are stored."""
+    """The storage of some bytes of some slots."""
 
     space: int
     """The number of an address space that is no view."""
@@ -69,7 +68,7 @@ class Place:
 
 
 class Resolver:
-    """Finds the places of accesses to the memory of a machine."""
+    """A resolver of accesses to the memory of a machine into places."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -79,17 +78,17 @@ class Resolver:
         return self._owner.target
 
     def own(self, space: AddressSpace) -> AddressSpace:
-        """An address space as the machine has it, with its own apertures."""
+        """Return an address space as the machine has it, with its own apertures."""
         return self.target.space(space.number) or space
 
     def owner_of(self, space: AddressSpace, wave: int) -> int:
-        """The instance of an address space that a wave means."""
+        """Return the instance of an address space that a wave means."""
         if not 0 <= wave < self._owner.wave_count:
             return NOWHERE
         return self._owner.group_numbers[wave] if space.scope == Scope.WORKGROUP else wave
 
     def owners_of(self, space: AddressSpace, waves: list[int]) -> list[int]:
-        """The instances of an address space that some waves mean."""
+        """Return the instances of an address space that some waves mean."""
         if waves and not 0 <= min(waves) <= max(waves) < self._owner.wave_count:
             return [self.owner_of(space, wave) for wave in waves]
         return (
@@ -99,7 +98,7 @@ class Resolver:
         )
 
     def instance_of(self, space: AddressSpace, waves: Any) -> Any:
-        """The instances of an address space that waves (an int or an array) mean."""
+        """Return the instances of an address space that waves (an int or an array) mean."""
         import numpy as np
 
         if isinstance(waves, int):
@@ -110,14 +109,14 @@ class Resolver:
         if not len(waves) or 0 <= int(waves.min()) <= int(waves.max()) < count:
             return groups[waves] if space.scope == Scope.WORKGROUP else waves
         exists = (waves >= 0) & (waves < count)
-        found = np.full(len(waves), NOWHERE)
-        found[exists] = groups[waves[exists]]
-        return found
+        instances = np.full(len(waves), NOWHERE)
+        instances[exists] = groups[waves[exists]]
+        return instances
 
     def places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Where the bytes of all slots are stored. What is in no place is not there."""
+        """Return the places of the bytes of all slots. Bytes without a place are not available."""
         if isinstance(space.alias, LaneView):
             if space.alias.fixed_lane is not None:
                 lanes = space.alias.fixed_lane
@@ -131,7 +130,7 @@ class Resolver:
     def _keys(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
     ) -> tuple[Array, Array]:
-        """The keys of ranges of an address space that is no view, and flags of those that can be."""
+        """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
         import numpy as np
 
         keys = _array(addresses, count)
@@ -156,7 +155,7 @@ class Resolver:
         return instances, inside
 
     def _lane_places(self, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> list[Place]:
-        """The dwords of the wave's memory that hold bytes of a lane, dword by dword."""
+        """Return the dwords of the wave's memory that hold bytes of a lane, dword by dword."""
         import numpy as np
 
         wave_size = self.target.lane_count
@@ -192,21 +191,21 @@ class Resolver:
     def _by_alignment(
         self, skips: Array, addresses: Array, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Lane ranges that begin at different bytes of their dwords, each kind for itself."""
+        """Return the places of lane ranges that begin at different bytes of their dwords, one alignment at a time."""
         places = []
         for skip in range(DWORD):
             slots = (skips == skip).nonzero()[0]
             if len(slots):
-                some = self._lane_places(
+                parts = self._lane_places(
                     addresses[slots], size, _some(waves, slots), _some(lanes, slots), len(slots)
                 )
-                places += [_at(place, slots) for place in some]
+                places += [_at(place, slots) for place in parts]
         return places
 
     def _generic_places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> list[Place]:
-        """Generic addresses, sorted into what they mean; ranges that leave an aperture are taken apart there."""
+        """Return the places of generic addresses by their meaning; ranges are cut where they leave an aperture."""
         import numpy as np
 
         view: Any = space.alias
@@ -230,20 +229,20 @@ class Resolver:
             slots = (chosen & ~across).nonzero()[0]
             if len(slots):
                 at = (keys if number == GLOBAL else inner)[slots]
-                some = self.places(meant, at, size, _some(waves, slots), _some(lanes, slots), len(slots))
-                places += [_at(place, slots) for place in some]
+                parts = self.places(meant, at, size, _some(waves, slots), _some(lanes, slots), len(slots))
+                places += [_at(place, slots) for place in parts]
         for room in np.unique(SIZE - inner[across].astype(np.int64)).tolist():
             slots = (across & (inner == np.uint64(SIZE - room))).nonzero()[0]
             slots = slots[keys[slots] <= np.uint64((1 << 64) - size)]
             for first, length in ((0, room), (room, size - room)):
                 at = keys[slots] + np.uint64(first)
-                some = self.places(space, at, length, _some(waves, slots), _some(lanes, slots), len(slots))
-                places += [_at(place, slots, first) for place in some]
+                parts = self.places(space, at, length, _some(waves, slots), _some(lanes, slots), len(slots))
+                places += [_at(place, slots, first) for place in parts]
         return places
 
 
 def _array(bits: Any, count: int) -> Array:
-    """Addresses as an array with one a slot."""
+    """Return addresses as an array with one a slot."""
     import numpy as np
 
     if isinstance(bits, int):
@@ -252,11 +251,11 @@ def _array(bits: Any, count: int) -> Array:
 
 
 def _some(bits: Any, slots: Array) -> Any:
-    """What some slots have of something that may be absent, one for all, or one a slot."""
+    """Select the elements of some slots from bits that may be absent, one for all, or one a slot."""
     return bits if bits is None or isinstance(bits, int) else bits[slots]
 
 
 def _at(place: Place, slots: Array, first: int = 0) -> Place:
-    """A place of some slots, as one of all: these slots, and its bytes from a later byte on."""
+    """Return a place of some slots as one of all slots, with its bytes from a later byte on."""
     own = slots if isinstance(place.slots, slice) else slots[place.slots]
     return Place(place.space, place.keys, place.inside, own, place.first + first, place.size)

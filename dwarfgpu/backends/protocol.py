@@ -1,6 +1,6 @@
-"""What a machine must answer: bytes of memory and of registers, and nothing about DWARF.
+"""The protocol of a machine: bytes of memory and of registers, and nothing about DWARF.
 
-A backend knows the innermost frame only; registers of callers are the unwinder's business. It raises
+A backend knows the innermost frame only; the unwinder finds those of callers. It raises
 ``EvaluationError`` with the kinds ``memory_unavailable``, ``register_unavailable`` and ``not_writable``.
 
 `Backend` implements the gathered accesses in terms of the single ones, so a small backend writes four methods. A
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @frozen
 class Capabilities:
-    """What a backend can do: facts for its users, for its documentation, and for the tests that all backends share."""
+    """The capabilities of a backend, for its users, its documentation and the tests that all backends share."""
 
     name: str
     summary: str
     many_waves: bool
     """Whether it holds more than one wave; else every index means the same one."""
     writes: str
-    """What becomes of a write."""
+    """The effect of a write."""
     unknown: str
-    """What is not known, and what reading it gives."""
+    """The contents that are not known, and the result of reading them."""
     gathered: str
-    """How one access for many slots is done."""
+    """The way in which one access for many slots is done."""
     instances: bool
     """Whether local memory belongs to a work-group and private memory to a wave; else there is one of each."""
     lane_owned: bool = False
@@ -48,10 +48,10 @@ class Backend:
 
     capabilities: Capabilities
     changes = 0
-    """How many writes there have been. What was found out from contents holds as long as this is the same."""
+    """The number of writes. Results that depend on contents are valid while it does not change."""
 
     def lane_owned(self, register: Register) -> bool:
-        """Whether each lane has its own copy of this register, as a described machine without vectors may."""
+        """Return whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
@@ -63,7 +63,7 @@ class Backend:
         raise not_writable(f"memory at {space.name}#{address:#x}")
 
     def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
-        """The whole register, in memory order."""
+        """Read the whole register, in memory order."""
         raise register_unavailable(register)
 
     def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
@@ -82,9 +82,9 @@ class Backend:
         lanes: Bits | None,
         count: int,
     ) -> tuple[Array, Array]:
-        """``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them.
+        """Read ``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them.
 
-        The bytes of a slot that does not have them mean nothing; `read_memory` says why it does not.
+        The bytes of a slot without the flag have no meaning; `read_memory` raises the reason.
         """
 
         def read(slot: int) -> bytes:
@@ -117,7 +117,7 @@ class Backend:
     def gather_register(
         self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
-        """``size`` bytes from a byte offset in a register on, of one wave a slot, as `gather_memory` gives memory."""
+        """Read ``size`` bytes from a byte offset in a register on, of one wave a slot, like `gather_memory`."""
 
         def read(slot: int) -> bytes:
             first = int(b.select(offsets, slot))
@@ -148,7 +148,7 @@ class Backend:
 
 
 def of_slot(bits: Bits | None, slot: int) -> int | None:
-    """What one slot has of something that may be absent, one for all, or one a slot."""
+    """Return the element of a slot from bits that may be absent, one for all, or one a slot."""
     return None if bits is None else int(b.select(bits, slot))
 
 
@@ -178,19 +178,19 @@ def scatter(write: Callable[[int], None], count: int) -> Array:
 
 
 def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = "") -> EvaluationError:
-    """The error of a backend that does not have some memory."""
+    """Return the error of a backend that does not have some memory."""
     detail = f": {why}" if why else ""
     message = f"{size} bytes of memory at {space.name}#{address:#x} are not available{detail}"
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
 def register_unavailable(register: Register, why: str = "") -> EvaluationError:
-    """The error of a backend that does not have a register."""
+    """Return the error of a backend that does not have a register."""
     detail = f": {why}" if why else ""
     message = f"the contents of register {register.name} are not available{detail}"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
 
 
 def not_writable(what: str) -> EvaluationError:
-    """The error of a storage or a backend that cannot be written."""
+    """Return the error of a storage or a backend that cannot be written."""
     return EvaluationError("not_writable", f"{what} cannot be written", spec="A.2.5.3")

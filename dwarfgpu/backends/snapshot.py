@@ -1,4 +1,4 @@
-"""Snapshots: machines that were saved. A snapshot *is* a machine whose arrays come from files.
+"""Snapshots: saved machines. A snapshot *is* a machine whose arrays come from files.
 
 Two forms, one schema (docs/snapshots.md): a ``.json`` file, and a ``.dgs`` folder whose arrays are mapped. A file is
 never changed: what is written to a snapshot stays in memory.
@@ -46,7 +46,7 @@ class Snapshot(Machine):
 
 
 def is_snapshot(document: object) -> bool:
-    """Whether a JSON value means to be a snapshot: a case or a state has no schema."""
+    """Return whether a JSON value claims to be a snapshot: a case or a state has no schema."""
     return isinstance(document, dict) and "schema" in document
 
 
@@ -68,14 +68,14 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
 def loads(
     text: str, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
 ) -> Snapshot:
-    """The snapshot in the text of the JSON form; the paths in it are relative to a folder."""
+    """Return the snapshot in the text of the JSON form; the paths in it are relative to a folder."""
     return of_document(_parse(text, name), folder, name, force=force)
 
 
 def of_document(
     document: object, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
 ) -> Snapshot:
-    """The snapshot in a JSON value."""
+    """Return the snapshot in a JSON value."""
     return _checked(document, None, name, force=force, base=os.fspath(folder))
 
 
@@ -98,7 +98,7 @@ def _parse(text: str, name: str) -> object:
 
 
 def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
-    """The machine of a document: in the folder form if ``folder`` is given."""
+    """Return the machine of a document: in the folder form if ``folder`` is given."""
     reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
@@ -133,12 +133,12 @@ def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
 
 
 def code_path(machine: Machine, code: CodeObject) -> str:
-    """Where a code object is: a relative path starts at the snapshot."""
+    """Return the path of a code object; a relative one is relative to the snapshot."""
     return os.path.join(machine.folder, code.path)  # noqa: PTH118
 
 
 def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
-    """What is not as the snapshot says: (index of the code object, what, whether it is another file)."""
+    """Yield the mismatches with the files: (index of the code object, message, whether the file differs)."""
     for index, code in enumerate(machine.code_objects):
         path = code_path(machine, code)
         try:
@@ -150,18 +150,18 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
         if code.sha256 is not None:
             import hashlib
 
-            found = hashlib.sha256(data).hexdigest()
-            if found != code.sha256.lower():
-                yield index, f"{code.path} has the hash {found}, not {code.sha256.lower()}", True
+            digest = hashlib.sha256(data).hexdigest()
+            if digest != code.sha256.lower():
+                yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
 
 
 def _compare_code(machine: Machine, name: str) -> None:
     if not any(code.sha256 for code in machine.code_objects):
         return
-    for index, what, is_other in code_problems(machine):
+    for index, message, is_other in code_problems(machine):
         if is_other:
-            hint = "it is not the file the snapshot was made with; --force uses it all the same"
-            raise _bad(name, f"code_objects[{index}].sha256: {what}", hint)
+            hint = "it is not the file the snapshot was made with; use --force to load it anyway"
+            raise _bad(name, f"code_objects[{index}].sha256: {message}", hint)
 
 
 # --- Saving -------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 
 
 def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
-    """The path of a code object, relative to where a snapshot will be if it was relative before."""
+    """Return the path of a code object, relative to the new snapshot if it was relative before."""
     if os.path.isabs(code.path):  # noqa: PTH117
         return code.path
     return os.path.relpath(code_path(machine, code), folder)

@@ -31,7 +31,7 @@ MAX_REGISTERS = 1 << 16
 
 
 class FolderReader:
-    """Reads one folder. All is checked when it is opened, and the arrays are mapped: only what is used is loaded.
+    """A reader of a folder. It checks everything on opening, and maps the arrays: only what is used is loaded.
 
     None of it needs numpy, whose import takes much longer than everything else.
     """
@@ -40,7 +40,7 @@ class FolderReader:
         self.folder = folder
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
-        """The machine of a manifest."""
+        """Return the machine of a manifest."""
         fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
         machine = make(read_target(fields))
         read_head(fields, machine)
@@ -95,7 +95,9 @@ class FolderReader:
         fields = node.fields(("space", "extents", "data"))
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
-            names = ", ".join(one.name for one in machine.target.spaces() if one.alias is None)
+            names = ", ".join(
+                candidate.name for candidate in machine.target.spaces() if candidate.alias is None
+            )
             message = f"{machine.target.name} keeps no bytes in such an address space"
             raise fields["space"].fail(message, hint=f"it has {names}")
         if space.number in spaces:
@@ -113,7 +115,7 @@ class FolderReader:
 
 
 def _registers_named(node: Node, machine: Machine) -> list[Register]:
-    """The registers that a list of names such as ``v0-v127,v130`` means; all have one size."""
+    """Return the registers that a list of names such as ``v0-v127,v130`` means; all have one size."""
     registers: list[Register] = []
     for name in node.string().split(","):
         first, dash, last = name.strip().partition("-")
@@ -124,10 +126,10 @@ def _registers_named(node: Node, machine: Machine) -> list[Register]:
         if (end or 0) - (begin or 0) + len(registers) >= MAX_REGISTERS:
             raise node.fail(f"these are more than {MAX_REGISTERS} registers")
         names = [f"{letters}{i}" for i in range(begin, end + 1)] if dash else [first]  # type: ignore[operator, arg-type]
-        for one in names:
-            register = machine.register_named(one)
+        for register_name in names:
+            register = machine.register_named(register_name)
             if register is None:
-                raise node.fail(f"{machine.target.name} has no register {one[:80]!r}")
+                raise node.fail(f"{machine.target.name} has no register {register_name[:80]!r}")
             registers.append(register)
     sizes = {(register.bit_size, register.lane_bits) for register in registers}
     if len(sizes) > 1:
@@ -165,7 +167,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
 
 
 def _by_kind(files: list[RegisterFile]) -> list[list[RegisterFile]]:
-    """Register files, those of one kind together and by number: registers that were added one by one are one array."""
+    """Group register files by kind and number, so that registers that were added one by one become one array."""
     kinds: dict[tuple[str, int], list[RegisterFile]] = {}
     for file in sorted(files, key=lambda file: file.registers[0].number):
         first = file.registers[0]
@@ -179,25 +181,25 @@ def _write_files(files: list[RegisterFile], folder: Path) -> Json:
 
     registers = [register for file in files for register in file.registers]
     name = registers[0].name
-    found = {"names": names_of(registers), "data": f"{name}.npy"}
+    entry = {"names": names_of(registers), "data": f"{name}.npy"}
     data = files[0].data
     if len(files) > 1:
         data = np.concatenate([file.data for file in files], axis=1, dtype=data.dtype)
-    write_array(folder / found["data"], data if data.shape[2] > 1 else data[:, :, 0])
+    write_array(folder / entry["data"], data if data.shape[2] > 1 else data[:, :, 0])
     if not all(file.all_known for file in files):
-        found["known"] = f"{name}-known.npy"
-        write_array(folder / found["known"], np.concatenate([file.known for file in files], axis=1))
-    return found
+        entry["known"] = f"{name}-known.npy"
+        write_array(folder / entry["known"], np.concatenate([file.known for file in files], axis=1))
+    return entry
 
 
 def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
-    """The extents of an address space, and their bytes one behind the other."""
+    """Write the extents of an address space, and their concatenated bytes."""
     import numpy as np
 
     store = machine.memory.stores[space.number]
     extents = np.array(machine.memory.extents(space), dtype=np.uint64).reshape(-1, 3)
-    found = {"space": space.name, "extents": f"{space.name}-extents.npy", "data": f"{space.name}.npy"}
+    entry = {"space": space.name, "extents": f"{space.name}-extents.npy", "data": f"{space.name}.npy"}
     columns = extents if space.scope in INSTANCED else extents[:, 1:]
-    write_array(folder / found["extents"], np.ascontiguousarray(columns))
-    write_array(folder / found["data"], store.joined())
-    return found
+    write_array(folder / entry["extents"], np.ascontiguousarray(columns))
+    write_array(folder / entry["data"], store.joined())
+    return entry

@@ -1,4 +1,4 @@
-"""What both forms of a snapshot say in the same words: target, apertures, code objects and dispatches."""
+"""The common part of both forms of a snapshot: target, apertures, code objects and dispatches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_ID_BITS = 63
 
 
 def read_target(fields: dict[str, Node]) -> Target:
-    """The target, after the check of the schema."""
+    """Check the schema, and return the target."""
     schema = fields["schema"].integer()
     if schema != SCHEMA:
         raise fields["schema"].fail(f"schema {schema} is not known", hint=f"only schema {SCHEMA} is")
@@ -37,7 +37,7 @@ def read_target(fields: dict[str, Node]) -> Target:
 
 
 def read_head(fields: dict[str, Node], machine: Machine) -> None:
-    """Put what stands beside the waves into a machine."""
+    """Read everything except the waves into a machine."""
     machine.target_name = fields["target"].string()
     if "apertures" in fields:
         bases = fields["apertures"].fields(("shared", "private"))
@@ -81,7 +81,7 @@ def _dispatch(node: Node) -> Dispatch:
 
 
 def three(node: Node, at_least: int = 0) -> tuple[int, int, int]:
-    """Three numbers: x, y and z."""
+    """Return three numbers: x, y and z."""
     items = node.items()
     if len(items) != 3:
         raise node.fail(f"three numbers are needed, found {len(items)}")
@@ -90,7 +90,7 @@ def three(node: Node, at_least: int = 0) -> tuple[int, int, int]:
 
 
 def write_head(machine: Machine, paths: list[str]) -> Json:
-    """The part of a snapshot before its waves; ``paths`` are those of the code objects."""
+    """Return the part of a snapshot before its waves; ``paths`` are those of the code objects."""
     head: Json = {"schema": SCHEMA, "target": machine.target_name}
     if machine.target.name == "generic":  # the name of every other target says it
         head["byte_order"], head["address_size"] = machine.target.byte_order, machine.target.address_size
@@ -99,21 +99,21 @@ def write_head(machine: Machine, paths: list[str]) -> Json:
         head["apertures"] = {name: hex(base) for name, base in bases.items()}
     if machine.code_objects:
         head["code_objects"] = [
-            _known(path=path, load_address=_hex(one.load_address), sha256=one.sha256)
-            for one, path in zip(machine.code_objects, paths, strict=True)
+            _known(path=path, load_address=_hex(code.load_address), sha256=code.sha256)
+            for code, path in zip(machine.code_objects, paths, strict=True)
         ]
     if machine.dispatches:
         head["dispatches"] = [
             _known(
-                id=one.id,
-                kernel=one.kernel,
-                grid=one.grid and list(one.grid),
-                work_group=one.work_group and list(one.work_group),
-                kernarg=_hex(one.kernarg),
-                queue=_hex(one.queue),
-                packet=_hex(one.packet),
+                id=dispatch.id,
+                kernel=dispatch.kernel,
+                grid=dispatch.grid and list(dispatch.grid),
+                work_group=dispatch.work_group and list(dispatch.work_group),
+                kernarg=_hex(dispatch.kernarg),
+                queue=_hex(dispatch.queue),
+                packet=_hex(dispatch.packet),
             )
-            for one in machine.dispatches
+            for dispatch in machine.dispatches
         ]
     return head
 

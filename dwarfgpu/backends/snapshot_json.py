@@ -29,14 +29,14 @@ OWN_KEYS = ("pc", "exec")
 """Registers with a key of their own beside ``registers``."""
 
 MAX_REGISTER_BYTES = 1 << 32
-"""A short text may ask for many columns of many waves; more than this is refused."""
+"""The limit for the columns of all waves, as a short text could request very many."""
 
 
 # --- Reading ------------------------------------------------------------------------------------------------------
 
 
 def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
-    """The machine that a snapshot describes; what is wrong raises the error of the node that says it."""
+    """Return the machine that a snapshot describes; raise the error of the node that is wrong."""
     fields = node.fields(("schema", "target", "waves"), (*KEYS, "memory"))
     machine = make(read_target(fields))
     read_head(fields, machine)
@@ -51,7 +51,7 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
 
 
 class _Wave:
-    """One wave as it is described."""
+    """The description of a wave."""
 
     __slots__ = ("dispatch", "id", "node", "registers", "wave_in_group", "work_group")
 
@@ -89,7 +89,7 @@ class _Wave:
 
 
 def contents(node: Node, register: Register, byte_order: str) -> bytes:
-    """The bytes of a register: a number, one a lane, or bytes. A vector register given short is padded with zeros."""
+    """Return the bytes of a register: a number, one a lane, or bytes. A short vector is padded with zeros."""
     order: Any = byte_order
     size = unit_count(register) * unit_bits(register) // 8
     if node.is_object:
@@ -126,7 +126,7 @@ def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
 
 
 def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
-    registers = {number: one[0] for wave in waves for number, one in wave.registers.items()}
+    registers = {number: contents[0] for wave in waves for number, contents in wave.registers.items()}
     size = sum(unit_count(register) * unit_bits(register) // 8 for register in registers.values())
     if size * len(waves) > MAX_REGISTER_BYTES:
         message = f"{len(registers)} registers of {len(waves)} waves are too many for this form"
@@ -139,7 +139,7 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
 
 @frozen
 class _Region:
-    """Bytes of an address space, as they are described."""
+    """The description of some bytes of an address space."""
 
     space: AddressSpace
     wave: int
@@ -183,31 +183,35 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
 
 def _space(node: Node, target: Target) -> AddressSpace:
     space = target.space_named(node.string())
-    stored = [one for one in target.spaces() if one.alias is None or isinstance(one.alias, LaneView)]
+    stored = [
+        candidate
+        for candidate in target.spaces()
+        if candidate.alias is None or isinstance(candidate.alias, LaneView)
+    ]
     if space is None or space not in stored:
         why = "has no such address space" if space is None else "keeps no bytes in it: it is a view of others"
-        names = ", ".join(one.name for one in stored if one.number < 0x20)
+        names = ", ".join(candidate.name for candidate in stored if candidate.number < 0x20)
         raise node.fail(f"{target.name} {why}", hint=f"memory is given as {names}")
     return space
 
 
 def _waves_by_place(machine: Machine) -> dict[tuple[int, ...], list[int]]:
-    """The waves at each position of a work-group in a grid."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    """Return the waves at each position of a work-group in a grid."""
+    waves: dict[tuple[int, ...], list[int]] = {}
     for index in range(machine.wave_count):
-        found.setdefault(machine.place_of(index)[1], []).append(index)
-    return found
+        waves.setdefault(machine.place_of(index)[1], []).append(index)
+    return waves
 
 
 def _wave_of_group(
     node: Node, fields: dict[str, Node], machine: Machine, groups: dict[tuple[int, ...], list[int]]
 ) -> int:
-    """A wave of the work-group that a region names."""
+    """Return a wave of the work-group that a region names."""
     place = three(fields["work_group"])
     waves = groups.get(place, [])
     if "dispatch" in fields:
         number = fields["dispatch"].unsigned(63)
-        known = {index: one.id for index, one in enumerate(machine.dispatches)}
+        known = {index: dispatch.id for index, dispatch in enumerate(machine.dispatches)}
         waves = [wave for wave in waves if known.get(machine.place_of(wave)[0]) == number]
     else:  # those of no dispatch come first: nothing else could name them
         waves = [wave for wave in waves if machine.place_of(wave)[0] == NONE] or waves
@@ -256,7 +260,7 @@ def _map(machine: Machine, regions: list[_Region], nodes: list[Node]) -> None:
 
 
 def chunks(machine: Machine, paths: list[str]) -> Iterator[str]:
-    """The text of a snapshot, piece by piece: a wave and a region of memory a line."""
+    """Yield the text of a snapshot, with one line for each wave and each region of memory."""
     yield json.dumps(write_head(machine, paths))[:-1]
     yield from _list("waves", (_wave_json(machine, index) for index in range(machine.wave_count)))
     if machine.memory.stores:
@@ -297,7 +301,7 @@ def _wave_json(machine: Machine, index: int) -> Json:
 
 
 def _value_json(machine: Machine, register: Register, units: list[int], wave: int) -> Any:
-    """What a register holds: of a vector register the lanes up to the last that is not 0."""
+    """Return the contents of a register; those of a vector register end at the last lane that is not 0."""
     if register.lane_bits == unit_bits(register):
         while units and not units[-1]:
             units.pop()

@@ -1,6 +1,6 @@
 """Waves that start: the initial state of a dispatch, written into the columns of a machine.
 
-What is written are the rows that `targets.amdgpu.initial_state` gives, and no other register: what nobody sets is not
+What is written are the rows that `targets.amdgpu.initial_state` gives, and no other register: what is not set is not
 known.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 MAX_WAVES = 1 << 20
 MAX_BYTES = 1 << 33
-"""Of the registers, local and scratch memory of all waves. What nobody has touched costs little."""
+"""Of the registers, local and scratch memory of all waves. Untouched memory costs little."""
 _CHUNK = 4096
 """Waves whose vector registers are computed at once."""
 
 
 @frozen
 class RegisterCounts:
-    """How many registers a wave has of each kind."""
+    """The number of registers of each kind that a wave has."""
 
     scalar: int
     vector: int
@@ -43,7 +43,7 @@ class RegisterCounts:
 
 @frozen
 class Waves:
-    """The waves of a dispatch before they are in a machine."""
+    """The waves of a dispatch before they are added to a machine."""
 
     start: Start
     rows: tuple[Row, ...]
@@ -90,7 +90,7 @@ def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str]) -
 
 
 def places(geometry: Geometry) -> Place:
-    """The places of all waves, in arrays."""
+    """Return the places of all waves, in arrays."""
     import numpy as np
 
     x, y, _z = geometry.groups
@@ -100,12 +100,12 @@ def places(geometry: Geometry) -> Place:
     number = np.arange(int(counts.sum()), dtype=np.int64)
     first = np.cumsum(counts) - counts
     of = np.repeat(numbers, counts)
-    gx, gy, gz = (each[of] for each in groups)
+    gx, gy, gz = (axis[of] for axis in groups)
     return Place((gx, gy, gz), number - first[of], number)
 
 
 def _registers(target: Target, counts: RegisterCounts) -> Iterator[Register]:
-    """The registers of a wave that have a name on the target."""
+    """Yield the registers of a wave that have a name on the target."""
     for prefix, count in (("s", counts.scalar), ("v", counts.vector), ("a", counts.accumulation)):
         for index in range(count):
             register = target.register_named(f"{prefix}{index}")
@@ -127,7 +127,7 @@ def _set_row(machine: Machine, row: Row, start: Start, place: Place, indices: ra
 
 
 def _joined(words: tuple[Any, ...], count: int) -> Array:
-    """The words of a register as one number a wave."""
+    """Join the words of a register into one number a wave."""
     import numpy as np
 
     value = np.zeros(count, dtype=np.uint64)
@@ -137,21 +137,23 @@ def _joined(words: tuple[Any, ...], count: int) -> Array:
 
 
 def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices: range) -> None:
-    """The words of the lanes that execute; the others are 0."""
+    """Set the words of the lanes that execute, and 0 for the others."""
     import numpy as np
 
     # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
     lanes = np.arange(start.wave_size, dtype=np.int64)
     for first in range(0, len(indices), _CHUNK):
         end = min(first + _CHUNK, len(indices))
-        x, y, z = (each[first:end, None] for each in place.group)
-        some = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
-        values = np.where(lanes < start.geometry.lanes_of(some), item_words(row, start, some, lanes), 0)
+        x, y, z = (numbers[first:end, None] for numbers in place.group)
+        executing = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        values = np.where(
+            lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0
+        )
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 
 def _map_memory(machine: Machine, waves: Waves, place: Place, indices: range) -> None:
-    """Local memory for each work-group and scratch memory for each wave, all zeros."""
+    """Map local memory for each work-group and scratch memory for each wave, all zeros."""
     import numpy as np
 
     everyone = np.arange(indices.start, indices.stop, dtype=np.int64)

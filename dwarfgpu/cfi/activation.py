@@ -1,9 +1,9 @@
 """Activations: the registers of call frames as locations, by the rules of call frame information (A.6.4.1).
 
 An activation is a subprogram that a thread executes. Of the innermost one the registers are those of the thread; those
-of any other are where the rules of its callee say. A location is found when somebody asks for it and is remembered, for
-all lanes of the thread at once: the instructions describe "the actions for the whole target architecture thread"
-(A.6.4.2). Only where a rule leads to memory of which every lane has its own is it found for the lanes that ask.
+of any other are where the rules of its callee say. A location is found when it is needed and then kept, for all
+lanes of the thread at once: the instructions describe "the actions for the whole target architecture thread"
+(A.6.4.2). Only where a rule leads to memory that each lane has for itself is it found lane by lane.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_NESTING = 40
 
 
 class Activation(LoneFrame):
-    """One subprogram that a thread executes; level 0 is the innermost. It has the registers a `FrameInfo` has."""
+    """A subprogram that a thread executes, with its registers; level 0 is the innermost."""
 
     why = " to call frame information"
 
@@ -53,11 +53,11 @@ class Activation(LoneFrame):
     ) -> None:
         self.thread = thread
         self.pc = pc
-        """Where execution stands, or goes on after the call."""
+        """The program location, or that at which execution continues after the call."""
         self.callee = callee
         self.level: int = 0 if callee is None else callee.level + 1
         self.place = pc if callee is None or not is_call else pc - 1
-        """What is looked up: of a caller an address in the call, for behind it another function may begin."""
+        """The address to look up: of a caller one inside the call, as another function may begin after it."""
         self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
         """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
@@ -65,7 +65,7 @@ class Activation(LoneFrame):
         """Up to which write it holds."""
         self._busy: set[int] = set()
         self._taken: set[int] | None = None
-        """The registers in which others are stored, once somebody has asked."""
+        """The registers in which others are stored, collected at the first use."""
         self._names_changed = False
         """Whether the rules name the registers that the function has changed."""
 
@@ -73,7 +73,7 @@ class Activation(LoneFrame):
 
     @property
     def information(self) -> Information:
-        """The call frame information for where execution stands; an error where there is none, or it is broken."""
+        """The call frame information at the program location. Raises an error if it is missing or broken."""
         if self._information is None:
             try:
                 self._information = self.thread.code.information_at(self.place)
@@ -85,7 +85,7 @@ class Activation(LoneFrame):
 
     @property
     def register_rules(self) -> dict[int, Rule]:
-        """The rules of registers; none where there is no information, and the defaults hold (A.2.5.4.4.1 (5))."""
+        """The rules of registers; empty without information, so that the defaults apply (A.2.5.4.4.1 (5))."""
         try:
             return self.information.row.registers
         except NoInformation:
@@ -94,20 +94,20 @@ class Activation(LoneFrame):
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def register(self, number: int, lanes: LaneSet) -> Location:
-        """Where a register of this activation is (A.2.5.4.4.4 (2))."""
+        """Return the location of a register of this activation (A.2.5.4.4.4 (2))."""
         if self.callee is not None:
             return self.callee.entry_register(number, lanes)
         thread = self.thread
         wave = thread.wave if lanes.wave is None else lanes.wave
-        found = locations.at(Register(thread.known_register(number), wave))
-        return bound(found, thread.backend, lanes) if thread.backend.capabilities.lane_owned else found
+        location = locations.at(Register(thread.known_register(number), wave))
+        return bound(location, thread.backend, lanes) if thread.backend.capabilities.lane_owned else location
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
-        """Where the value is that a register had on entry, which the caller has in it (A.2.5.4.4.1 (5))."""
+        """Return the location of the value that a register had on entry and the caller has in it (A.2.5.4.4.1 (5))."""
         return self._location(number, lanes)
 
     def cfa(self, lanes: LaneSet) -> Location:
-        """The Canonical Frame Address: a memory byte address in some address space."""
+        """Return the Canonical Frame Address: a memory byte address in some address space."""
         return self._location(CFA, lanes)
 
     def _location(self, key: int, lanes: LaneSet) -> Location:
@@ -116,7 +116,7 @@ class Activation(LoneFrame):
             self._known.clear()
         known = self._known.get(key)
         if known is None:
-            known = self._found(key)
+            known = self._location_or_error(key)
         if isinstance(known, tuple):
             location, is_open = known
             location = self.thread.of_slots(location, lanes)
@@ -125,8 +125,8 @@ class Activation(LoneFrame):
             return self._find(key, lanes)  # every lane has its own
         raise known.with_traceback(None)
 
-    def _found(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
-        """What is remembered of a register: its location for the whole thread, or why there is none."""
+    def _location_or_error(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
+        """Return the kept location of a register for the whole thread, or the error that says why it has none."""
         if key != CFA and self._continues(key):
             # the innermost activation first, so that however many there are, none waits for the others
             waiting = []
@@ -134,12 +134,12 @@ class Activation(LoneFrame):
             while inner is not None and key not in inner._known and inner._continues(key):  # noqa: SLF001
                 waiting.append(inner)
                 inner = inner.callee
-            for each in reversed(waiting):
-                each._remember(key)  # noqa: SLF001
+            for activation in reversed(waiting):
+                activation._remember(key)  # noqa: SLF001
         return self._remember(key)
 
     def _continues(self, number: int) -> bool:
-        """Whether the register may be where it is in this activation, so that the callee's rules count too."""
+        """Return whether the register may be where it is in this activation, so that the callee's rules count too."""
         try:
             rule = self.register_rules.get(number)
         except DwarfGpuError:
@@ -176,8 +176,8 @@ class Activation(LoneFrame):
             self._busy.discard(key)
 
     def _circular(self, key: int) -> NoReturn:
-        what = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        message = f"the rule for {what} needs its own result"
+        needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
+        message = f"the rule for {needed} needs its own result"
         raise IllFormed("cycle", message, spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
@@ -192,14 +192,14 @@ class Activation(LoneFrame):
         if rule is None:
             raise no_information(self.place)
         if isinstance(rule, rules.RegisterOffset):
-            found = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+            location = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
         else:
-            found = self._evaluate(information.expression(rule.block), lanes, "location")
-        self._memory_address(found, "A.6.4.2.2 (8)")
-        return found  # type: ignore[no-any-return]
+            location = self._evaluate(information.expression(rule.block), lanes, "location")
+        self._memory_address(location, "A.6.4.2.2 (8)")
+        return location  # type: ignore[no-any-return]
 
     def _memory_address(self, location: Location, spec: str) -> tuple[Memory, Any]:
-        """The storage and the byte address of a CFA, which must be a memory byte address location description."""
+        """Return the storage and the byte address of a CFA, which must be a memory byte address."""
         place = location.single
         if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
             message = "the CFA is not a memory byte address"
@@ -215,17 +215,17 @@ class Activation(LoneFrame):
         return _RULES[type(rule)](self, number, rule, lanes)
 
     def _unspecified_rule(self, number: int) -> str:
-        """What holds for a register without a rule: one of `Unspecified`.
+        """Return the default of a register without a rule, one of `Unspecified`.
 
-        It is the default of the target, with two exceptions that follow from the rules there are. Where they name the
-        registers that were changed, another one was not; and a register in which another one is stored was.
+        It is the default of the target, with two exceptions that follow from the other rules. If these name every
+        changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
         if self._taken is None:
-            found = self.register_rules
-            self._taken = {rule.register for rule in found.values() if isinstance(rule, rules.Register)}
+            given = self.register_rules
+            self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.Register)}
             self._names_changed = bool(self.thread.target.named_if_changed) and any(
                 isinstance(rule, rules.Undefined) and self.thread.untouched(changed)
-                for changed, rule in found.items()
+                for changed, rule in given.items()
             )
         how = self.thread.default_rule(number)
         if number in self._taken and how != Unspecified.CFA:
@@ -235,14 +235,14 @@ class Activation(LoneFrame):
         return how
 
     def _unspecified(self, number: int, lanes: LaneSet) -> Location:
-        """The default that an authoring body gives a register, or the undefined rule."""
+        """Apply the default that an authoring body gives a register, or the undefined rule."""
         how = self._unspecified_rule(number)
         if how == Unspecified.SAME_VALUE:
             return self.register(number, lanes)
         return self._stack_pointer(number, lanes) if how == Unspecified.CFA else UNDEFINED
 
     def _stack_pointer(self, number: int, lanes: LaneSet) -> Location:
-        """What the stack pointer was at the call site: by definition the address of the CFA (DWARF 5, 6.4)."""
+        """Return the stack pointer at the call site: by definition the address of the CFA (DWARF 5, 6.4)."""
         _storage, address = self._memory_address(self.cfa(lanes), "A.6.4.1")
         size = self.thread.known_register(number).bit_size
         scale = self.thread.target.stack_scale
@@ -266,10 +266,10 @@ class Activation(LoneFrame):
         return locations.at(Implicit(address, register.bit_size))
 
     def _register(self, number: int, rule: rules.Register, lanes: LaneSet) -> Location:
-        """Where the other register is in this activation.
+        """Return the location of the other register in this activation.
 
         The text finds it "using the call frame information for the current frame and current program location", which
-        is what it says of DW_OP_regx too. A rule that leads back to itself through others is refused all the same.
+        is what it says of DW_OP_regx too. A rule that leads back to itself through others is refused.
         """
         register, other = self.thread.known_register(number), self.thread.known_register(rule.register)
         self._check_size(register, other.bit_size, f"{other.name}, in which it is stored,")
@@ -284,8 +284,8 @@ class Activation(LoneFrame):
         return self.register(rule.register, lanes)
 
     def _expression(self, _number: int, rule: rules.Expression, lanes: LaneSet) -> Location:
-        found = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
-        return flattened(found)
+        location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
+        return flattened(location)
 
     def _val_expression(self, number: int, rule: rules.ValExpression, lanes: LaneSet) -> Location:
         expression = self.information.expression(rule.block)
@@ -296,7 +296,7 @@ class Activation(LoneFrame):
 
     def _architectural(self, number: int, rule: rules.Architectural, _lanes: LaneSet) -> Location:
         name = f" {rule.name}" if rule.name else ""
-        message = f"{self._name(number)} has the architectural rule{name}, which nobody has defined"
+        message = f"{self._name(number)} has the architectural rule{name}, which is not defined"
         raise Unsupported("architectural", message, spec="A.6.4.1")
 
     def _check_size(self, register: TargetRegister, size: int, what: str) -> None:
@@ -320,7 +320,7 @@ class Activation(LoneFrame):
         )
         return result_for(evaluate(expression, context, thread.trace))
 
-    # --- What no rule can ask for (A.6.4.2) -----------------------------------------------------------------------
+    # --- What no rule can need (A.6.4.2) -----------------------------------------------------------------------
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         message = "where the thread has its thread-local storage is not known"
@@ -344,7 +344,7 @@ def _is_byte(bit_offset: Any) -> bool:
 
 
 def is_open(location: Location, backend: Backend) -> bool:
-    """Whether a location leaves open of which lane it is, in an address space where the address decides that."""
+    """Return whether a location has no lane, in an address space where the address decides about lanes."""
     for place in location.places:
         storage: Any = place.storage
         if type(storage) is Memory:

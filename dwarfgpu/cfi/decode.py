@@ -31,22 +31,22 @@ class Instruction:
     operands: tuple[Any, ...]
     """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
     offset: int
-    """Where it begins in the section."""
+    """The start of the instruction in the section."""
     end: int
-    """Where the next one begins."""
+    """The start of the next instruction."""
 
     @property
     def name(self) -> str:
         return self.row.name
 
     def pairs(self) -> Iterator[tuple[Operand, Any]]:
-        """The operands with their values."""
+        """Return the operands with their values."""
         return zip(self.row.operands, self.operands, strict=True)
 
 
 @frozen
 class Instructions:
-    """The instructions of an entry. What cannot be decoded is the ``fault``, which stands behind the last one."""
+    """The instructions of an entry, and the ``fault`` after the last one if the rest cannot be decoded."""
 
     instructions: tuple[Instruction, ...]
     fault: DwarfGpuError | None = None
@@ -60,18 +60,18 @@ class Instructions:
 
 def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
     """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
-    found: list[Instruction] = []
+    decoded: list[Instruction] = []
     try:
-        found.extend(instructions(data, format, section=section, offset=offset))
+        decoded.extend(instructions(data, format, section=section, offset=offset))
     except DwarfGpuError as error:
-        return Instructions(tuple(found), error)
-    return Instructions(tuple(found))
+        return Instructions(tuple(decoded), error)
+    return Instructions(tuple(decoded))
 
 
 def instructions(
     data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
 ) -> Iterator[Instruction]:
-    """The same one after the other; what cannot be decoded is raised."""
+    """Yield the instructions one by one, and raise the error of what cannot be decoded."""
     form = format.form
     cursor = Cursor(data, byte_order=form.byte_order)
     reader = _Reader(cursor, format, section, offset)
@@ -86,15 +86,15 @@ def instructions(
             raise error.at(section=section, offset=offset + start)
         try:
             values = tuple([reader.operand(operand, opcode) for operand in row.operands])
-        except DwarfGpuError as found:
-            found.where.offset = offset + start  # the instruction counts, not the operand in it
-            found.where.operation = row.name
-            raise found.at(section=section) from None
+        except DwarfGpuError as fault:
+            fault.where.offset = offset + start  # the instruction counts, not the operand in it
+            fault.where.operation = row.name
+            raise fault.at(section=section) from None
         yield Instruction(row, values, offset + start, offset + cursor.position)
 
 
 class _Reader:
-    """Reads operands, with what is factored out of them multiplied in."""
+    """A reader of operands, which multiplies the factors of the CIE in."""
 
     __slots__ = ("_cursor", "_factors", "_format", "_offset", "_section")
 
@@ -107,7 +107,7 @@ class _Reader:
         self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
 
     def operand(self, operand: Operand, opcode: int) -> Any:
-        """One operand."""
+        """Read an operand."""
         encoding = operand.encoding
         if encoding == "low6":
             return (opcode & 0x3F) * self._factors[operand.factor]
@@ -120,7 +120,7 @@ class _Reader:
         return number * self._factors[operand.factor]
 
     def _address(self) -> int:
-        """A target address, encoded like the location of the entry."""
+        """Read a target address, encoded like the location of the entry."""
         how = self._format
         if how.pointers == DW_EH_PE_omit:
             message = "the augmentation omits addresses"
@@ -128,6 +128,6 @@ class _Reader:
         bases = evolve(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
-            message = f"the location stands in memory, at {pointer.address:#x}"
+            message = f"the location is stored in memory, at {pointer.address:#x}"
             raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
         return pointer.address

@@ -1,7 +1,7 @@
 """Composites without composites in them.
 
-The place of a caller's register is made of its place in the callee, which is made of that in the callee below. Left so,
-it nests as deep as there are frames; flattened at every step, each frame costs the same.
+The location of a caller's register is made from its location in the callee, so it would nest as deep as the stack has
+frames. Flattened at every step, each frame costs the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_STRETCHES = 1 << 12
 
 
 def flattened(location: Location) -> Location:
-    """The same bits, from storages that are no composites, with neighbours that are one stretch joined.
+    """Return a location of the same bits without nested composites, with adjacent stretches joined.
 
     Parts with several places stay as they are, and so do locations with an offset that differs from lane to lane.
     """
@@ -42,12 +42,12 @@ def flattened(location: Location) -> Location:
             or (whole.bit_offset == 0 and whole.storage.bit_size == storage.bit_size)
         ):
             return stretches[0][0]  # a whole register, or nothing at all
-    parts = tuple([Part(found, size) for found, size in stretches])
+    parts = tuple([Part(inner, size) for inner, size in stretches])
     return locations.at(locations.extended(EMPTY, parts), place.bit_offset)
 
 
 def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]]:
-    """The stretches that the first bits of a location are in, each as where it begins and its size."""
+    """Yield the stretches that hold the first bits of a location, each as its location and its size."""
     place = location.single
     if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
         yield location, size
@@ -58,13 +58,13 @@ def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]
 
 
 class _Walk:
-    """Goes through composites within composites. Where the parts of one begin is found once for all that is in it."""
+    """A walk through composites within composites, which computes the starts of the parts of each only once."""
 
     def __init__(self) -> None:
         self._starts: dict[int, list[int]] = {}
 
     def stretches(self, storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
-        """The stretches that bits of a composite are in, as (location, size)."""
+        """Yield the stretches that hold bits of a composite, as (location, size)."""
         starts = self._starts.get(id(storage))
         if starts is None:
             starts = self._starts[id(storage)] = [0, *accumulate(part.total for part in storage.parts)]
@@ -86,7 +86,7 @@ class _Walk:
 
 
 def _joined(stretches: Iterator[tuple[Location, int]]) -> Iterator[tuple[Location, int]]:
-    """Neighbours that go on where the one before ends as one."""
+    """Yield the stretches, each joined with those that continue it."""
     last: tuple[Location, int] | None = None
     for location, size in stretches:
         if last is not None:

@@ -1,7 +1,7 @@
-"""The table that call frame instructions stand for: what holds at each address (DWARF 5 section 6.4.1, A.6.4).
+"""The table that call frame instructions encode: the rules at each address (DWARF 5 section 6.4.1, A.6.4).
 
-The initial instructions of the CIE give every register its first rule, then those of the FDE make the rows. Nothing is
-built that nobody asks for: `row_at` makes one row, and reads the instructions up to the end of it.
+The initial instructions of the CIE give every register its first rule, then those of the FDE make the rows. Rows are
+made on demand: `row_at` makes one row, and reads the instructions up to the end of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_INITIAL = 1 << 12
 
 
 class Program(Protocol):
-    """What holds instructions: an entry of either kind."""
+    """An entry of either kind, which holds instructions."""
 
     @property
     def section(self) -> str: ...
@@ -40,7 +40,7 @@ class Program(Protocol):
 
     @property
     def format(self) -> FrameFormat | None:
-        """None where the augmentation is not known: then the instructions cannot be found."""
+        """The encoding of the instructions; None for an unknown augmentation, whose instructions cannot be found."""
 
     @property
     def instructions(self) -> bytes: ...
@@ -71,7 +71,7 @@ class Description(Program, Protocol):
 
 @frozen
 class Row:
-    """What holds from ``start`` up to ``end``, which is not part of it."""
+    """The rules from address ``start`` up to, but not including, ``end``."""
 
     start: int
     end: int
@@ -82,32 +82,32 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no unwind information here: compilers without any write entries that say nothing."""
+        """Whether the row has no rules: compilers write empty entries for code without unwind information."""
         return self.cfa is None and not self.registers
 
 
 class Tables:
-    """Makes rows. What the initial instructions of a CIE make is kept: all its entries begin with it."""
+    """A maker of rows, which keeps the initial rules of each CIE: all its entries begin with them."""
 
     def __init__(self, target: Target | None = None) -> None:
         self._target = target
         self._initial: dict[Common, Initial | DwarfGpuError] = {}
 
     def initial(self, cie: Common) -> Initial:
-        """The rules that a CIE makes."""
-        found = self._initial.get(cie)
-        if found is None:
+        """Return the initial rules of a CIE."""
+        rules = self._initial.get(cie)
+        if rules is None:
             try:
-                found = self._run_initial(cie)
+                rules = self._run_initial(cie)
             except DwarfGpuError as error:
-                found = error
-            self._initial[cie] = found
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return found
+                rules = error
+            self._initial[cie] = rules
+        if isinstance(rules, DwarfGpuError):
+            raise rules.with_traceback(None)
+        return rules
 
     def rows(self, fde: Description) -> Iterator[Row]:
-        """The rows of an entry that have addresses, in order. An error comes behind the rows that are right."""
+        """Yield the rows of an entry in the order of addresses. An error is raised after the valid rows."""
         registers, count = None, 0
         state = self._begin(fde)
         for start, end in _spans(fde, state):
@@ -122,7 +122,7 @@ class Tables:
             yield Row(start, end, state.cfa, snapshot)
 
     def row_at(self, fde: Description, address: int) -> Row | None:
-        """The row of an address; None when the entry is not about it. What comes behind the row is not read."""
+        """Return the row at an address, or None if the entry does not cover it. Nothing after the row is read."""
         if not fde.low <= address < fde.high:
             return None
         state = self._begin(fde)
@@ -151,12 +151,12 @@ class Tables:
 
 
 def rows(fde: Description, target: Target | None = None) -> Iterator[Row]:
-    """The rows of one entry."""
+    """Return an iterator over the rows of one entry."""
     return Tables(target).rows(fde)
 
 
 def row_at(fde: Description, address: int, target: Target | None = None) -> Row | None:
-    """The row of one entry at an address."""
+    """Return the row of one entry at an address."""
     return Tables(target).row_at(fde, address)
 
 
@@ -164,7 +164,7 @@ def row_at(fde: Description, address: int, target: Target | None = None) -> Row 
 
 
 def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
-    """The instructions of an entry; an error where they cannot be found or decoded."""
+    """Yield the instructions of an entry; raise an error where they cannot be found or decoded."""
     if entry.format is None:
         raise unknown_augmentation(entry, augmentation)
     return instructions(
@@ -173,7 +173,7 @@ def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
 
 
 def unknown_augmentation(entry: Program, augmentation: str) -> DwarfGpuError:
-    """The error of an entry whose instructions cannot be found."""
+    """Return the error of an entry whose instructions cannot be found."""
     message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
     error: DwarfGpuError = IllFormed("bad_augmentation", message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
@@ -185,7 +185,7 @@ def _too_many(message: str, entry: Program) -> DwarfGpuError:
 
 
 def _spans(fde: Description, state: State) -> Iterator[tuple[int, int]]:
-    """Run the instructions; start and end of each row, when the state holds what the row says."""
+    """Run the instructions, and yield the start and the end of each row while the state holds its rules."""
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
         _run(state, instruction, fde)

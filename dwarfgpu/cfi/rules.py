@@ -1,7 +1,7 @@
 """The rules of call frame information: how the CFA and each register of the caller are found (A.6.4.1).
 
-A rule says how; it finds nothing. An expression in one is bytes, decoded by whoever evaluates or shows it. The ``word``
-of a rule is what texts and answers call it.
+A rule is only a description. An expression in it is bytes, decoded when it is evaluated or shown. The ``word`` of a
+rule is its name in texts and answers.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from attrs import frozen
 
 @frozen
 class Block:
-    """The bytes of an expression, and where they stand."""
+    """The bytes of an expression, and their offset."""
 
     data: bytes
     section: str | None = None
     offset: int = 0
-    """Where the first byte is in the section."""
+    """The offset of the first byte in the section."""
 
 
 # --- The CFA (A.6.4.2.2) ---------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class ValExpression:
 class Architectural:
     """*architectural*: defined externally by the augmenter.
 
-    No instruction makes this rule. It is for whoever knows what an augmentation means.
+    No instruction makes this rule. It is for callers that know what an augmentation means.
     """
 
     word = "architectural"

@@ -46,9 +46,9 @@ class State:
         location: int | None = None,
         limit: int = 0,
     ) -> None:
-        """Begin with the rules that the CIE has made, at the first address of an FDE; ``limit`` is the last there is.
+        """Begin with the rules of the CIE at the first address of an FDE; ``limit`` is the highest address.
 
-        Without a location these are the initial instructions themselves, which stand for no address.
+        Without a location these are the initial instructions themselves, which have no address.
         """
         self.cfa = initial.cfa
         self.location = location
@@ -69,7 +69,7 @@ class State:
         return 0 if self._target is None else self._target.default_space.number
 
     def run(self, instruction: Instruction) -> None:
-        """Do what an instruction says."""
+        """Run an instruction."""
         self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
@@ -80,22 +80,22 @@ class State:
     # --- Location -------------------------------------------------------------------------------------------------
 
     def location_for(self, what: str) -> int:
-        """The current location."""
+        """Return the current location, which ``what`` needs."""
         if self.location is None:
-            message = f"{what} has no place in the initial instructions, which stand for no address"
+            message = f"{what} is not allowed in the initial instructions, which have no address"
             raise IllFormed("bad_cie", message, spec="A.6.4.1")
         return self.location
 
     def go_to(self, location: int) -> None:
         if location > self._limit:
-            message = f"the location {location:#x} is behind the last address {self._limit:#x}"
+            message = f"the location {location:#x} is after the last address {self._limit:#x}"
             raise IllFormed("overflow", message, spec=self._spec)
         self.location = location
 
     # --- The CFA --------------------------------------------------------------------------------------------------
 
     def cfa_with_register(self) -> RegisterOffset:
-        """The CFA rule, which must count from a register."""
+        """Return the CFA rule, which must use a register."""
         if self.cfa is None:
             raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
         if not isinstance(self.cfa, RegisterOffset):
@@ -112,7 +112,7 @@ class State:
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[int, Rule]:
-        """The rules of registers as they are now; the same object until one changes."""
+        """Return the current rules of registers; the same object until one changes."""
         if self._snapshot is None:
             self._snapshot = dict(self._registers)
         return self._snapshot
@@ -145,7 +145,7 @@ class State:
         self._marks.append((len(self._changes), self.cfa))
 
     def restore(self) -> None:
-        """Take back the rules of the last `remember`. The CFA rule is one of them, as in every unwinder."""
+        """Restore the rules of the last `remember`, with the CFA rule, as every unwinder does."""
         if not self._marks:
             message = "no state is remembered"
             raise IllFormed("restore_without_remember", message, spec="DWARF 5, 6.4.2.4 (2)")

@@ -1,4 +1,4 @@
-"""The table of call frame instructions: one row for each, holding all there is to say about it.
+"""The table of call frame instructions: one row for each, with everything about it.
 
 A row is declared by decorating the function that is its meaning: what it does to the row of rules under construction
 (`dwarfgpu.cfi.state.State`). Decoding, listing and running all read the rows; no second list of instructions exists.
@@ -89,7 +89,7 @@ class Operand:
 
     @property
     def role(self) -> str:
-        """What it is: a register, delta, address, offset, space, expression, size or number.
+        """The role: a register, delta, address, offset, space, expression, size or number.
 
         Deltas and offsets are in bytes: what the encoding has factored out is multiplied in.
         """
@@ -114,9 +114,9 @@ class CallFrameInstruction:
     """The opcode; its low six bits are 0 where they hold an operand."""
     operands: tuple[Operand, ...]
     run: Callable[..., None]
-    """What it does: called with the state and the operands."""
+    """The function that does the instruction: called with the state and the operands."""
     effect: str
-    """What it changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
+    """The part of the state that changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
     spec: str
     since: str = "2"
     """The DWARF version or the vendor that introduced it."""
@@ -144,11 +144,11 @@ def instruction(
         pairs = tuple(Operand(*item.split(":")) for item in operands.split())
         meaning = (function.__doc__ or "").strip().partition("\n")[0]
         row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
-        for each in (name, *aliases):
-            if each in _NAMES or code in _ROWS:
-                message = f"{each} ({code:#x}) has two rows"
+        for known_name in (name, *aliases):
+            if known_name in _NAMES or code in _ROWS:
+                message = f"{known_name} ({code:#x}) has two rows"
                 raise AssertionError(message)
-            _NAMES[each] = row
+            _NAMES[known_name] = row
         _ROWS[code] = row
         return function
 
@@ -156,17 +156,17 @@ def instruction(
 
 
 def find(opcode: int) -> CallFrameInstruction | None:
-    """The row of an opcode byte."""
+    """Return the row of an opcode byte."""
     return _ROWS.get(opcode & 0xC0 or opcode)
 
 
 def named(name: str) -> CallFrameInstruction | None:
-    """The row of a name or an alias."""
+    """Return the row of a name or an alias."""
     return _NAMES.get(name)
 
 
 def rows() -> list[CallFrameInstruction]:
-    """All rows, in the order of the text."""
+    """Return all rows, in the order of the text."""
     return list(_ROWS.values())
 
 
@@ -175,7 +175,7 @@ def rows() -> list[CallFrameInstruction]:
 
 @instruction(DW_CFA_set_loc, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
 def _set_loc(state: State, address: int) -> None:
-    """A row begins at the address A, which is greater than the current one."""
+    """Begin a row at the address A, which is greater than the current one."""
     if address <= state.location_for("DW_CFA_set_loc"):
         message = f"{address:#x} is not greater than the current location {state.location:#x}"
         raise IllFormed("location_goes_backwards", message, spec="DWARF 5, 6.4.2.1 (1)")
@@ -188,7 +188,7 @@ def _set_loc(state: State, address: int) -> None:
 @instruction(DW_CFA_advance_loc4, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
 @instruction(DW_CFA_MIPS_advance_loc8, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
 def _advance_loc(state: State, delta: int) -> None:
-    """A row begins D bytes behind the current location."""
+    """Begin a row D bytes after the current location."""
     state.go_to(state.location_for("an advance") + delta)
 
 
@@ -198,7 +198,7 @@ def _advance_loc(state: State, delta: int) -> None:
 @instruction(DW_CFA_def_cfa, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
 @instruction(DW_CFA_def_cfa_sf, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
 def _def_cfa(state: State, register: int, offset: int) -> None:
-    """The CFA is B bytes from the address in R, in the default address space."""
+    """Define the CFA as B bytes from the address in R, in the default address space."""
     state.cfa = rules.RegisterOffset(register, offset, state.default_space)
 
 
@@ -219,14 +219,14 @@ def _def_cfa(state: State, register: int, offset: int) -> None:
     aliases=("DW_CFA_def_aspace_cfa_sf",),
 )
 def _def_aspace_cfa(state: State, register: int, offset: int, space: int) -> None:
-    """The CFA is B bytes from the address in R, in the address space AS."""
+    """Define the CFA as B bytes from the address in R, in the address space AS."""
     state.check_space(space)
     state.cfa = rules.RegisterOffset(register, offset, space)
 
 
 @instruction(DW_CFA_def_cfa_register, "cfa", "A.6.4.2.2 (5)", operands="R:register")
 def _def_cfa_register(state: State, register: int) -> None:
-    """The CFA counts from R, with the offset and the address space that it has."""
+    """Define the CFA from R, with the offset and the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
 
@@ -234,14 +234,14 @@ def _def_cfa_register(state: State, register: int) -> None:
 @instruction(DW_CFA_def_cfa_offset, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
 @instruction(DW_CFA_def_cfa_offset_sf, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
 def _def_cfa_offset(state: State, offset: int) -> None:
-    """The CFA is B bytes from the register that it counts from, in the address space that it has."""
+    """Define the CFA as B bytes from the register that it has, in the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
 @instruction(DW_CFA_def_cfa_expression, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
 def _def_cfa_expression(state: State, block: rules.Block) -> None:
-    """The CFA is the location that E gives."""
+    """Define the CFA as the location that E gives."""
     state.cfa = rules.CfaExpression(block)
 
 
@@ -250,13 +250,13 @@ def _def_cfa_expression(state: State, block: rules.Block) -> None:
 
 @instruction(DW_CFA_undefined, "register", "A.6.4.2.3 (1)", operands="R:register")
 def _undefined(state: State, register: int) -> None:
-    """R has no recoverable value."""
+    """Declare that R has no recoverable value."""
     state.set_rule(register, rules.Undefined())
 
 
 @instruction(DW_CFA_same_value, "register", "A.6.4.2.3 (2)", operands="R:register")
 def _same_value(state: State, register: int) -> None:
-    """R has not been modified."""
+    """Declare that R has not been modified."""
     state.set_rule(register, rules.SameValue())
 
 
@@ -277,26 +277,26 @@ def _same_value(state: State, register: int) -> None:
     since="GNU",
 )
 def _offset(state: State, register: int, offset: int) -> None:
-    """R is saved B bytes from the CFA."""
+    """Declare that R is saved B bytes from the CFA."""
     state.set_rule(register, rules.Offset(offset))
 
 
 @instruction(DW_CFA_val_offset, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3")
 @instruction(DW_CFA_val_offset_sf, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3")
 def _val_offset(state: State, register: int, offset: int) -> None:
-    """The value of R is the address B bytes from the CFA."""
+    """Declare that the value of R is the address B bytes from the CFA."""
     state.set_rule(register, rules.ValOffset(offset))
 
 
 @instruction(DW_CFA_register, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
 def _register(state: State, register: int, other: int) -> None:
-    """R1 is stored in R2."""
+    """Declare that R1 is stored in R2."""
     state.set_rule(register, rules.Register(other))
 
 
 @instruction(DW_CFA_expression, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3")
 def _expression(state: State, register: int, block: rules.Block) -> None:
-    """R is where E says."""
+    """Declare that R is saved at the location that E gives."""
     state.set_rule(register, rules.Expression(block))
 
 
@@ -304,14 +304,14 @@ def _expression(state: State, register: int, block: rules.Block) -> None:
     DW_CFA_val_expression, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
 )
 def _val_expression(state: State, register: int, block: rules.Block) -> None:
-    """The value of R is that of E."""
+    """Declare that the value of R is that of E."""
     state.set_rule(register, rules.ValExpression(block))
 
 
 @instruction(DW_CFA_restore, "register", "A.6.4.2.3 (11)", operands="R:register6")
 @instruction(DW_CFA_restore_extended, "register", "A.6.4.2.3 (12)", operands="R:register")
 def _restore(state: State, register: int) -> None:
-    """R has the rule that the initial instructions of the CIE gave it."""
+    """Restore the rule that the initial instructions of the CIE gave R."""
     state.restore_rule(register)
 
 
@@ -320,13 +320,13 @@ def _restore(state: State, register: int) -> None:
 
 @instruction(DW_CFA_remember_state, "state", "DWARF 5, 6.4.2.4 (1)")
 def _remember_state(state: State) -> None:
-    """The rules are pushed on a stack."""
+    """Push the rules on a stack."""
     state.remember()
 
 
 @instruction(DW_CFA_restore_state, "state", "DWARF 5, 6.4.2.4 (2)")
 def _restore_state(state: State) -> None:
-    """The rules are popped from the stack."""
+    """Pop the rules from the stack."""
     state.restore()
 
 
@@ -335,12 +335,12 @@ def _restore_state(state: State) -> None:
 
 @instruction(DW_CFA_nop, "nothing", "DWARF 5, 6.4.2.5")
 def _nop(state: State) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 @instruction(DW_CFA_GNU_args_size, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
 def _args_size(state: State, size: int) -> None:
-    """N bytes of arguments are on the stack, which only the handling of exceptions needs."""
+    """Declare that N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 
 
 @instruction(
@@ -351,14 +351,14 @@ def _args_size(state: State, size: int) -> None:
     aliases=("DW_CFA_AARCH64_negate_ra_state",),
 )
 def _window_save(state: State) -> None:
-    """A register window was saved (SPARC), or the return address is signed or no longer (AArch64)."""
+    """Declare a saved register window (SPARC), or toggle whether the return address is signed (AArch64)."""
 
 
 @instruction(DW_CFA_AARCH64_negate_ra_state_with_pc, "nothing", "AArch64", since="AArch64")
 def _negate_ra_state_with_pc(state: State) -> None:
-    """The return address is signed with the address of this place, or no longer (AArch64)."""
+    """Toggle whether the return address is signed with the address of this place (AArch64)."""
 
 
 @instruction(DW_CFA_AARCH64_set_ra_state, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64")
 def _set_ra_state(state: State, ra_state: int, delta: int) -> None:
-    """The return address is in the state S, signed D bytes from this place (AArch64)."""
+    """Set the state of the return address to S, signed D bytes from this place (AArch64)."""

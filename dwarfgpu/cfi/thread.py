@@ -1,6 +1,6 @@
-"""Threads that are unwound: the machine, the code and the target behind all activations of one.
+"""Threads that are unwound: the machine, the code and the target that all activations of a thread share.
 
-Nothing here knows files: what call frame information says about an address comes from whoever loaded the code.
+This module knows no files: the loader of the code provides the call frame information of an address.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @frozen
 class Information:
-    """What call frame information says about the code at an address."""
+    """The call frame information about the code at an address."""
 
     row: Row
     return_register: int
     """The column of the return address."""
     start: int
-    """Where the entry begins in the running program: the same for all code of one function, or of a part of it."""
+    """The start of the entry in the running program, which all code of a function, or of a part of it, shares."""
     expression: Callable[[Block], Expression]
     """Decodes an expression of a rule."""
     is_signal_frame: bool = False
@@ -48,25 +48,25 @@ class Information:
 
 
 class NoInformation(EvaluationError):
-    """There is no call frame information for an address. Registers then follow the default rules of the target."""
+    """An address has no call frame information. Registers then follow the default rules of the target."""
 
     def __init__(self, kind: str, message: str, *, hint: str | None = None) -> None:
         EvaluationError.__init__(self, kind, message, spec="A.6.4.1", hint=hint)
 
 
 class Parted(Exception):
-    """Waves that are unwound together differ in more than data: each must be asked by itself."""
+    """Waves that are unwound together differ in more than data: each must be unwound by itself."""
 
 
 class Code(Protocol):
-    """What unwinding asks of whoever knows the code that is loaded."""
+    """The loaded code, as far as unwinding needs it."""
 
     def information_at(self, pc: int) -> Information:
-        """The call frame information of an address of the running program; `NoInformation` where there is none."""
+        """Return the call frame information at an address of the running program, or raise `NoInformation`."""
 
 
 class Thread:
-    """A thread (a wave), and what is the same for all its activations."""
+    """A thread (a wave), with everything that all its activations share."""
 
     def __init__(
         self,
@@ -97,13 +97,13 @@ class Thread:
         self._cfa_rules: dict[RegisterOffset, Expression] = {}
 
     def register(self, number: int) -> TargetRegister | None:
-        """The register with a DWARF number, if there is one."""
+        """Return the register with a DWARF number, or None."""
         if number not in self._registers:
             self._registers[number] = self._find_register(number)
         return self._registers[number]
 
     def known_register(self, number: int) -> TargetRegister:
-        """The same; an error if there is none."""
+        """Return the register with a DWARF number, or raise an error if the target does not have it."""
         register = self.register(number)
         if register is None:
             message = f"{self.target.name} has no register with the DWARF number {number}"
@@ -111,40 +111,40 @@ class Thread:
         return register
 
     def of_slots(self, location: Location, lanes: LaneSet) -> Location:
-        """A location that has one element for each wave of the thread, for slots of these waves."""
+        """Select the elements for some slots of a location with one element for each wave of the thread."""
         if isinstance(self.wave, int) or lanes is self.lanes or lanes.wave is None:
             return location
         return location.select(b.positions_in(self.wave, lanes.wave))
 
     def default_rule(self, number: int) -> str:
-        """What holds for a register without a rule, one of `Unspecified`."""
-        found = self._defaults.get(number)
-        if found is None:
-            found = self._defaults[number] = self.target.unspecified_rule(number)
-        return found
+        """Return the default of a register without a rule, one of `Unspecified`."""
+        rule = self._defaults.get(number)
+        if rule is None:
+            rule = self._defaults[number] = self.target.unspecified_rule(number)
+        return rule
 
     def untouched(self, number: int) -> bool:
-        """Whether a register without a rule is unchanged where the rules name those that are (`Target.untouched`)."""
-        found = self._untouched.get(number)
-        if found is None:
-            found = self._untouched[number] = self.target.untouched(number)
-        return found
+        """Return whether a register without a rule is unchanged if the rules name the changed ones."""
+        is_untouched = self._untouched.get(number)
+        if is_untouched is None:
+            is_untouched = self._untouched[number] = self.target.untouched(number)
+        return is_untouched
 
     def cfa_expression(self, rule: RegisterOffset) -> Expression:
-        """What a CFA rule with a register is equivalent to (A.6.4.2.2)."""
-        found = self._cfa_rules.get(rule)
-        if found is None:
-            found = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
-        return found
+        """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
+        expression = self._cfa_rules.get(rule)
+        if expression is None:
+            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
+        return expression
 
 
 def no_information(pc: int) -> NoInformation:
-    """The error where nothing says how the frame at an address is laid out."""
+    """Return the error of an address without information about its frame."""
     return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
 
 
 def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
-    """``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression that stands nowhere."""
+    """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
     instructions = []
     dialect = dialects.get("llvm-user")

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
 
 MAX_FRAMES = 10_000
-"""More frames than this end the unwinding, unless somebody asks for more."""
+"""The default of the number of frames at which unwinding ends."""
 
 OUTERMOST = "outermost"
-"""The rule says that nobody called this one."""
+"""The rule of the return address says that the function has no caller."""
 NO_INFORMATION = "no_unwind_information"
 OUTSIDE_CODE = "outside_code"
 CYCLE = "cycle"
@@ -35,16 +35,16 @@ FAILED = "error"
 
 @frozen
 class End:
-    """Why there is no further frame."""
+    """The reason why a call stack ends."""
 
     kind: str
     message: str
     error: DwarfGpuError | None = None
-    """What went wrong, if something did."""
+    """The error, if there was one."""
 
     @property
     def is_regular(self) -> bool:
-        """Whether the whole stack was seen."""
+        """Whether the call stack is complete."""
         return self.kind == OUTERMOST
 
     @property
@@ -54,7 +54,7 @@ class End:
 
 
 class CallStack:
-    """The activations of a thread, found one after the other as somebody asks for them."""
+    """The activations of a thread, unwound one by one as they are needed."""
 
     def __init__(self, thread: Thread, pc: int, max_frames: int = MAX_FRAMES) -> None:
         self.thread = thread
@@ -66,31 +66,31 @@ class CallStack:
 
     @property
     def top(self) -> Activation:
-        """The innermost one."""
+        """The innermost activation."""
         return self._activations[0]
 
     def __iter__(self) -> Iterator[Activation]:
         level = 0
-        found: Activation | None = self.top
-        while found is not None:
-            yield found
+        activation: Activation | None = self.top
+        while activation is not None:
+            yield activation
             level += 1
-            found = self.at(level)
+            activation = self.at(level)
 
     def at(self, level: int) -> Activation | None:
-        """The activation of a level; None when the stack ends before."""
+        """Return the activation of a level, or None if the stack ends before it."""
         while level >= len(self._activations) and self.end is None:
-            found = self._next(self._activations[-1])
-            if isinstance(found, End):
-                self.end = found
+            activation = self._next(self._activations[-1])
+            if isinstance(activation, End):
+                self.end = activation
             else:
-                self._activations.append(found)
+                self._activations.append(activation)
         return self._activations[level] if level < len(self._activations) else None
 
     # --- One step -------------------------------------------------------------------------------------------------
 
     def _next(self, inner: Activation) -> Activation | End:
-        """The caller of an activation, or why there is none."""
+        """Return the caller of an activation, or the reason why the stack ends."""
         try:
             information = inner.information
             if information.row.cfa is None:
@@ -113,7 +113,7 @@ class CallStack:
         return self._checked(caller, inner) or caller
 
     def _address(self, number: int, location: Location) -> int | None:
-        """The return address; None where some of its bits have no value."""
+        """Read the return address; None if some of its bits have no value."""
         register = self.thread.register(number)
         default = self.thread.target.default_space.address_bits
         size = default if register is None else min(default, register.bit_size)
@@ -121,14 +121,14 @@ class CallStack:
         return None if reading.undefined else int(reading.bits)
 
     def _checked(self, caller: Activation, inner: Activation) -> End | None:
-        """Why a caller that was found cannot be one."""
+        """Return the reason why an unwound activation cannot be a caller, or None."""
         try:
             start = caller.information.start
             cfa = caller.cfa(self.thread.lanes)
         except NoInformation as error:
             if error.kind != OUTSIDE_CODE:
-                return None  # a frame, of which nothing more is known
-            message = f"the return address {caller.pc:#x} is in no code that is loaded"
+                return None  # the frame is kept, but nothing more is known of it
+            message = f"the return address {caller.pc:#x} is not in any loaded code"
             return End(OUTSIDE_CODE, message, error)
         except DwarfGpuError:
             return None  # its own step will say what is wrong
@@ -143,7 +143,7 @@ class CallStack:
         return start == inner.information.start and cfa == inner.cfa(self.thread.lanes)
 
     def _identify(self, activation: Activation, cfa: Location) -> bool:
-        """Note what tells an activation from all others, its CFA and its code; whether it is a new one."""
+        """Record the CFA and the code of an activation, and return whether no activation before it has both."""
         place: Any = cfa.places[0]
         identity = activation.pc, place.storage.space.number, int(place.bit_offset)
         if identity in self._seen:

@@ -17,13 +17,13 @@ _MADE: dict[str, Dialect] = {"dwarf5": DWARF5}
 
 
 def get(name: str) -> Dialect:
-    """The dialect of a name."""
-    found = _MADE.get(name)
-    if found is None:
+    """Return the dialect with a name."""
+    dialect = _MADE.get(name)
+    if dialect is None:
         if name not in NAMES:
             raise UsageError(f"there is no dialect {name!r}", hint=f"the dialects are {', '.join(NAMES)}")
-        found = _MADE[name] = _make(name)
-    return found
+        dialect = _MADE[name] = _make(name)
+    return dialect
 
 
 def _make(name: str) -> Dialect:
@@ -44,13 +44,13 @@ def _make(name: str) -> Dialect:
 
 @lru_cache(1024)
 def known_in(path: Path) -> tuple[str, ...]:
-    """The dialects that know a path, with the operation it is there."""
-    found = []
+    """Return the dialects that know a path, with the operation it encodes there."""
+    dialects = []
     for name in NAMES:
         dialect = get(name)
         encoding = dialect.by_path.get(path)
         if encoding is not None:
-            found.append(f"{name} ({encoding.name})")
+            dialects.append(f"{name} ({encoding.name})")
         elif path in dialect.prefixes:
-            found.append(f"{name} (prefix)")
-    return tuple(found)
+            dialects.append(f"{name} (prefix)")
+    return tuple(dialects)

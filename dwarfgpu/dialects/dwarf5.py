@@ -21,10 +21,10 @@ _NAMED = """
 
 def _encodings() -> list[Encoding]:
     words = _NAMED.split()
-    found = [Encoding((int(words[i], 16),), f"DW_OP_{words[i + 1]}") for i in range(0, len(words), 2)]
+    encodings = [Encoding((int(words[i], 16),), f"DW_OP_{words[i + 1]}") for i in range(0, len(words), 2)]
     for start, family in ((0x30, "lit"), (0x50, "reg"), (0x70, "breg")):
-        found += [Encoding((start + number,), f"DW_OP_{family}{number}") for number in range(32)]
-    return found
+        encodings += [Encoding((start + number,), f"DW_OP_{family}{number}") for number in range(32)]
+    return encodings
 
 
 DWARF5 = Dialect("dwarf5", _encodings(), "DWARF 5, table 7.9")

@@ -1,7 +1,7 @@
 """The drafts of DWARF 6. Their new operations have names, but no numbers yet ("TBA").
 
-`Dialect.bind` gives them numbers as soon as somebody has assigned some, for instance to read the output of an
-experimental compiler: ``DWARF6.bind({"DW_OP_offset": 0xAB})``.
+`Dialect.bind` gives them numbers once some are assigned, for instance to read the output of an experimental
+compiler: ``DWARF6.bind({"DW_OP_offset": 0xAB})``.
 """
 
 from __future__ import annotations

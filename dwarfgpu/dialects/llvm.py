@@ -1,6 +1,6 @@
 """The three encodings that the heterogeneous extensions have had.
 
-* ``llvm-user``: the current one, sub-opcodes behind DW_OP_LLVM_user (A.7.7.1). LLVM's Dwarf.def is "authoritative and
+* ``llvm-user``: the current one, sub-opcodes after DW_OP_LLVM_user (A.7.7.1). LLVM's Dwarf.def is "authoritative and
   exhaustive" and has given 0x0d to NVIDIA. The operations marked TBA in the text have no number.
 * ``llvm-legacy``: one byte each, as older LLVM and ROCgdb have them (ROCgdb, include/dwarf2.def). 0xE9 is
   DW_OP_LLVM_aspace_implicit_pointer there, and was free in ROCgdb.

@@ -18,7 +18,7 @@ _WIDE = 77
 
 
 class Cursor:
-    """Reads numbers and blocks from ``data[position:end]``.
+    """A reader of numbers and blocks from ``data[position:end]``.
 
     ``error`` is the class of the errors it raises: ill-formed for an expression, malformed for a section.
     """

@@ -1,4 +1,4 @@
-"""What the encoding of call frame instructions depends on."""
+"""The format of call frame instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dwarfgpu.encoding.pointers import Bases
 
 @frozen
 class FrameFormat:
-    """What a common information entry says about the encoding of its instructions and of those that refer to it."""
+    """The encoding of the instructions of a common information entry, and of the entries that refer to it."""
 
     form: Format = field(factory=Format)
     code_alignment: int = 1
@@ -19,8 +19,8 @@ class FrameFormat:
     data_alignment: int = 1
     """The factor of factored offsets (data_alignment_factor)."""
     pointers: int = DW_EH_PE_absptr
-    """How addresses are encoded."""
+    """The encoding of addresses."""
     bases: Bases = field(factory=Bases)
-    """What they count from."""
+    """The bases of relative addresses."""
     segment_size: int = 0
     """Bytes of a segment selector before the first address of an entry."""

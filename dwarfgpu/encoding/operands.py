@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Format:
-    """What an encoding of expressions depends on: sizes and byte order of the unit they stand in."""
+    """The format of encoded expressions: the sizes and the byte order of their unit."""
 
     address_size: int = 8
     offset_size: int = 4
@@ -129,7 +129,7 @@ _POINTER_KINDS = {
 
 
 def pointer_kind(encoding: int) -> str:
-    """How the number of an encoded pointer is encoded; its high four bits say what it counts from."""
+    """Return how the number of an encoded pointer is encoded; its high four bits say what it is relative to."""
     kind = _POINTER_KINDS.get(encoding & 0x0F)
     if kind is None:
         raise Unsupported(

@@ -1,7 +1,7 @@
 """Encoded pointers: how ``.eh_frame`` and ``.eh_frame_hdr`` hold addresses (DW_EH_PE; Linux Standard Base, 10.5.1).
 
-One byte says how the number is encoded (its low four bits) and what it counts from (the next three). The highest bit
-means that the number is where the address stands, not the address itself.
+One byte says how the number is encoded (its low four bits) and what it is relative to (the next three). The highest
+bit means that the number is the address of a stored address.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _FORMAT, _APPLICATION = 0x0F, 0x70
 
 @frozen
 class Bases:
-    """What encoded pointers count from. None where that is not known."""
+    """The addresses that encoded pointers are relative to; None where one is not known."""
 
     section: int = 0
-    """The address of the section that the pointers stand in."""
+    """The address of the section that contains the pointers."""
     text: int | None = None
     data: int | None = None
     function: int | None = None
-    """Where the function begins that the frame description entry is for."""
+    """The start of the function of the frame description entry."""
 
 
 @frozen
 class Pointer:
-    """A pointer as it stands in a section."""
+    """A pointer as it is stored in a section."""
 
     address: int
     indirect: bool = False
     """Whether ``address`` is where the pointer is, which only the memory of the program knows."""
     is_null: bool = False
-    """Whether the number is 0, which stands for no pointer where there need not be one."""
+    """Whether the number is 0, which means no pointer where a pointer is optional."""
 
 
 def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> Pointer:
@@ -80,7 +80,7 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
 
 
 def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
-    """Read a size that is encoded as a pointer is, but counts from nothing."""
+    """Read a size, which is encoded like a pointer but not relative to anything."""
     if encoding & _APPLICATION == DW_EH_PE_aligned:
         return cursor.unsigned(form.address_size)
     size: int = operands.read(operands.pointer_kind(encoding), cursor, form)
@@ -88,7 +88,7 @@ def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
 
 
 def encoding_text(encoding: int) -> str:
-    """``pcrel sdata4``; ``omit``."""
+    """Return the name of an encoding, such as ``pcrel sdata4`` or ``omit``."""
     if encoding == DW_EH_PE_omit:
         return "omit"
     if encoding & _APPLICATION == DW_EH_PE_aligned:

@@ -1,6 +1,6 @@
 """Reading and writing the bits that a location denotes.
 
-Bits are read as a *stream*: a number whose bits stand in storage order. On a little-endian target the first bit of the
+Bits are read as a *stream*: a number whose bits are in storage order. On a little-endian target the first bit of the
 stream is the least significant one of the number, on a big-endian target the most significant one, so that the number
 is at once the value an integer of that size has. Reading is lazy, bit by bit exact, and gives a second number that
 marks the bits without a value.
@@ -46,12 +46,12 @@ class Reading:
 
 @immutable
 class Window:
-    """Where the bits are that each slot reads of one register, from offsets that differ from slot to slot."""
+    """The bits that each slot reads of one register, from offsets that differ from slot to slot."""
 
     storage: Register
     size: int
     skip: int
-    """How many bits of the first byte are before them."""
+    """The number of bits of the first byte before them."""
     index: Array = field(eq=b.comparable)
     """For each slot the unit it reads, or else its bytes: ``[slot, byte]``."""
     unit: str | None
@@ -60,7 +60,7 @@ class Window:
 
 @immutable
 class Accessor:
-    """Reads and writes through a machine, for a number of slots."""
+    """Reads and writes the storage of a machine for a number of slots."""
 
     backend: Backend
     byte_order: ByteOrder
@@ -119,7 +119,7 @@ class Accessor:
         return result
 
     def _check_extent(self, place: SingleLocation, bit_size: int) -> None:
-        """All bits must lie within the storage (A.2.5.4.3.4 (4))."""
+        """Check that all bits are within the storage (A.2.5.4.3.4 (4))."""
         size = place.storage.bit_size
         offset = place.bit_offset
         if isinstance(offset, int):
@@ -130,7 +130,7 @@ class Accessor:
         refuse(beyond, lambda slot: _past_storage(int(b.select(offset, slot)), bit_size, size))
 
     def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
-        """``size`` bits of a stream from a bit offset on."""
+        """Return ``size`` bits of a stream from a bit offset on."""
         if type(offset) is int and size == stream_size:
             return stream
         if (
@@ -156,12 +156,12 @@ class Accessor:
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
-        data_rows, found = self.backend.gather_memory(
+        data_rows, known = self.backend.gather_memory(
             storage.space, addresses, length, storage.wave, storage.lane, self.count
         )
-        if not found.all():
+        if not known.all():
             raise LaneFault(
-                b.positions_of(~found), lambda slot: self._memory_fault(storage, addresses, length, slot)
+                b.positions_of(~known), lambda slot: self._memory_fault(storage, addresses, length, slot)
             )
         return self._slice(self._stream(data_rows), length * 8, skip, size)
 
@@ -183,38 +183,38 @@ class Accessor:
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)
         length = (skip + size + 7) >> 3
-        rows, found = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
-        if not found.all():
-            raise LaneFault(b.positions_of(~found), lambda slot: self._register_fault(storage, slot))
+        rows, known = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
+        if not known.all():
+            raise LaneFault(b.positions_of(~known), lambda slot: self._register_fault(storage, slot))
         return self._slice(self._stream(rows), length * 8, skip, size)
 
     def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
-        """The error that a slot meets when it reads alone."""
-        one = storage.select(slot)
-        wave: Any = one.wave
-        lane: Any = one.lane
+        """Return the error that a slot meets when it reads alone."""
+        own_storage = storage.select(slot)
+        wave: Any = own_storage.wave
+        lane: Any = own_storage.lane
         address = int(b.select(addresses, slot))
         try:
-            self.backend.read_memory(one.space, address, size, wave or 0, lane)
+            self.backend.read_memory(own_storage.space, address, size, wave or 0, lane)
         except DwarfGpuError as error:
             return error
-        return memory_unavailable(one.space, address, size)
+        return memory_unavailable(own_storage.space, address, size)
 
     def _register_fault(self, storage: Register, slot: int) -> DwarfGpuError:
-        """The error that a slot meets when it reads alone."""
-        one = storage.select(slot)
-        wave: Any = one.wave
-        lane: Any = one.lane
+        """Return the error that a slot meets when it reads alone."""
+        own_storage = storage.select(slot)
+        wave: Any = own_storage.wave
+        lane: Any = own_storage.lane
         try:
-            self.backend.read_register(one.register, wave, lane)
+            self.backend.read_register(own_storage.register, wave, lane)
         except DwarfGpuError as error:
             return error
-        return register_unavailable(one.register)
+        return register_unavailable(own_storage.register)
 
     def window(self, location: Location, bit_size: int) -> Window | None:
-        """How `read` finds the bits of all slots where they are in one register of one wave; None anywhere else.
+        """Return how to read the bits of all slots, if they are in one register of one wave; else None.
 
-        It says nothing of what the register holds, so it may be kept and read `through` again and again.
+        It does not depend on the contents of the register, so it may be kept and read `through` repeatedly.
         """
         place = location.single
         if place is None or type(place.storage) is not Register or isinstance(place.bit_offset, int):
@@ -226,7 +226,7 @@ class Accessor:
         return window_of(storage, place.bit_offset, bit_size, self.byte_order)
 
     def through(self, window: Window) -> Reading:
-        """What the register of a window holds in it now."""
+        """Read the current contents of a window."""
         storage: Any = window.storage
         return Reading(
             self._through(window, self.backend.read_register(storage.register, storage.wave, storage.lane))
@@ -241,7 +241,7 @@ class Accessor:
         return self._slice(self._stream(rows), rows.shape[1] * 8, window.skip, window.size)
 
     def _stream(self, rows: Array) -> Bits:
-        """Rows of bytes as the numbers they are in the byte order of the target."""
+        """Return rows of bytes as numbers in the byte order of the target."""
         import numpy as np
 
         length = rows.shape[1]
@@ -281,7 +281,7 @@ class Accessor:
         return readings[0][0]
 
     def _join(self, first: tuple[Reading, int], second: tuple[Reading, int]) -> tuple[Reading, int]:
-        """Two stretches of bits, one behind the other."""
+        """Join two stretches of bits, the second after the first."""
         size = first[1] + second[1]
         (low, low_size), (high, _) = (first, second) if self.byte_order == "little" else (second, first)
         bits = b.resized(low.bits, size) | b.shl(b.resized(high.bits, size), low_size, size)
@@ -330,7 +330,7 @@ class Accessor:
     # --- Implicit pointers ----------------------------------------------------------------------------------------
 
     def pointer_at(self, location: Location, bit_size: int) -> ImplicitPointer | None:
-        """The implicit pointer whose complete contents a read would retrieve, or None if it would touch none.
+        """Return the implicit pointer whose complete contents a read would retrieve, or None if it would touch none.
 
         Retrieving bits of one in any other way is an error (A.2.5.4.4.5 (3)).
         """
@@ -338,20 +338,20 @@ class Accessor:
             return None
         place = location.places[0]
         self._check_extent(place, bit_size)
-        found: ImplicitPointer | None = None
+        pointer: ImplicitPointer | None = None
         position = 0
         others = False
         for source, offset, length in sources(place, uniform(place.bit_offset), bit_size):
             if type(source) is not ImplicitPointer:
                 others = True
                 continue
-            if (found is not None and source != found) or offset != position:
+            if (pointer is not None and source != pointer) or offset != position:
                 raise pointer_misuse("only its complete contents can be retrieved, in order")
-            found = source
+            pointer = source
             position += length
-        if found is not None and (others or position != found.bit_size):
+        if pointer is not None and (others or position != pointer.bit_size):
             raise pointer_misuse("only its complete contents can be retrieved, in order")
-        return found
+        return pointer
 
     # --- Writing --------------------------------------------------------------------------------------------------
 
@@ -369,7 +369,7 @@ class Accessor:
     def _targets(
         self, place: SingleLocation, bit_size: int, position: int
     ) -> list[tuple[Any, int, int, int]]:
-        """What a write goes to: storage, bit offset in it, size, and position in the value."""
+        """Return the targets of a write: storage, bit offset in it, size, and position in the value."""
         storage = place.storage
         self._check_extent(place, bit_size)
         offset = uniform(place.bit_offset)
@@ -406,7 +406,7 @@ class Accessor:
             self.backend.write_register(register, whole[:first] + data + whole[last:], wave, lane)
 
     def _spliced(self, old: bytes, skip: int, size: int, bits: int) -> bytes:
-        """Bytes with some of their bits replaced."""
+        """Return bytes with some of their bits replaced."""
         total = len(old) * 8
         shift = skip if self.byte_order == "little" else total - skip - size
         mask = ((1 << size) - 1) << shift
@@ -432,7 +432,7 @@ class _Scattered:
 
 
 def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder) -> Window:
-    """The window of some bits from offsets on that are inside a register."""
+    """Return the window of some bits from offsets on that are inside a register."""
     import numpy as np
 
     skip = uniform(offset & 7)
@@ -446,12 +446,12 @@ def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder
 
 
 def _is_one(owner: Any) -> bool:
-    """Whether a wave or a lane is the same for all slots, or not specified."""
+    """Return whether a wave or a lane is the same for all slots, or not specified."""
     return owner is None or type(owner) is int
 
 
 def uniform_offset(offset: Bits) -> int | None:
-    """The one offset of all slots, if they agree."""
+    """Return the offset that all slots share, or None if they differ."""
     if isinstance(offset, int):
         return offset
     first = offset[0]
@@ -459,7 +459,7 @@ def uniform_offset(offset: Bits) -> int | None:
 
 
 def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:
-    """Two readings of one object: bits that one lacks come from the other; those that both have must agree."""
+    """Merge two readings of an object, which must agree on the bits that both have."""
     mask = (1 << bit_size) - 1
     both = (left.undefined | right.undefined) ^ mask
     refuse(((left.bits ^ right.bits) & both) != 0, lambda _i: _places_differ())

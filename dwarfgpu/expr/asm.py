@@ -1,6 +1,6 @@
 """Text to expressions: the assembler.
 
-Operations stand between ``;`` or line ends, each a name and its operands::
+Operations are separated by ``;`` or line ends. Each is a name and its operands::
 
     DW_OP_lit1; DW_OP_plus_uconst 4          numbers: decimal, 0x hexadecimal, negative; blanks or commas between
     again: DW_OP_dup; DW_OP_bra @again       a label, and a branch to it (a number is a displacement in bytes)
@@ -11,7 +11,7 @@ Operations stand between ``;`` or line ends, each a name and its operands::
 
 What ``llvm-dwarfdump`` prints is understood too where it says all that is needed: ``DW_OP_LLVM_user`` before a name,
 commas between operations, ``DW_OP_breg7 RSP+8``, a block as its length and its bytes. The listing's
-``(undecoded: e9 0e)`` stands for bytes that are no operation, so every listing can be read back.
+``(undecoded: e9 0e)`` are bytes that could not be decoded, so every listing can be read back.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ UNDECODED = "(undecoded:"
 def assemble(
     text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None
 ) -> bytes:
-    """The bytes of a program.
+    """Assemble a program to bytes.
 
     Without ``strict``, names are understood in any case and without ``DW_OP_``, as a person at a prompt types them.
     An operation that has no number in the dialect is an error of the class `Unsupported`, of the kind ``no_encoding``.
@@ -56,7 +56,7 @@ def assemble(
 def parse(
     text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None
 ) -> Expression:
-    """The expression that a program is, also where operations of it have no number in the dialect.
+    """Parse a program to an expression, even if the dialect has no number for some of its operations.
 
     Such an operation is laid out as if it had a number of one byte, so that every operation has an offset and every
     branch a displacement; the expression has no data then.
@@ -70,7 +70,7 @@ def parse(
 
 
 def encode(instruction: Instruction, dialect: Dialect, form: Format) -> bytes:
-    """The bytes of one operation, under its own name if the dialect has that, else under another one."""
+    """Encode an operation under its own name if the dialect has it, else under an alias."""
     known = _known(instruction.operation, instruction.name, dialect)
     if not known.opcode:
         raise _no_encoding(instruction.name, dialect)
@@ -79,7 +79,7 @@ def encode(instruction: Instruction, dialect: Dialect, form: Format) -> bytes:
 
 
 def implied_register(row: Operation) -> int | None:
-    """The register that the name of an operation implies: 5 for DW_OP_reg5 and for DW_OP_breg5."""
+    """Return the register that the name of an operation implies: 5 for DW_OP_reg5 and for DW_OP_breg5."""
     if row.fixed:
         return row.fixed[0] if "frame" in row.needs else None
     name, _, number = (row.to or "").partition(" ")
@@ -91,7 +91,7 @@ def implied_register(row: Operation) -> int | None:
 
 @frozen
 class _Known:
-    """How an operation is written in one dialect."""
+    """The encoding of an operation in one dialect."""
 
     row: Operation
     name: str
@@ -119,16 +119,16 @@ def _no_encoding(name: str, dialect: Dialect, place: str = "") -> Unsupported:
 
 @frozen
 class _Label:
-    """A branch operand that names a place in the program."""
+    """A branch operand that names a position in the program."""
 
     name: str
     position: int
-    """Where it stands in the text."""
+    """The position in the text."""
 
 
 @frozen
 class _Code:
-    """What a program, or an expression nested in one, is."""
+    """The instructions of a program, or of an expression nested in one."""
 
     instructions: tuple[Instruction, ...]
     data: bytes
@@ -139,7 +139,7 @@ class _Code:
 
 
 class _Builder:
-    """Operations, laid out one behind the other."""
+    """The operations of a program under construction, with their offsets."""
 
     __slots__ = ("chunks", "form", "instructions", "is_opaque", "labels", "missing", "pending", "size")
 
@@ -149,7 +149,7 @@ class _Builder:
         self.chunks: list[bytes] = []
         self.labels: dict[str, int] = {}
         self.pending: list[tuple[int, _Known, _Label]] = []
-        """Branches to labels, which may stand further on."""
+        """Branches to labels, which may be defined later."""
         self.missing: Unsupported | None = None
         self.is_opaque = False
         self.size = 0
@@ -174,7 +174,7 @@ class _Builder:
         self.is_opaque = True
 
     def resolve(self, index: int, known: _Known, label: _Label, displacement: int) -> None:
-        """Fill in where a branch goes."""
+        """Set the displacement of a branch."""
         old = self.instructions[index]
         values = tuple([displacement if value is label else value for value in old.operands])
         written = [operands.write(*pair, self.form) for pair in zip(known.kinds, values, strict=True)]
@@ -189,7 +189,7 @@ class _Builder:
 
 
 class _Assembler:
-    """One text on its way to bytes. Positions are indices in the text, so that every error can say where."""
+    """The assembly of one text. Positions are indices in the text, so that every error can name its position."""
 
     __slots__ = ("dialect", "form", "known", "strict", "target", "text")
 
@@ -207,7 +207,7 @@ class _Assembler:
         return self.assembled(0, len(self.text.clean))
 
     def assembled(self, start: int, end: int) -> _Code:
-        """Assemble a part of the text: all of it, or what stands between two parentheses."""
+        """Assemble the whole text, or the part between two parentheses."""
         builder = _Builder(self.form)
         for chunk, position in self.text.statements(start, end):
             words = chunk.split()
@@ -246,10 +246,10 @@ class _Assembler:
             return
         name, position = words.pop(0)
         if builder.is_opaque:
-            raise self.text.error("bad_operand", "nothing can follow bytes that are no operation", position)
+            raise self.text.error("bad_operand", "nothing can follow undecoded bytes", position)
         if name.startswith(UNDECODED):
             if words:
-                message = f"{shown(words[0][0])} must stand in a statement of its own"
+                message = f"{shown(words[0][0])} must be a statement by itself"
                 raise self.text.error("bad_operand", message, words[0][1])
             builder.add_raw(self.hexadecimal(name[len(UNDECODED) : -1], position))
             return
@@ -274,7 +274,7 @@ class _Assembler:
         builder.labels[label] = builder.size
 
     def find(self, word: str, position: int) -> _Known:
-        """What is known of the operation that a word names."""
+        """Return how the operation with a name is written."""
         known = self.known.get(word)
         if known is None:
             name = word if self.strict else folded(word)
@@ -289,7 +289,7 @@ class _Assembler:
     # --- Operands -----------------------------------------------------------------------------------------------
 
     def values(self, known: _Known, words: list[Word], position: int) -> list[Any]:
-        """The operands of an operation, each checked to fit its encoding."""
+        """Parse the operands of an operation, and check that each fits its encoding."""
         kinds = known.kinds
         words = self.grouped(known, self.separated(known, words))
         if len(words) != len(kinds):
@@ -309,7 +309,7 @@ class _Assembler:
         return values
 
     def separated(self, known: _Known, words: list[Word]) -> list[Word]:
-        """The words with a register and its displacement apart, and without a register that the name implies."""
+        """Split ``register+displacement`` words, and remove a register that the name of the operation implies."""
         implied = implied_register(known.row)
         takes_register = bool(known.row.operands) and known.row.operands[0].name == "R"
         if not words or (implied is None and not takes_register):
@@ -326,7 +326,7 @@ class _Assembler:
         return words[1:]
 
     def grouped(self, known: _Known, words: list[Word]) -> list[Word]:
-        """The words, where those that are one operand are one."""
+        """Join the words that make one operand."""
         kinds = known.kinds
         last = len(kinds) - 1
         if not kinds or len(words) <= len(kinds):
@@ -344,7 +344,7 @@ class _Assembler:
         return [*words[:last], ("".join([word[2:] for word, _ in rest]), position)]
 
     def value(self, kind: str, name: str, word: str, position: int) -> Any:
-        """One operand."""
+        """Parse an operand."""
         if kind in operands.BLOCKS:
             if kind == "expression" and word.startswith("("):
                 return self.nested(position + 1, position + len(word) - 1)
@@ -366,7 +366,7 @@ class _Assembler:
             raise self.text.error("bad_operand", f"{shown(word)} is not a number", position) from None
 
     def register(self, word: str, position: int) -> int:
-        """A register, by number or by name."""
+        """Parse a register, given by number or by name."""
         if word[0].isdigit() or word[0] in "+-":
             return self.number(word, position)
         if self.target is None:
@@ -388,7 +388,7 @@ class _Assembler:
             raise self.text.error("bad_operand", message, position) from None
 
     def nested(self, start: int, end: int) -> bytes:
-        """The bytes of an expression in parentheses."""
+        """Assemble an expression in parentheses."""
         code = self.assembled(start, end)
         if code.missing is not None:
             raise code.missing

@@ -1,4 +1,4 @@
-"""Locations that leave open to which lane they belong, and the lanes that ask for them."""
+"""Locations that do not say which lane they belong to, bound to the lanes of an evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def bound(location: Location, backend: Backend, lanes: LaneSet) -> Location:
-    """A location for some lanes: what belongs to a lane, and does not say to which, is that of each of them."""
+    """Bind a location to lanes: storage of an unspecified lane becomes that of each of them."""
     places = [_bound_place(place, backend, lanes) for place in location.places]
     same = all(new is old for new, old in zip(places, location.places, strict=True))
     return location if same else Location(tuple(places))

@@ -39,7 +39,7 @@ class DieReference:
 
 @frozen
 class Die:
-    """What the evaluation needs of a debugging information entry."""
+    """The attributes of a debugging information entry that an evaluation needs."""
 
     unit: UnitInfo
     location: Expression | tuple[Expression, ...] | None = None
@@ -48,59 +48,59 @@ class Die:
 
 
 class UnitInfo(Protocol):
-    """What an expression can ask of its compilation unit; errors are `DwarfGpuError`."""
+    """The compilation unit of an expression. Its methods raise `DwarfGpuError`."""
 
     @property
     def reference_size(self) -> int:
-        """Size of a reference to another section: 4 or 8 bytes by DWARF format."""
+        """The size of a reference to another section: 4 or 8 bytes by DWARF format."""
 
     def base_type(self, offset: int) -> BaseType:
-        """The type of the DW_TAG_base_type at a unit offset."""
+        """Return the type of the DW_TAG_base_type at a unit offset."""
 
     def address(self, index: int) -> int:
-        """An entry of ``.debug_addr``, counted from DW_AT_addr_base, relocated to where the code is loaded."""
+        """Return an entry of ``.debug_addr``, counted from DW_AT_addr_base, relocated to where the code is loaded."""
 
     def relocated(self, address: int) -> int:
-        """An address of the code object (operand of DW_OP_addr) as it is in the running program."""
+        """Relocate an address of the code object (operand of DW_OP_addr) to the running program."""
 
     def die(self, reference: DieReference) -> Die:
-        """A debugging information entry; ill-formed when there is none there."""
+        """Return the debugging information entry at a reference; it is ill-formed if there is no entry."""
 
 
 class FrameInfo(Protocol):
-    """What an expression can ask of its call frame. Registers of callers are locations, found by unwinding.
+    """The call frame of an expression. Registers of callers are locations, found by unwinding.
 
-    ``lanes`` are the slots that ask: a location that differs from slot to slot has one element for each of them.
+    ``lanes`` are the slots of the evaluation: a location that differs between slots has one element for each.
     """
 
     def register(self, number: int, lanes: LaneSet) -> Location:
-        """Where the register is for this frame (A.2.5.4.4.4 (2))."""
+        """Return where the register is for this frame (A.2.5.4.4.4 (2))."""
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
-        """Where the value is that the register had on entry (A.2.5.4.4.1 (5))."""
+        """Return where the value is that the register had on entry (A.2.5.4.4.1 (5))."""
 
     def cfa(self, lanes: LaneSet) -> Location:
-        """The Canonical Frame Address."""
+        """Return the Canonical Frame Address."""
 
     def frame_base(self, lanes: LaneSet) -> Location | Expression:
-        """DW_AT_frame_base of the subprogram, evaluated or to be evaluated in this frame."""
+        """Return DW_AT_frame_base of the subprogram, evaluated or to be evaluated in this frame."""
 
     def caller(self) -> FrameInfo:
-        """The frame that called this one, at its call site."""
+        """Return the frame that called this one, at its call site."""
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
-        """The value of a call site parameter that matches the operand of DW_OP_entry_value, if there is one."""
+        """Return the value of the call site parameter that matches the operand of DW_OP_entry_value, or None."""
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        """The value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
+        """Return the value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        """The location of a thread-local storage address (A.2.5.4.4.3 (4)) of the file that a unit is of."""
+        """Return the location of a thread-local storage address (A.2.5.4.4.3 (4)) in the file of a unit."""
 
 
 @frozen
 class Limits:
-    """Bounds on what an expression may use; each has its own error. All are on by default."""
+    """Limits on what an expression may use. Each has its own error, and all are on by default."""
 
     steps: int = 10_000
     stack: int = 4_096
@@ -112,7 +112,7 @@ class Limits:
 
 @immutable
 class Context:
-    """All an evaluation may depend on. ``None`` is an element that is not specified."""
+    """Everything that an evaluation may depend on. An element that is ``None`` is not specified."""
 
     target: Target
     rules: Rules = AMD
@@ -134,6 +134,6 @@ class Context:
     """Whether the expression is an operand of a call frame instruction, which restricts it (A.6.4.2)."""
     limits: Limits = Limits()
     nesting: int = 0
-    """How many evaluations this one is nested in."""
+    """The number of evaluations that this one is nested in."""
     active: tuple[tuple[Any, ...], ...] = ()
     """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
-    """An entry as the kind that an operation needs, or the error that it cannot be that."""
+    """Convert an entry to the kind that an operation needs, or raise the error that it cannot be converted."""
     if type(entry) is IncompleteComposite:
         message = f"{step.instruction.name} cannot use a composite before it is complete"
         raise IllFormed(
@@ -50,13 +50,13 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
 
 
 def not_integral(value: Any, step: Step) -> IllFormed:
-    """The error of an operation that needs an integral type."""
+    """Return the error of an operation that needs an integral type."""
     message = f"a value of an integral type is needed, found {value.type}"
     return IllFormed("integral_type_required", message, spec=step.operation.spec)
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:
-    """An entry as a value: a location becomes one if it is a byte address in the default address space."""
+    """Convert an entry to a value; a location must be a byte address in the default address space."""
     if type(entry) is Value:
         return entry
     if type(entry) is ImplicitPointerValue:
@@ -73,7 +73,7 @@ def to_value(ev: Evaluation, entry: Entry) -> Value | None:
 
 
 def to_location(ev: Evaluation, entry: Entry) -> Location | None:
-    """An entry as a location: a value becomes the memory it addresses, an implicit pointer what it points to."""
+    """Convert an entry to a location: the memory that a value addresses, or the target of an implicit pointer."""
     if type(entry) is Location:
         return entry
     if type(entry) is ImplicitPointerValue:
@@ -93,13 +93,13 @@ def to_location(ev: Evaluation, entry: Entry) -> Location | None:
 
 
 def memory(ev: Evaluation, address: Bits) -> Location:
-    """The memory of the default address space at a byte address."""
+    """Return the memory of the default address space at a byte address."""
     offset = address * 8 if type(address) is int else b.settled(b.scaled(address, 8))
     return Location((SingleLocation(ev.memory, offset),))
 
 
 def value_stream(ev: Evaluation, value: Value) -> Bits:
-    """The bits of a value in storage order: those of its number, unless its type has the other byte order."""
+    """Return the bits of a value in storage order: its number, unless its type has the other byte order."""
     order = value.type.byte_order
     if order is None or order == ev.target.byte_order:
         return value.bits
@@ -107,42 +107,42 @@ def value_stream(ev: Evaluation, value: Value) -> Bits:
 
 
 def implicit(ev: Evaluation, value: Value) -> Location:
-    """The implicit location that holds a value (A.2.5.4.4.5 (2))."""
+    """Return the implicit location that holds a value (A.2.5.4.4.5 (2))."""
     return locations.at(Implicit(value_stream(ev, value), value.type.bit_size))
 
 
 def block_stream(ev: Evaluation, block: bytes) -> int:
-    """A block of bytes in storage order."""
+    """Return the bits of a block of bytes in storage order."""
     return int.from_bytes(block, ev.target.byte_order)
 
 
 def pointed_to(ev: Evaluation, pointer: ImplicitPointer) -> Location:
-    """The location that an implicit pointer points to (A.2.5.4.4.5 (3)), in the context of whoever uses it."""
+    """Return the location that an implicit pointer points to (A.2.5.4.4.5 (3)), in the current context."""
     unit = pointer.unit if pointer.unit is not None else ev.need("unit")
     die = unit.die(pointer.die)
     if die.location is not None:
-        found = evaluate_location(ev, die)
+        location = evaluate_location(ev, die)
     elif die.const_value is not None:
-        found = locations.at(Implicit(block_stream(ev, die.const_value), 8 * len(die.const_value)))
+        location = locations.at(Implicit(block_stream(ev, die.const_value), 8 * len(die.const_value)))
     else:
         raise pointer_misuse(f"the entry {pointer.die} has neither a location nor a constant value")
-    return moved(ev, found, pointer.byte_offset * 8)
+    return moved(ev, location, pointer.byte_offset * 8)
 
 
 def evaluate_location(ev: Evaluation, die: Any) -> Location:
-    """DW_AT_location of an entry, evaluated on its own: one expression, or the union of the matching ones (A.2.5.5)."""
+    """Evaluate DW_AT_location of an entry by itself: an expression, or the union of matching ones (A.2.5.5)."""
     expressions = die.location if isinstance(die.location, tuple) else (die.location,)
     if not expressions:
         return UNDEFINED
-    found = [
+    matching = [
         ev.evaluate(expression, unit=die.unit, object=None, initial_stack=(), result_kind="location")
         for expression in expressions
     ]
-    return found[0] if len(found) == 1 else locations.union(found, ev.lanes.count)
+    return matching[0] if len(matching) == 1 else locations.union(matching, ev.lanes.count)
 
 
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
-    """A location moved by a signed number of bits, under the rules in force."""
+    """Move a location by a signed number of bits, under the rules in force."""
     undefined_size = None
     if ev.rules.undefined_has_size:
         undefined_size = ev.target.max_storage_bits()
@@ -150,7 +150,7 @@ def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.
 
 
 def result_of(ev: Evaluation) -> Result:
-    """The result of an evaluation: the top of its stack as the kind that is wanted (A.2.5.4)."""
+    """Return the result of an evaluation: the top of its stack, converted to the wanted kind (A.2.5.4)."""
     wanted = ev.context.result_kind
     if not ev.stack:
         if wanted == "value":
@@ -167,8 +167,8 @@ def result_of(ev: Evaluation) -> Result:
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
     if wanted is None or (wanted == "value" and isinstance(top, ImplicitPointerValue)):
         return top
-    found = to_location(ev, top) if wanted == "location" else to_value(ev, top)
-    if found is None:
+    converted = to_location(ev, top) if wanted == "location" else to_value(ev, top)
+    if converted is None:
         hint = "DW_OP_stack_value makes an implicit location of a value" if wanted == "location" else None
         refuse_entry(
             ev,
@@ -180,16 +180,16 @@ def result_of(ev: Evaluation) -> Result:
                 hint=hint,
             ),
         )
-    return found
+    return converted
 
 
 def completed(incomplete: IncompleteComposite) -> Location:
-    """The location of a composite that no piece will be added to."""
+    """Return the location of a composite that no piece will be added to."""
     return locations.at(incomplete.storage)
 
 
 def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Composite:
-    """A composite with some more parts, within what the text and the limits allow."""
+    """Return a composite with more parts, within what the text and the limits allow."""
     result = locations.extended(base, parts)
     limits = ev.context.limits
     size = result.bit_size
@@ -206,7 +206,7 @@ def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Compo
 
 
 def describe(entry: Entry) -> str:
-    """What an entry is, for a message."""
+    """Describe an entry for a message."""
     if isinstance(entry, Value):
         number = entry.number()
         return f"value {shown(number) if isinstance(number, int) else number} ({entry.type})"
@@ -231,5 +231,7 @@ def refuse_entry(ev: Evaluation, entry: Entry, error: Callable[[str], DwarfGpuEr
 def _wrong_kind(ev: Evaluation, needed: str, entry: Entry, step: Step) -> NoReturn:
     spec = step.operation.spec
     refuse_entry(
-        ev, entry, lambda found: IllFormed("wrong_kind", f"{needed} is needed, found {found}", spec=spec)
+        ev,
+        entry,
+        lambda description: IllFormed("wrong_kind", f"{needed} is needed, found {description}", spec=spec),
     )

@@ -31,7 +31,7 @@ def decode(
 ) -> Expression:
     """Decode an operation expression. What cannot be decoded is kept as the expression's fault, never raised.
 
-    ``known_in`` names the dialects that know a path, to help whoever chose the wrong one.
+    ``known_in`` names the dialects that know a path, as a hint when the wrong one was chosen.
     """
     cursor = Cursor(data, byte_order=form.byte_order)
     instructions: list[Instruction] = []

@@ -1,8 +1,8 @@
 """Dialects: which bytes are which operation (A.7.7.1, DWARF 5 section 7.7.1).
 
-An encoding is a *path*: one byte, and for an extension opcode the ULEB128 sub-opcodes behind it, such as
-``(0xE9, 0x02)``. A dialect maps paths to the names of operations. It is chosen by whoever knows where the bytes come
-from, and never guessed from them: 0xE9 alone means three different things in the wild.
+An encoding is a *path*: one byte, and for an extension opcode the ULEB128 sub-opcodes after it, such as
+``(0xE9, 0x02)``. A dialect maps paths to the names of operations. The caller, who knows the producer of the
+bytes, chooses it; it is never guessed from them: 0xE9 alone means three different things in the wild.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Path: TypeAlias = tuple[int, ...]
 
 @frozen
 class Encoding:
-    """How one operation is written: its path, and the kind of each operand."""
+    """The encoding of an operation: its path, and the kind of each operand."""
 
     path: Path
     name: str
@@ -74,13 +74,13 @@ class Dialect:
                 raise DialectConflict(message)
 
     def bind(self, numbers: Mapping[str, int | Path]) -> Dialect:
-        """A copy of the dialect with numbers for operations that have none yet; DWARF 6 has many such."""
+        """Return a copy of the dialect with numbers for operations that have none yet; DWARF 6 has many such."""
         paths = {name: (path,) if isinstance(path, int) else path for name, path in numbers.items()}
         encodings = [Encoding(path, name) for name, path in paths.items()]
         return Dialect(self.name, encodings, self.source, extends=self)
 
     def encoding_of(self, row: table.Operation) -> Encoding | None:
-        """How an operation, which may be known under several names, is written."""
+        """Return the encoding of an operation, which may have several names."""
         for name in (row.name, *row.aliases):
             if name in self.by_name:
                 return self.by_name[name]
@@ -91,7 +91,7 @@ class Dialect:
 
 
 def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dialect:
-    """One dialect that knows all operations of some others.
+    """Return a dialect that knows all operations of the given ones.
 
     A path that means two things is refused, unless ``override`` names it: then the later dialect wins.
     """
@@ -109,7 +109,7 @@ def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dia
 
 
 def format_path(path: Path) -> str:
-    """A path as it is written in messages."""
+    """Return a path as text for messages."""
     return " ".join(f"{number:#04x}" for number in path)
 
 

@@ -1,4 +1,4 @@
-"""What is known of stack entries without an evaluation: their kinds, and what a row of the table does to them."""
+"""The kinds of stack entries as far as they are known without an evaluation, and how operations change them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     Kind: TypeAlias = "str | int"
-    """What is known of an entry: one of the following, or the number of a literal of the generic type."""
+    """The kind of an entry: one of the following, or the number of a literal of the generic type."""
 
 GENERIC = "a value of the generic type"
 TYPED = "a value of a base type"
@@ -35,7 +35,7 @@ _STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
 
 
 class KindStack:
-    """The kind of an entry, and all below it. Equal stacks are one object, so they are compared by identity."""
+    """The kind of an entry and of all below it. Equal stacks are one object, so they are compared by identity."""
 
     __slots__ = ("below", "depth", "kind")
 
@@ -50,7 +50,7 @@ UNKNOWN = KindStack(NOTHING)  # stays what it is, whatever an operation does to 
 
 
 class Shape:
-    """What a row says about the stack, taken apart once."""
+    """The effect of an operation on the stack, parsed once from its row."""
 
     __slots__ = ("branches", "inputs", "is_literal", "names", "outputs", "row")
 
@@ -67,7 +67,7 @@ class Shape:
             self.inputs = [[letter, "integral"] for letter, _ in self.inputs]
 
     def value(self, at: Instruction, entries: dict[str, Kind], address_size: int) -> Kind:
-        """What is known of a value that an operation pushes."""
+        """Return the kind of a value that an operation pushes, as far as it is known."""
         row = self.row
         if self.is_literal:
             return int((*row.fixed, *at.operands)[0]) & (1 << 8 * address_size) - 1
@@ -83,7 +83,7 @@ class Shape:
         return next((kind for kind in (TYPED, VALUE) if kind in entries.values()), GENERIC)
 
     def location(self, entries: dict[str, Kind], target: Target | None) -> Kind:
-        """What is known of a location that an operation pushes."""
+        """Return the kind of a location that an operation pushes, as far as it is known."""
         row = self.row
         section = row.spec.partition(" ")[0].removeprefix("A.2.5.4.4.")
         if "BL" in entries:  # an overlay may cover all of the base, or nothing of it

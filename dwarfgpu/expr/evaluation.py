@@ -1,4 +1,4 @@
-"""An evaluation in progress: the state of some slots, and what the operations may ask of it (A.2.5.4).
+"""An evaluation in progress: the state of some slots, and what operations may use of it (A.2.5.4).
 
 The state of some slots is a stack of immutable entries and a position. An operation reads its operands from the stack,
 and only when it has succeeded are they replaced by its results. So when it raises `Diverge` or `LaneFault`, the state
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
-    """What an evaluation can give."""
+    """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
 TAKEN = object()
@@ -39,7 +39,7 @@ TAKEN = object()
 
 @frozen
 class Return:
-    """Where to go on when a called expression ends (A.2.5.4.2 (5))."""
+    """The position at which evaluation continues when a called expression ends (A.2.5.4.2 (5))."""
 
     expression: Expression
     index: int
@@ -53,7 +53,7 @@ class Finished(Exception):
 
 
 class Evaluation:
-    """One evaluation in progress: the state of the slots that run now, and what operations may ask."""
+    """An evaluation in progress: the state of the slots that run now, and what operations may use."""
 
     __slots__ = (
         "absent",
@@ -86,7 +86,7 @@ class Evaluation:
         self.trace = trace
         self.lanes: LaneSet = context.lanes
         self.positions: Array | None = None
-        """Which slots of the whole set run now; None is all."""
+        """The slots of the whole set that run now; None is all."""
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
         )
@@ -212,8 +212,8 @@ class Evaluation:
         if len(stack) < count:
             raise self._underflow(step)
         entries = [
-            one if one.__class__ is fits else coerce(self, one, kind, step)
-            for one, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
+            operand if operand.__class__ is fits else coerce(self, operand, kind, step)
+            for operand, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
         ]
         entry: Any
         for entry, integral in zip(entries, step.integral, strict=True):
@@ -238,7 +238,7 @@ class Evaluation:
         self.unit = unit
 
     def return_from_call(self) -> None:
-        """Go on after the call, or end the evaluation."""
+        """Continue after the call, or end the evaluation."""
         caller = self.callers
         if caller is None:
             raise Finished
@@ -247,37 +247,37 @@ class Evaluation:
         self.unit = caller.unit
         self.callers = caller.outer
 
-    # --- What operations ask --------------------------------------------------------------------------------------
+    # --- What operations use --------------------------------------------------------------------------------------
 
     def need(self, element: str) -> Any:
-        """An element of the context, or the error that it is missing (A.2.5.1)."""
+        """Return an element of the context, or raise the error that it is missing (A.2.5.1)."""
         if element == "unit":
-            found: Any = self.unit
+            element_value: Any = self.unit
         elif element in ("lane", "thread"):
-            found = self.lanes.lane if element == "lane" else self.lanes.wave
+            element_value = self.lanes.lane if element == "lane" else self.lanes.wave
         else:
-            found = getattr(self.context, element)
-        if found is None:
+            element_value = getattr(self.context, element)
+        if element_value is None:
             name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(
                 element, element
             )
             raise MissingContext(
                 element, f"the evaluation needs a current {name}, which the context does not have"
             )
-        return found
+        return element_value
 
     @property
     def lane_count(self) -> int:
-        """DW_AT_LLVM_lanes of the subprogram.
+        """The DW_AT_LLVM_lanes of the subprogram.
 
         OPEN: the text gives the attribute the default 1 (A.3.3.5 (4)). A context without it does not say that it is
-        absent, only that nobody has looked, so the lanes of the target are allowed then.
+        absent, only that it was not read, so the lanes of the target are allowed then.
         """
         count = self.context.lane_count
         return self.target.lane_count if count is None else count
 
     def base_type(self, offset: int) -> types.BaseType:
-        """The type of the DW_TAG_base_type at an offset in the current unit."""
+        """Return the type of the DW_TAG_base_type at an offset in the current unit."""
         unit: UnitInfo = self.need("unit")
         return unit.base_type(offset)
 
@@ -291,7 +291,7 @@ class Evaluation:
     def evaluate(self, expression: Expression, trace: Trace | None = None, **changes: Any) -> Any:
         """Evaluate another expression for the slots that run now, in a context with some elements changed.
 
-        When its result differs from slot to slot in more than data, the operation that asked runs again in each part.
+        When its result differs from slot to slot in more than data, the operation runs again in each part.
         """
         nesting = self.context.nesting + 1 + (self.callers.depth if self.callers is not None else 0)
         self.check_nesting(nesting)
@@ -395,7 +395,7 @@ class Evaluation:
     # --- Splitting ------------------------------------------------------------------------------------------------
 
     def part(self, positions: Array) -> Evaluation:
-        """The same state for some of the slots."""
+        """Return the same state for some of the slots."""
         other = Evaluation.__new__(Evaluation)
         for name in Evaluation.__slots__:
             setattr(other, name, getattr(self, name))
@@ -411,7 +411,7 @@ class Evaluation:
         return other
 
     def _narrowed(self, positions: Positions) -> Context:
-        """The context, with those elements that differ from slot to slot narrowed too."""
+        """Return the context for some of the slots, with the elements that differ between slots narrowed too."""
         context = self.context
         changes: dict[str, Any] = {}
         if context.iteration is not None and type(context.iteration) is not int:
@@ -423,7 +423,7 @@ class Evaluation:
 
 @frozen
 class _Nested:
-    """The result of a nested evaluation, and how many operations it had left."""
+    """The result of a nested evaluation, and the number of operations it had left."""
 
     result: Result
     left: int

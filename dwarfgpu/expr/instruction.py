@@ -27,13 +27,13 @@ class Instruction:
     """The name in the dialect: an operation may have several."""
     operands: tuple[Any, ...]
     offset: int
-    """Where it starts, in bytes from the start of the expression."""
+    """The start of the operation, in bytes from the start of the expression."""
     end: int
-    """Where the next one starts."""
+    """The start of the next operation."""
 
     @property
     def target(self) -> int | None:
-        """Where a branch goes, in bytes from the start of the expression."""
+        """The target of a branch, in bytes from the start of the expression."""
         for operand, value in zip(self.operation.operands, self.operands, strict=True):
             if operand.kind == "branch":
                 return self.end + int(value)
@@ -44,7 +44,7 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": 
 
 
 class Step:
-    """What the evaluator runs: a function, what it pops and what it needs, ready to use."""
+    """A step that the evaluator runs: a function, what it pops and what it needs."""
 
     __slots__ = (
         "arity",
@@ -68,9 +68,9 @@ class Step:
         self.instruction = instruction
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
-        """The class of the entries that need no conversion, for each; the others are looked at by `coerce`."""
+        """The class of the entries that need no conversion, for each; `coerce` converts the others."""
         self.integral = tuple([kind == "integral" for kind in self.kinds])
-        """Which of the entries must be of an integral type."""
+        """The entries that must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
         self.needs = operation.needs
@@ -82,7 +82,7 @@ class Step:
 class Expression:
     """A decoded operation expression.
 
-    Decoding never fails: what cannot be decoded becomes the ``fault``, which stands after the last instruction that
+    Decoding never fails: what cannot be decoded becomes the ``fault``, which comes after the last instruction that
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
@@ -109,7 +109,7 @@ class Expression:
         """Offset of the bytes that were not decoded, if there are any."""
         self.section = section
         self.offset = offset
-        """Where it starts in the section; errors add it to the offset in the expression."""
+        """The start of the expression in the section; errors add it to the offset in the expression."""
         self._code: list[Step] | None = None
 
     @property
@@ -151,7 +151,7 @@ class Expression:
 
 
 def steps_of(instruction: Instruction) -> list[Step]:
-    """The steps of an instruction: one, or those of the operations it is equivalent to."""
+    """Return the steps of an instruction: its own, or those of the operations it is equivalent to."""
     operation = instruction.operation
     if operation.to is None:
         return [Step(operation, instruction.operands, instruction)]

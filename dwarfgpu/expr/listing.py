@@ -1,8 +1,8 @@
 """Expressions to text: the disassembler.
 
-Whatever the bytes are, there is a listing of them: what cannot be decoded stands in it as bytes, with the reason. The
+All bytes have a listing: what cannot be decoded is shown as bytes, with the reason. The
 text of an expression can be assembled again; what a reader needs beyond that (where a branch goes, what a register is
-called) stands in notes.
+called) is in notes.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Line:
     """One operation, or the bytes that were not decoded."""
 
     offset: int
-    """Where it starts, in bytes from the start of the expression."""
+    """The start of the line, in bytes from the start of the expression."""
     bytes: bytes
     """Empty where the dialect has no number for the operation."""
     name: str
     operands: str = ""
     note: str = ""
-    """What is not part of the program: where a branch goes, the names of registers, why bytes were not decoded."""
+    """The note: where a branch goes, the names of registers, or why bytes were not decoded."""
 
     @property
     def text(self) -> str:
@@ -49,7 +49,7 @@ class Line:
 
 
 def lines(expression: Expression, target: Target | None = None) -> list[Line]:
-    """A line for each operation, and one for the bytes behind them that cannot be decoded.
+    """Return a line for each operation, and one for the bytes after them that cannot be decoded.
 
     A branch has its displacement as operand. With ``target``, the note of a line names the registers in it.
     """
@@ -71,7 +71,7 @@ def lines(expression: Expression, target: Target | None = None) -> list[Line]:
 
 
 def text(expression: Expression, target: Target | None = None) -> str:
-    """The program in one line, which the assembler reads back: branches go to labels.
+    """Return the program in one line, which the assembler reads back: branches go to labels.
 
     With ``target``, registers have their names, as the assembler reads them for that target.
     """
@@ -79,17 +79,17 @@ def text(expression: Expression, target: Target | None = None) -> str:
 
 
 def statements(expression: Expression, target: Target | None = None) -> list[str]:
-    """The program as `text` joins it: an operation, or what was not decoded, in each."""
+    """Return the statements that `text` joins: an operation, or what was not decoded, in each."""
     return _statements(expression, 0, target)
 
 
 def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
-    """The operands with their values."""
+    """Return the operands with their values."""
     return zip(instruction.operation.operands, instruction.operands, strict=True)
 
 
 def registers_of(instruction: Instruction) -> list[int]:
-    """The numbers of the registers that an operation names."""
+    """Return the numbers of the registers that an operation names."""
     implied = implied_register(instruction.operation)
     named = [value for operand, value in operands_of(instruction) if operand.name == "R"]
     return named if implied is None else [implied, *named]
@@ -100,24 +100,24 @@ def registers_of(instruction: Instruction) -> list[int]:
 
 def _statements(expression: Expression, depth: int, target: Target | None) -> list[str]:
     labels = _labels(expression)
-    found = []
+    statements = []
     for instruction in expression.instructions:
         words = [instruction.name, *_shown_operands(instruction, expression, depth, labels, target)]
         label = labels.get(instruction.offset)
-        found.append(" ".join(words if label is None else [f"{label}:", *words]))
+        statements.append(" ".join(words if label is None else [f"{label}:", *words]))
     if expression.fault is not None:
-        found.append(_undecoded(_tail(expression)))
+        statements.append(_undecoded(_tail(expression)))
     label = labels.get(expression.end)
     if label is not None:
         if expression.fault is None:
-            found.append(f"{label}:")
+            statements.append(f"{label}:")
         else:
-            found[-1] = f"{label}: {found[-1]}"
-    return found
+            statements[-1] = f"{label}: {statements[-1]}"
+    return statements
 
 
 def _labels(expression: Expression) -> dict[int, str]:
-    """A label for each place that a branch goes to, numbered in the order of the program."""
+    """Return a label for each position that a branch goes to, numbered in the order of the program."""
     targets = {instruction.target for instruction in expression.instructions}
     places = [instruction.offset for instruction in expression.instructions if instruction.offset in targets]
     if expression.end in targets:
@@ -143,7 +143,7 @@ def _shown_operands(
     labels: dict[int, str] | None = None,
     target: Target | None = None,
 ) -> Iterator[str]:
-    """The operands as words that the assembler reads; what is added to a register stands behind its name."""
+    """Yield the operands as words that the assembler reads; a displacement follows the name of its register."""
     register = _register_name(implied_register(instruction.operation), target)
     for operand, value in operands_of(instruction):
         if register is not None and operand.kind == "sleb":
@@ -191,7 +191,7 @@ def _block(data: bytes) -> str:
 
 
 def _nested(data: bytes, outer: Expression, depth: int, target: Target | None) -> str:
-    """An expression in an expression: in parentheses, if that says exactly which bytes it is."""
+    """Return an expression in an expression: in parentheses, if the assembler then makes the same bytes."""
     if depth <= MAX_DEPTH:
         inner = decode(data, outer.dialect, outer.form)
         if inner.fault is None and b"".join(_encoded(inner)) == data:

@@ -33,7 +33,7 @@ class SingleLocation:
 
 @immutable
 class Location:
-    """Where an object lives: in one place, or in several at once that all hold the same value."""
+    """The location of an object: one place, or several at once that all hold the same value."""
 
     places: tuple[SingleLocation, ...]
 
@@ -68,7 +68,7 @@ UNDEFINED_BITS = 8 << 64
 
 
 def at(storage: Storage, bit_offset: Bits = 0) -> Location:
-    """A location with one place."""
+    """Return a location with one place."""
     return Location((SingleLocation(storage, bit_offset),))
 
 
@@ -76,7 +76,7 @@ UNDEFINED = at(Undefined(UNDEFINED_BITS))
 
 
 def is_undefined(location: Location) -> bool:
-    """Whether nothing of the location has a value: "optimized out"."""
+    """Return whether nothing of the location has a value: "optimized out"."""
     return all(type(place.storage) is Undefined for place in location.places)
 
 
@@ -116,12 +116,12 @@ def _outside(offset: int, size: int, spec: str) -> EvaluationError:
 
 
 def remaining(place: SingleLocation, slot: int = 0) -> int:
-    """How many bits of the storage there are from the position of a slot on."""
+    """Return how many bits of the storage follow the position of a slot."""
     return place.storage.bit_size - int(b.select(place.bit_offset, slot))
 
 
 def may_hold_pointer(location: Location) -> bool:
-    """Whether an implicit pointer is in the first place of a location, which is the one that is read."""
+    """Return whether an implicit pointer is in the first place of a location, which is the one that is read."""
     storage = location.places[0].storage
     kind = type(storage)
     return kind is ImplicitPointer or (kind is Composite and storage.has_pointer)  # type: ignore[union-attr]
@@ -132,7 +132,7 @@ MAX_PLACES = 64
 
 
 def union(locations: Iterable[Location], count: int) -> Location:
-    """All places of some locations (A.2.5.5), each once, for a number of slots."""
+    """Return all places of some locations (A.2.5.5), each once, for a number of slots."""
     places: list[SingleLocation] = []
     for location in locations:
         places.extend(
@@ -145,7 +145,7 @@ def union(locations: Iterable[Location], count: int) -> Location:
 
 
 def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
-    """Whether two places are the same; slots in which they are part from those in which they are not."""
+    """Return whether two places are the same; raise `Diverge` if they are in only some slots."""
     if one == other:
         return True
     if count == 1 or (one.select(0) == one and other.select(0) == other):
@@ -154,7 +154,7 @@ def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
 
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
-    """A composite with more parts behind those it has."""
+    """Return a composite with more parts after those it has."""
     size, count, weight, depth, has_pointer = (
         base.bit_size,
         base.count,

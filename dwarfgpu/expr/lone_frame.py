@@ -1,4 +1,4 @@
-"""A frame that stands alone: its registers are known, and nothing that an unwinder or a call site would say of it."""
+"""A frame by itself: its registers are known, but nothing that an unwinder or a call site would tell."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class LoneFrame:
-    """A `FrameInfo` whose kinds say where registers are; every other question is missing context."""
+    """A `FrameInfo` whose subclasses locate registers; everything else is missing context."""
 
     __slots__ = ()
     why = ""
     """Why no more is known, as the end of a message."""
     hint: str | None = None
-    """What to do about it."""
+    """The hint of the error: what to do."""
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         self._unknown("the value that a register had on entry")
@@ -49,7 +49,7 @@ class LoneFrame:
 
 
 def known_register(target: Target, register: Register | None, number: int) -> Register:
-    """The register with a DWARF number; an error if there is none."""
+    """Return the register with a DWARF number; raise an error if the target does not have it."""
     if register is None:
         message = f"{target.name} has no register with the DWARF number {number}"
         raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")

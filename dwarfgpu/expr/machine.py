@@ -1,7 +1,7 @@
 """The evaluator: runs an expression for every slot of a lane set at once (A.2.5.4).
 
 It begins with one state for all slots. Where an operation needs one answer and the slots differ, the state is split;
-where some of them fail, these end with their error and the others go on.
+where some of them fail, these end with their error and the others continue.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def evaluate(
 
 
 def result_for(results: LaneResults[Any]) -> Any:
-    """The result of an evaluation that another one needs; where it differs from slot to slot, that one splits."""
+    """Return the result of a nested evaluation; raise `Diverge` if it differs from slot to slot."""
     if results.count == 1:
         group = results.groups[0]
         return results.one() if group.failed else group.result  # which holds plain ints: nothing to select
@@ -82,7 +82,7 @@ def _fault_group(current: Evaluation, fault: LaneFault) -> Group[Any]:
 
 
 def located(current: Evaluation, error: DwarfGpuError) -> DwarfGpuError:
-    """Say at which operation an error arose, unless it knows."""
+    """Add the current operation to an error, unless the error already has one."""
     return _locate(error, current.expression, current.index, current.callers)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Rules:
-    """One answer to each question that the texts answer differently."""
+    """A choice for each point on which the texts differ."""
 
     name: str
 

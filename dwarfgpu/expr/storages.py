@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @immutable
 class Memory:
-    """An address space, and the wave and lane it belongs to where there is one of it for each (A.2.5.4.4.3)."""
+    """The memory of an address space, with the wave and lane it belongs to if each has its own (A.2.5.4.4.3)."""
 
     space: AddressSpace
     wave: Bits | None = field(default=None, eq=b.comparable)
@@ -42,7 +42,7 @@ class Memory:
 
 @immutable
 class Register:
-    """A register of a thread (A.2.5.4.4.4); ``lane`` where a described machine has one for each lane."""
+    """A register of a thread (A.2.5.4.4.4), with the ``lane`` where a described machine has one for each lane."""
 
     register: TargetRegister
     wave: Bits = field(default=0, eq=b.comparable)
@@ -83,7 +83,7 @@ class ImplicitPointer:
 
 
 def pointer_misuse(why: str) -> EvaluationError:
-    """The error of every other use of an implicit pointer than those the text allows."""
+    """Return the error of a use of an implicit pointer that the text does not allow."""
     return EvaluationError(
         "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
     )
@@ -91,7 +91,7 @@ def pointer_misuse(why: str) -> EvaluationError:
 
 @immutable
 class Undefined:
-    """No value is available (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
+    """Storage without a value (A.2.5.4.4.2). It has a size only in DWARF 6, that of the largest storage."""
 
     bit_size: int
 
@@ -131,11 +131,11 @@ class Composite:
     parts: tuple[Part, ...] = ()
     bit_size: int = 0
     count: int = 0
-    """How many parts there are, each run counted in full."""
+    """The number of parts, each run counted in full."""
     weight: int = 0
-    """How many runs of parts there are in it and in all composites it is made of, however often each is used."""
+    """The number of runs of parts in it and in all composites it is made of, counted once for each use."""
     depth: int = 1
-    """How deep composites are nested in it."""
+    """The depth of the composites nested in it."""
     has_pointer: bool = False
     """Whether an implicit pointer is somewhere in it."""
 

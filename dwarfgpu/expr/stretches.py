@@ -1,4 +1,4 @@
-"""Stretches of bits: where those of a composite really are."""
+"""Stretches of bits: the storages that really hold the bits of a composite."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ if TYPE_CHECKING:
 
 
 def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, int, int]]:
-    """The stretches of parts that bits of a composite come from: location, bit offset from it, size."""
-    found = []
+    """Return the stretches of parts that bits of a composite come from: location, bit offset from it, size."""
+    stretches = []
     position = 0
     end = offset + size
     for part in storage.parts:
         stop = position + part.total
         if part.total and stop > offset and position < end:
-            found.extend(stretches_of_part(part, max(offset - position, 0), min(end, stop) - position))
+            stretches.extend(stretches_of_part(part, max(offset - position, 0), min(end, stop) - position))
         position = stop
         if position >= end:
             break
-    return found
+    return stretches
 
 
 def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
-    """Bits ``start`` to ``stop`` of a run of parts."""
+    """Return the stretches of bits ``start`` to ``stop`` of a run of parts."""
     if part.is_contiguous:
         return [(part.location, start, stop - start)]
-    found = []
+    stretches = []
     while start < stop:
         index, skip = divmod(start, part.bit_size)
         length = min(part.bit_size - skip, stop - start)
-        found.append((part.location, index * part.stride + skip, length))
+        stretches.append((part.location, index * part.stride + skip, length))
         start += length
-    return found
+    return stretches
 
 
 def sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, int, int]]:
-    """The storages bits come from, through composites, taking the first place of each part."""
+    """Return the storages that bits come from, through composites, using the first place of each part."""
     storage = place.storage
     if type(storage) is not Composite:
         return [(storage, offset, size)]
-    found = []
+    stretches = []
     for location, piece_offset, length in pieces(storage, offset, size):
         inner = location.places[0]
-        found.extend(sources(inner, uniform(inner.bit_offset) + piece_offset, length))
-    return found
+        stretches.extend(sources(inner, uniform(inner.bit_offset) + piece_offset, length))
+    return stretches
 
 
 def shifted(location: Location, offset: Bits) -> Location:
-    """A location moved forward within its storage; the caller knows that it stays inside."""
+    """Move a location forward within its storage; the caller knows that it stays inside."""
     if type(offset) is int and offset == 0:
         return location
     return Location(

@@ -1,4 +1,4 @@
-"""The operation table: one row for each operation, holding all there is to say about it but its encoding.
+"""The operation table: one row for each operation, with everything about it except its encoding.
 
 A row is declared by decorating the function that is its meaning, or by `equivalent`, which states the meaning in terms
 of other rows. Everything else is derived from rows: popping and the kinds of the operands, missing context, what call
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 KINDS = frozenset(("any", "value", "integral", "location"))
-"""What an effect may ask of an entry: anything but an incomplete composite, a location description, any value, a value
-of an integral type. The two implicit conversions (A.2.5.4.4.3) are applied where they lead to the kind asked for."""
+"""What an effect may require of an entry: anything but an incomplete composite, a location description, any value,
+a value of an integral type. The implicit conversions (A.2.5.4.4.3) are applied where they lead to that kind."""
 
 _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 """Elements that no call frame instruction has: an operation that needs one is forbidden there (A.6.4.2)."""
@@ -39,9 +39,9 @@ class Operation:
 
     name: str
     run: Callable[..., Any] | None
-    """What it does: called with the evaluation, the popped entries bottom first, then the operands."""
+    """The function of the operation: called with the evaluation, the popped entries bottom first, then the operands."""
     effect: str
-    """``inputs -- outputs``, bottom to top, each ``letter:kind``; ``*`` where the function looks at the raw stack."""
+    """``inputs -- outputs``, bottom to top, each ``letter:kind``; ``*`` where the function reads the raw stack."""
     spec: str
     """The clause of the text."""
     operands: tuple[Operand, ...] = ()
@@ -54,7 +54,7 @@ class Operation:
     ends_location: bool = False
     """Whether in DWARF 5 it is a whole location description, which only a piece may follow."""
     follows_location: bool = False
-    """Whether in DWARF 5 it may stand behind a whole location description."""
+    """Whether DWARF 5 allows it after a whole location description."""
     deprecated: bool = False
     to: str | None = None
     """The operations it is equivalent to, in text; operands are named in braces."""
@@ -69,7 +69,7 @@ class Operation:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The kinds of the entries it pops, bottom first."""
+        """The kinds of the entries that the operation pops, bottom first."""
         return _kinds(self.effect.split("--")[0]) if not self.is_raw else ()
 
     @property
@@ -78,7 +78,7 @@ class Operation:
 
     @property
     def cfi_obstacle(self) -> str | None:
-        """Why call frame information may not use it (A.6.4.2), if so."""
+        """The reason why call frame information may not use the operation (A.6.4.2), if it may not."""
         if self.circular:
             return "its use would be circular"
         missing = sorted(self.needs & _CFI_NEEDS)
@@ -161,7 +161,7 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
     aliases: tuple[str, ...] = (),
     family: Iterable[int] | None = None,
 ) -> None:
-    """Declare a row that the text defines as other operations; ``{R}`` in ``to`` stands for the operand R."""
+    """Declare a row that the text defines as other operations; ``{R}`` in ``to`` is the operand R."""
     for number in (None,) if family is None else family:
         expansion = to if number is None else to.replace("{N}", str(number))
         _add(
@@ -197,17 +197,17 @@ def _load() -> dict[str, Operation]:
 
 
 def find(name: str) -> Operation | None:
-    """The row of a name or an alias."""
+    """Return the row of a name or an alias."""
     return _load().get(name)
 
 
 def rows() -> list[Operation]:
-    """All rows, in the order of the text."""
+    """Return all rows, in the order of the text."""
     return [row for name, row in _load().items() if name == row.name]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:
-    """The rows by section of the text: title, rows."""
+    """Return the title and the rows of each section of the text."""
     _load()
     return [
         (title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS
@@ -215,5 +215,5 @@ def sections() -> list[tuple[str, list[Operation]]]:
 
 
 def names() -> list[str]:
-    """All names and aliases."""
+    """Return all names and aliases."""
     return list(_load())

@@ -1,4 +1,4 @@
-"""Programs as text: the statements, the words and the names that the assembler reads, and where they stand.
+"""Programs as text: the statements, words and names that the assembler reads, with their positions.
 
 Positions are indices in the text. Comments and commas are replaced by blanks and semicolons of the same length before
 anything is split, so that a position in the clean text is one in the text that the user wrote.
@@ -56,7 +56,7 @@ class Text:
             raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
 
     def statements(self, start: int, end: int) -> Iterator[Word]:
-        """The statements between two positions, each with what stands in parentheses in it."""
+        """Yield the statements between two positions, each with its parentheses and all in them."""
         clean = self.clean
         position = start
         if not self.closing:
@@ -79,7 +79,7 @@ class Text:
         yield clean[position:end], position
 
     def words(self, chunk: str, position: int) -> Iterator[Word]:
-        """The words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
+        """Yield the words of a statement. A parenthesis and all in it is one word, and a colon ends a word."""
         start = -1
         index = 0
         while index < len(chunk):
@@ -100,24 +100,24 @@ class Text:
             yield chunk[start:], position + start
 
     def error(self, kind: str, message: str, position: int, *, hint: str | None = None) -> IllFormed:
-        """An error that says where in the text it is."""
+        """Return an error with its position in the text."""
         spec = BRANCH_SPEC if kind == "bad_branch" else OPERATION_SPEC
         return IllFormed(kind, f"{message}, {self.place(position)}", spec=spec, hint=hint)
 
     def place(self, position: int) -> str:
-        """A position in words: the line, if there are several, and the column, both from 1."""
+        """Describe a position: the line, if there are several, and the column, both from 1."""
         before = self.original[:position]
         column = f"column {position - before.rfind(chr(10))}"
         return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in self.original else column
 
 
 def shown(word: str) -> str:
-    """A word of the text for a message, which stays short."""
+    """Return a word of the text for a message, shortened if it is long."""
     return word if len(word) <= 40 else word[:37] + "..."
 
 
 def folded(word: str) -> str:
-    """The name that a word means in any case, with or without its prefix; the word itself if there is none."""
+    """Return the name that a word means in any case and without its prefix, or the word if it names nothing."""
     wanted = word.upper()
     for name in table.names():
         if name.upper() in (wanted, PREFIX + wanted):
@@ -126,7 +126,7 @@ def folded(word: str) -> str:
 
 
 def similar(word: str) -> str | None:
-    """What may have been meant by a word that is no operation."""
+    """Return a hint with names similar to a word that is not an operation."""
     import difflib
 
     name = folded(word)
@@ -144,7 +144,7 @@ def _without_comments(text: str) -> str:
 
 
 def _without_commas(text: str) -> str:
-    """Commas between operations become semicolons, and those between operands blanks."""
+    """Replace commas between operations by semicolons, and those between operands by blanks."""
     if "," not in text:
         return text
     first, *rest = text.split(",")

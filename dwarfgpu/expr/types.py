@@ -79,7 +79,7 @@ class BaseType:
         self.mask = (1 << self.bit_size) - 1
         self.key = (encoding, bit_size, vector_size, byte_order, is_generic)
         self.arithmetic = self._arithmetic(bit_size)
-        """What computes with patterns of this type; None for types DWARF gives no arithmetic."""
+        """The arithmetic of patterns of this type; None for types without arithmetic in DWARF."""
 
     def _arithmetic(self, bit_size: int) -> Arithmetic | None:
         if self.vector_size is not None:
@@ -131,16 +131,16 @@ _UNSIGNED: dict[int, BaseType] = {}
 
 
 def generic(address_size: int) -> BaseType:
-    """The generic type for addresses of some bytes."""
-    found = _GENERIC.get(address_size)
-    if found is None:
-        found = _GENERIC[address_size] = BaseType("unsigned", address_size * 8, is_generic=True)
-    return found
+    """Return the generic type for addresses of some bytes."""
+    kind = _GENERIC.get(address_size)
+    if kind is None:
+        kind = _GENERIC[address_size] = BaseType("unsigned", address_size * 8, is_generic=True)
+    return kind
 
 
 def unsigned(bit_size: int) -> BaseType:
-    """The unsigned type of some bits."""
-    found = _UNSIGNED.get(bit_size)
-    if found is None:
-        found = _UNSIGNED[bit_size] = BaseType("unsigned", bit_size)
-    return found
+    """Return the unsigned type of some bits."""
+    kind = _UNSIGNED.get(bit_size)
+    if kind is None:
+        kind = _UNSIGNED[bit_size] = BaseType("unsigned", bit_size)
+    return kind

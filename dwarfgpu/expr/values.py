@@ -23,19 +23,19 @@ class Value:
     bits: Bits = field(eq=b.comparable)
 
     def displacement(self) -> Any:
-        """The number, where the generic type is read as signed."""
+        """Return the number, with the generic type read as signed."""
         kind = self.type
         return b.signed(self.bits, kind.bit_size) if kind.is_signed or kind.is_generic else self.bits
 
     def number(self) -> Any:
-        """The number as its type has it: of a generic value unsigned, of a float a float, of a vector its pattern."""
+        """Return the number as its type reads it: a generic value as unsigned, a vector as its pattern."""
         kind = self.type
         if kind.encoding in ("float", "bfloat16") and kind.arithmetic is not None:
             return kind.arithmetic.layout.decode(self.bits)  # type: ignore[union-attr]
         return b.signed(self.bits, kind.bit_size) if kind.is_signed and not kind.is_generic else self.bits
 
     def select(self, positions: Positions) -> Value:
-        """The value in some of the slots."""
+        """Return the value in some of the slots."""
         if type(self.bits) is int:
             return self
         return Value(self.type, b.select(self.bits, positions))
@@ -43,7 +43,7 @@ class Value:
 
 @immutable
 class ImplicitPointerValue:
-    """What dereferencing a whole implicit pointer storage gives (A.2.5.4.4.5 (3), "IPV").
+    """The value of a dereferenced whole implicit pointer storage (A.2.5.4.4.5 (3), "IPV").
 
     It can become the location it points to, or an implicit pointer location again, and nothing else.
     """

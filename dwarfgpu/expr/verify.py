@@ -2,7 +2,7 @@
 
 The expression is walked along every path with a stack of *kinds* instead of entries, as far as the rows of the table
 tell them. A finding of severity ``error`` is certain on some path: an evaluation that goes there fails. A ``warning``
-depends on what only an evaluation knows, or is legal but doubtful. Where nothing is known (behind a call, or where too
+depends on what only an evaluation knows, or is legal but doubtful. Where nothing is known (after a call, or where too
 many paths meet) nothing is reported.
 
 A location that the context gives (an object, the CFA, a frame base) is taken to be a byte address in the default
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     _Trail: TypeAlias = "tuple[tuple[Instruction, int], ...]"
-    """Where a path has gone backward, the last place first, and how deep the stack was."""
+    """The positions where a path has gone backward, the last first, and the depth of the stack there."""
 
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
 
 _MAX_STATES = 32  # so many stacks are followed from one operation; then what is on the stack there is unknown
-_MAX_TRAIL = 64  # so many steps backward on a path are looked at to find a loop
+_MAX_TRAIL = 64  # the number of steps backward on a path that are searched for a loop
 _BUDGET = 100_000  # after so many steps only one stack is followed
 
 
@@ -85,9 +85,9 @@ def verify(
     result_kind: ResultKind | None = None,
     target: Target | None = None,
 ) -> list[Finding]:
-    """Everything that is wrong with an expression, in the order of its operations.
+    """Return the findings about an expression, in the order of its operations.
 
-    ``initial_depth`` is the number of entries on the stack at the start, of whatever kind. ``address_size`` is that of
+    ``initial_depth`` is the number of entries on the stack at the start, of any kind. ``address_size`` is that of
     the target, else of the expression's unit.
     """
     size = expression.form.address_size if target is None else target.address_size
@@ -96,7 +96,7 @@ def verify(
 
 
 class _Walk:
-    """One expression being verified."""
+    """The verification of an expression."""
 
     def __init__(
         self, expression: Expression, rules: Rules, target: Target | None, address_size: int, nesting: int = 0
@@ -142,7 +142,7 @@ class _Walk:
     # --- Paths ----------------------------------------------------------------------------------------------------
 
     def walk(self, start: KindStack) -> Iterator[KindStack]:
-        """Follow every path from the first operation, and give the stacks with which the end is reached."""
+        """Follow every path from the first operation, and yield the stacks with which the end is reached."""
         work: list[tuple[int, KindStack, _Trail]] = [(0, start, ())]
         while work:
             index, stack, self.trail = work.pop()
@@ -164,7 +164,7 @@ class _Walk:
                 index += 1
 
     def arrives(self, index: int, stack: KindStack) -> bool:
-        """Note that a path reaches an operation; whether its stack is new there. Too many become unknown."""
+        """Record that a path reaches an operation, and return whether its stack is new. Too many become unknown."""
         known = self.seen[index]
         if not known and index < len(self.instructions):
             self.check(self.instructions[index])
@@ -179,7 +179,7 @@ class _Walk:
         return True
 
     def followed(self, at: Instruction, stack: KindStack, *, is_backward: bool) -> tuple[KindStack, _Trail]:
-        """The stack and the trail behind a branch. A stack that has grown in a loop becomes unknown."""
+        """Return the stack and the trail after a branch. A stack that has grown in a loop becomes unknown."""
         if stack is UNKNOWN or not is_backward:
             return stack, self.trail
         for branch, depth in self.trail:
@@ -215,13 +215,13 @@ class _Walk:
         return self.stacks.setdefault((kind, stack), KindStack(kind, stack))
 
     def shape(self, row: Operation) -> Shape:
-        found = self.shapes.get(row.name)
-        if found is None:
-            found = self.shapes[row.name] = Shape(row)
-        return found
+        shape = self.shapes.get(row.name)
+        if shape is None:
+            shape = self.shapes[row.name] = Shape(row)
+        return shape
 
     def apply(self, at: Instruction, shape: Shape, stack: KindStack) -> KindStack:
-        """The stack after an operation; after an error it is what it would have been without."""
+        """Return the stack after an operation; an error does not change it."""
         if stack is UNKNOWN:
             return stack
         if shape.row.is_raw:
@@ -250,7 +250,7 @@ class _Walk:
         return UNKNOWN
 
     def taken(self, at: Instruction, kind: Kind, wanted: str) -> Kind:
-        """An entry as the kind that an operation needs (A.2.5.4.4.3)."""
+        """Convert the kind of an entry to the one that an operation needs (A.2.5.4.4.3)."""
         if kind == INCOMPLETE:
             message = f"{at.name} cannot use a composite before it is complete"
             self.report("path", "incomplete_composite", message, at, "A.2.5.4.4.6")
@@ -284,7 +284,7 @@ class _Walk:
         return LOCATION if kind in (ANY, *VALUES) else kind
 
     def check_entries(self, at: Instruction, shape: Shape, entries: dict[str, Kind]) -> None:
-        """Check what an operation asks of entries besides their kind."""
+        """Check what an operation requires of entries besides their kind."""
         space = entries.get("AS")
         if isinstance(space, int) and self.target is not None and self.target.space(space) is None:
             message = f"{space} is not an address space of {self.target.name}"
@@ -379,7 +379,7 @@ class _Walk:
                 self.report("error", "bad_piece", message, at)
 
     def check_nested(self, at: Instruction, block: bytes) -> None:
-        """Verify an expression in an expression; what is found stands where its bytes are."""
+        """Verify an expression in an expression; its findings have the position of its bytes."""
         if self.nesting == MAX_DEPTH:
             return
         inner = decode(block, self.expression.dialect, self.expression.form)
@@ -391,7 +391,9 @@ class _Walk:
     def check_branch(self, at: Instruction, severity: str) -> None:
         target, tail = at.target, self.expression.tail
         if target is not None and target not in self.index_at and (tail is None or target < tail):
-            message = f"the branch goes to {target:#x}, which is no operation and not the end"
+            message = (
+                f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
+            )
             self.report(severity, "bad_branch", message, at, "A.2.5.4.2 (3)")
 
     def check_whole(self, *, in_cfi: bool) -> None:

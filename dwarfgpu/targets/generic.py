@@ -1,4 +1,4 @@
-"""The target without a machine: for expressions by themselves, and for files of targets that have no table."""
+"""The target without an architecture: for expressions by themselves, and for files of targets that have no table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ADDRESS_SIZES = range(1, 9)
 
 
 def generic(byte_order: Literal["little", "big"] = "little", address_size: int = 8) -> Target:
-    """The generic target: one address space, and every number is a register ``r<number>`` of the address size."""
+    """Return the generic target: one address space, and a register ``r<number>`` for every number."""
     bits = 8 * address_size
     return Target(
         name="generic",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 EM_X86_64 = 62
 EM_AMDGPU = 224
 
-# The kinds that stand before the triple in a bundle entry ID (Clang Offload Bundler).
+# The kinds before the triple in a bundle entry ID (Clang Offload Bundler).
 _OFFLOAD_KINDS = ("hip-", "hipv4-", "openmp-")
 _VENDORS = ("amd", "mesa3d", "unknown", "")
 _SYSTEMS = ("amdhsa", "amdpal", "mesa3d", "unknown", "")
@@ -29,7 +29,7 @@ _by_key: dict[tuple[object, ...], Target] = {}
 def resolve(
     name: str, *, byte_order: Literal["little", "big"] | None = None, address_size: int | None = None
 ) -> Target:
-    """The target with a name.
+    """Return the target with a name.
 
     Accepted are ``generic``; ``x86_64`` and its triples; ``amdgcn-<processor>``, ``<processor>``, both with ``-wave32``
     or ``-wave64``; and AMDGPU target IDs, ``amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+``, with features in any order.
@@ -58,10 +58,10 @@ def resolve_elf(
     *,
     abi_version: int | None = None,
 ) -> Target:
-    """The target of an ELF file.
+    """Return the target of an ELF file.
 
     ``machine`` and ``flags`` are ``e_machine`` and ``e_flags``. The rest is for AMDGPU: ``wave64``, which only a kernel
-    descriptor or a note can tell, says whether the code runs in waves of 64 lanes; None takes the processor's default.
+    descriptor or a note can tell, says whether the code runs in waves of 64 lanes; None means the processor's default.
     ``abi_version`` is ``e_ident[EI_ABIVERSION]``; None reads the flags as those of code object version 4 and later.
     """
     if machine == EM_X86_64:
@@ -95,7 +95,7 @@ def _x86_64() -> Target:
 
 
 def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ...]) -> Target:
-    """The target of a processor in one of its wave sizes; None: its default."""
+    """Return the target of a processor with a wave size, or with its default for None."""
     from dwarfgpu.targets.amdgpu.target import amdgpu_target
 
     if wave_size is None:
@@ -114,7 +114,7 @@ def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ..
 
 
 def _named(name: str, text: str) -> Target:
-    """The target with a name other than generic, given as it was written and in lower case."""
+    """Return the target with a name other than generic, given as it was written and in lower case."""
     if text in ("x86-64", "amd64") or text.partition("-")[0] == "x86_64":
         return _x86_64()
     return _amdgpu_named(name, text)
@@ -138,7 +138,7 @@ def _amdgpu_named(name: str, text: str) -> Target:
 
 
 def _without_triple(text: str) -> str:
-    """The processor of a name: what is left without an architecture or a whole triple before it."""
+    """Return the processor of a name, without the architecture or triple before it."""
     for kind in _OFFLOAD_KINDS:
         if text.startswith(f"{kind}amdgcn-"):
             text = text.removeprefix(kind)
@@ -152,7 +152,7 @@ def _without_triple(text: str) -> str:
 
 
 def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
-    """The features of a target ID, checked, in canonical (alphabetical) order."""
+    """Check the features of a target ID, and return them in canonical (alphabetical) order."""
     supported = tuple(name for name in _ID_FEATURES if processor.has(name))
     settings: dict[str, str] = {}
     for feature in features:
@@ -169,7 +169,7 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
 
 
 def target_names() -> list[str]:
-    """The canonical names of all targets."""
+    """Return the canonical names of all targets."""
     from dwarfgpu.targets.amdgpu.processors import processors
     from dwarfgpu.targets.amdgpu.target import target_name
 
@@ -193,7 +193,7 @@ def _unknown(name: str, text: str) -> UnknownTarget:
 
 
 def _common_prefix(left: str, right: str) -> int:
-    """How many letters two names begin with alike."""
+    """Return the length of the common prefix of two names."""
     length = 0
     while length < min(len(left), len(right)) and left[length] == right[length]:
         length += 1

@@ -41,7 +41,7 @@ class StructureField:
     clause: str
     bits: tuple[BitRange, ...] = ()
     meanings: tuple[tuple[int, str], ...] = ()
-    """What some values mean."""
+    """The meanings of some values."""
 
 
 @frozen
@@ -53,17 +53,17 @@ class FieldValue:
 
     @property
     def meaning(self) -> str | None:
-        """What the value means, if the document has a word for it."""
+        """The meaning of the value, if the document has a word for it."""
         return dict(self.field.meanings).get(self.value)
 
     @property
     def parts(self) -> tuple[tuple[BitRange, int, str | None], ...]:
         """The bit ranges of the field, with their values and what these mean."""
-        found = []
-        for each in self.field.bits:
-            value = self.value >> each.shift & ((1 << each.width) - 1)
-            found.append((each, value, dict(each.meanings).get(value)))
-        return tuple(found)
+        ranges = []
+        for bit_range in self.field.bits:
+            value = self.value >> bit_range.shift & ((1 << bit_range.width) - 1)
+            ranges.append((bit_range, value, dict(bit_range.meanings).get(value)))
+        return tuple(ranges)
 
 
 @frozen
@@ -77,14 +77,14 @@ class Structure:
     fields: tuple[StructureField, ...]
 
     def field(self, name: str) -> StructureField:
-        """The row with a name."""
+        """Return the row with a name."""
         for field in self.fields:
             if field.name == name and name:
                 return field
         raise UsageError(f"{self.name} has no field {name!r}")
 
     def encode(self, values: Mapping[str, int]) -> bytes:
-        """An object with some values; all other fields are 0."""
+        """Encode an object with some values; all other fields are 0."""
         data = bytearray(self.size)
         for name, value in values.items():
             field = self.field(name)
@@ -99,17 +99,17 @@ class Structure:
         return bytes(data)
 
     def decode(self, data: bytes) -> tuple[FieldValue, ...]:
-        """All fields of an object, in their order."""
-        found = []
+        """Decode all fields of an object, in their order."""
+        fields = []
         for field in self.fields:
             content = data[field.offset : field.offset + field.size]
-            found.append(FieldValue(field, int.from_bytes(content, "little", signed=field.kind == "signed")))
-        return tuple(found)
+            fields.append(FieldValue(field, int.from_bytes(content, "little", signed=field.kind == "signed")))
+        return tuple(fields)
 
     def violations(self, values: tuple[FieldValue, ...]) -> tuple[str, ...]:
-        """What must be 0 and is not."""
+        """Return a message for each reserved field that is not 0."""
         return tuple(
-            f"reserved bytes {each.field.offset} to {each.field.offset + each.field.size - 1} must be 0"
-            for each in values
-            if each.field.kind == "reserved" and each.value
+            f"reserved bytes {value.field.offset} to {value.field.offset + value.field.size - 1} must be 0"
+            for value in values
+            if value.field.kind == "reserved" and value.value
         )

@@ -1,7 +1,7 @@
-"""What a target is: its registers, its address spaces, and the rules its ABI adds to the text.
+"""Targets: their registers, their address spaces, and the rules their ABIs add to the text.
 
-A target is data. Registers are kept as families (``v0`` to ``v255`` are one row) and a register is made when it is
-asked for, so a target with a thousand registers costs a dozen rows.
+A target is data. Registers are kept as families (``v0`` to ``v255`` are one row) and a register is made at its
+first use, so a target with a thousand registers costs a dozen rows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Piece = tuple[int, int, int]
 
 
 class Scope:
-    """Which instance of an address space an address means, from the widest to the narrowest.
+    """The instance of an address space that an address means, from the widest to the narrowest.
 
     The scope names the context element that an access needs besides the address: nothing for ``PROCESS``, the thread
     for ``AGENT``, ``WORKGROUP`` and ``WAVE`` (it has an agent, is in a work-group, is a wave), thread and lane for
-    ``LANE``. ``DEPENDS`` leaves it to the address: ask the space it aliases (``AddressSpace.alias``).
+    ``LANE``. ``DEPENDS`` means that the address decides: see ``AddressSpace.alias``.
     """
 
     PROCESS = "process"
@@ -34,7 +34,7 @@ class Scope:
 
 
 class Unspecified:
-    """What holds for a register without a rule in the call frame information (``Target.unspecified_rule``)."""
+    """The default of a register without a rule in the call frame information (``Target.unspecified_rule``)."""
 
     UNDEFINED = "undefined"
     """A.6.4.1 *undefined*; the text's default for every column (``initial_instructions``)."""
@@ -46,10 +46,10 @@ class Unspecified:
 
 
 class Alias(Protocol):
-    """How an address space that has no storage of its own maps to the storage of others."""
+    """A mapping from an address space without storage of its own to the storage of others."""
 
     def pieces(self, address: int, size: int, lane: int | None, wave_size: int) -> list[Piece]:
-        """The storage that really holds ``size`` bytes at an address, in the order of the bytes.
+        """Return the storage that really holds ``size`` bytes at an address, in the order of the bytes.
 
         The spaces of the answer have no alias. Raises ``MissingContext`` when the address means a lane's storage
         and there is no lane.
@@ -57,7 +57,7 @@ class Alias(Protocol):
         ...
 
     def scope(self, address: int) -> str:
-        """The scope of one address, never ``Scope.DEPENDS``."""
+        """Return the scope of one address, never ``Scope.DEPENDS``."""
         ...
 
 
@@ -92,7 +92,7 @@ class RegisterFamily:
     """A second spelling of ``prefix`` that is understood too: the one of the document, or of other tools."""
 
     def register(self, number: int) -> Register:
-        """The register with a DWARF number, which must be in the family."""
+        """Return the register with a DWARF number, which must be in the family."""
         position = number - self.first
         if self.names:
             name = self.names[position]
@@ -103,7 +103,7 @@ class RegisterFamily:
         return Register(number, name, self.bit_size, self.lane_bits)
 
     def number_named(self, name: str) -> int | None:
-        """The DWARF number of a register name in lower case."""
+        """Return the DWARF number of a register name in lower case."""
         if self.names:
             return self.first + self.names.index(name) if name in self.names else None
         if self.index is None:
@@ -114,7 +114,7 @@ class RegisterFamily:
         return self.first + index - self.index
 
     def _index_in(self, name: str) -> int | None:
-        """The decimal number after the prefix, as this family would write it."""
+        """Return the decimal number after the prefix, as this family would write it."""
         for prefix in (self.prefix, self.other):
             if not prefix or not name.startswith(prefix):
                 continue
@@ -138,7 +138,7 @@ class AddressSpace:
     scope: str
     """One of ``Scope``: which context elements an access needs."""
     alias: Alias | None = None
-    """Where the bytes are, for a space that is only a view of others."""
+    """The storage of the bytes, for a space that is only a view of others."""
 
 
 @frozen
@@ -184,14 +184,14 @@ class Target:
     # --- Registers ----------------------------------------------------------------------------------------------
 
     def register(self, number: int) -> Register | None:
-        """The register with a DWARF number, if the target has one."""
+        """Return the register with a DWARF number, or None."""
         for family in self.families:
             if 0 <= number - family.first < family.count:
                 return family.register(number)
         return None
 
     def register_named(self, name: str) -> Register | None:
-        """The register with a name, in any case and with or without a leading ``$``."""
+        """Return the register with a name, in any case and with or without a leading ``$``."""
         name = name.removeprefix("$").lower()
         for family in self.families:
             number = family.number_named(name)
@@ -200,7 +200,7 @@ class Target:
         return None
 
     def unnumbered_register(self, name: str) -> Register | None:
-        """The register with a name that has no DWARF number."""
+        """Return the register with a name that has no DWARF number."""
         name = name.removeprefix("$").lower()
         for family in self.unnumbered:
             number = family.number_named(name)
@@ -209,10 +209,9 @@ class Target:
         return None
 
     def registers(self) -> Iterator[Register]:
-        """All registers, by number.
+        """Yield all registers, by number.
 
-        On ``generic``, which has them without end, those with an operation of their own: ``DW_OP_reg0`` to
-        ``DW_OP_reg31``.
+        On ``generic``, which has infinitely many, these are ``r0`` to ``r31``, which have operations of their own.
         """
         for family in self.families:
             count = min(family.count, 32) if family.count >> 32 else family.count
@@ -220,7 +219,7 @@ class Target:
                 yield family.register(number)
 
     def unspecified_rule(self, number: int) -> str:
-        """The rule of a register that the call frame information says nothing about: one of ``Unspecified``.
+        """Return the rule of a register that the call frame information says nothing about: one of ``Unspecified``.
 
         The text makes that the undefined rule, "However, an ABI authoring body or a compilation system authoring body
         may specify an alternate default value for any or all columns" (A.6.4.1, ``initial_instructions``).
@@ -232,7 +231,7 @@ class Target:
         return Unspecified.UNDEFINED
 
     def untouched(self, number: int) -> bool:
-        """Whether a register without a rule has not been changed, where the information names those that were.
+        """Return whether a register without a rule is unchanged, if the information names the changed ones.
 
         A "compilation system authoring body may specify an alternate default value" (A.6.4.1) besides the ABI: code
         that knows what its callee changes keeps values in any other register, also in one that the ABI does not save.
@@ -247,14 +246,14 @@ class Target:
         return self.address_spaces[0]
 
     def space(self, number: int) -> AddressSpace | None:
-        """The address space with a DWARF identifier, if the target has one."""
+        """Return the address space with a DWARF identifier, or None."""
         for space in self.address_spaces:
             if space.number == number:
                 return space
         return None
 
     def space_named(self, name: str) -> AddressSpace | None:
-        """The address space with a name: ``local``, ``DW_ASPACE_AMDGPU_local``; ``none`` for the default one."""
+        """Return the address space with a name: ``local``, ``DW_ASPACE_AMDGPU_local``; ``none`` for the default one."""
         name = name.lower()
         for prefix in ("dw_aspace_amdgpu_", "dw_aspace_llvm_", "dw_aspace_"):
             if name.startswith(prefix):
@@ -268,9 +267,9 @@ class Target:
         return None
 
     def spaces(self) -> Iterator[AddressSpace]:
-        """All address spaces, by number."""
+        """Return all address spaces, by number."""
         return iter(self.address_spaces)
 
     def max_storage_bits(self) -> int:
-        """Bits of the largest address space: the limit for a composite location storage (A.2.5.4.4.6)."""
+        """Return the bits of the largest address space: the limit for a composite location storage (A.2.5.4.4.6)."""
         return 8 << max(space.address_bits for space in self.address_spaces)

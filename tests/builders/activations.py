@@ -62,7 +62,7 @@ class Functions:
 
     def information_at(self, pc: int) -> Information:
         if not START <= pc < START + self.count * SIZE:
-            raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is in no code that is loaded")
+            raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is not in any loaded code")
         for fde in self.section.entries():
             if isinstance(fde, Fde) and fde.covers(pc):
                 row = cfi_rows.row_at(fde, pc, None if self.target.name == "generic" else self.target)

@@ -58,10 +58,10 @@ def test_an_entry_without_a_rule_for_the_cfa_is_no_information():
 def test_a_pc_outside_all_code_ends_the_stack():
     found = host([FRAME], chain(0x9999))
     assert seen(found) == ([START], "outside_code")
-    assert found.end.message == "the return address 0x9999 is in no code that is loaded"
+    assert found.end.message == "the return address 0x9999 is not in any loaded code"
     top = host([FRAME], [], pc=0x9999)
     assert seen(top) == ([0x9999], "outside_code")
-    assert top.end.message == "the address 0x9999 is in no code that is loaded"
+    assert top.end.message == "the address 0x9999 is not in any loaded code"
 
 
 def test_a_cycle_ends_the_stack():

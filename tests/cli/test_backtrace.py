@@ -156,8 +156,8 @@ def test_a_wave_outside_all_code(run, tmp_path):
         "wave 1:1:1:1",
         "#0    ??",
         "      pc 0x10, CFA not known, lanes 0-15",
-        "      the address 0x10 is in no code that is loaded [A.6.4.1]",
-        "end: the address 0x10 is in no code that is loaded",
+        "      the address 0x10 is not in any loaded code [A.6.4.1]",
+        "end: the address 0x10 is not in any loaded code",
     ]
     assert blocks[1].splitlines()[0] == "wave 1:1:1:2"
     assert "has no program counter" in blocks[1]
@@ -209,7 +209,7 @@ def test_threads_of_a_core_file(run, tmp_path):
     assert [line.split()[1] for line in lines if line.startswith("#")] == ["aligned", "indirect", "program"]
     assert "      pc 0x401100, CFA default#0x7008" in lines
     assert "      rip: default#0x7000" in lines
-    assert second.splitlines()[-1] == "end: the return address 0x5 is in no code that is loaded"
+    assert second.splitlines()[-1] == "end: the return address 0x5 is not in any loaded code"
     document = json.loads(run(HOST, "--state", path, "--wave", "8", "--json")[1])
     assert document["stacks"][0]["threads"] == ["8"]
     assert "lanes" not in document["stacks"][0]["frames"][0]

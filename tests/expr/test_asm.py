@@ -355,10 +355,10 @@ ERRORS = [
     ("DW_OP_breg7 RSP+8", "bad_operand", "the name RSP means a register only on a target, column 13"),
     ("DW_OP_regx -1", "bad_operand", "does not fit its encoding (uleb), column 12"),
     # bytes that are no operation
-    ("(undecoded: 12); DW_OP_dup", "bad_operand", "nothing can follow bytes that are no operation, column 18"),
+    ("(undecoded: 12); DW_OP_dup", "bad_operand", "nothing can follow undecoded bytes, column 18"),
     ("DW_OP_LLVM_NVIDIA_mux 01; DW_OP_dup", "bad_operand", "nothing can follow"),
     ("(undecoded: 1)", "bad_operand", "is not a block"),
-    ("(undecoded: 12) DW_OP_dup", "bad_operand", "DW_OP_dup must stand in a statement of its own, column 17"),
+    ("(undecoded: 12) DW_OP_dup", "bad_operand", "DW_OP_dup must be a statement by itself, column 17"),
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""A process in GDB as a machine: registers of its innermost frames by GDB's names, memory, and the same to be written.
+"""A process in GDB as a machine: the registers of its innermost frames and its memory, to read and to write.
 
-Which register is which is said by the target, GDB only knows names. An address space that is only a view of others is
-resolved here, as in every machine; GDB is asked for the others with ``aspace#address`` (ROCgdb manual, "AMD GPU Address
+The target says which register is which, as GDB only knows names. An address space that is only a view of others is
+resolved here, as in every machine; GDB reads the others with ``aspace#address`` (ROCgdb manual, "AMD GPU Address
 Spaces"), which a GDB without them refuses.
 """
 
@@ -43,7 +43,7 @@ UNKNOWN = ((-1, -1, -1), -1)
 
 
 class Refused(Exception):
-    """GDB does not do what it was asked for."""
+    """GDB refuses a request."""
 
     def __init__(self, why: str) -> None:
         Exception.__init__(self, why)
@@ -52,7 +52,7 @@ class Refused(Exception):
 
 @frozen
 class LoadedFile:
-    """A file of code in a process, and where GDB has put it."""
+    """A file of code in a process, and its address in GDB."""
 
     name: str
     """A path, a code object URI, or what GDB calls code that is in memory alone."""
@@ -63,7 +63,7 @@ class LoadedFile:
     section: str
     """The first section with code."""
     start: int
-    """Where that begins in the process."""
+    """The address of this section in the process."""
 
 
 WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
@@ -71,56 +71,56 @@ WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
 
 
 class Column(list[Any]):
-    """What all waves have of one kind."""
+    """One property of all waves."""
 
     def tolist(self) -> list[Any]:
-        """It as a list, as an array of numpy says it."""
+        """Return it as a list, like an array of numpy."""
         return list(self)
 
 
 class Process(Protocol):
-    """What GDB answers about one process. Threads are counted from 0; every method may raise `Refused`."""
+    """A process in GDB. Threads are counted from 0; every method may raise `Refused`."""
 
     ids: list[str]
-    """What each thread is called."""
+    """The name of each thread."""
     places: list[WavePlace | None]
-    """Where each wave belongs, if it says so."""
+    """The place of each wave, where it is known."""
 
     @property
     def has_moved_on(self) -> bool:
-        """Whether the process has run since, or is no more."""
+        """Whether the process has run since, or has ended."""
 
     @property
     def changes(self) -> int:
-        """Counts the times that registers or memory were written."""
+        """The number of writes to registers or memory."""
 
     def read_register(self, thread: int, name: str) -> int:
-        """The content of a register of the innermost frame, as a number."""
+        """Read a register of the innermost frame as a number."""
 
     def write_register(self, thread: int, name: str, content: int) -> None:
         """Replace the content of a register of the innermost frame."""
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
-        """Memory, in an address space or (None) in the default one."""
+        """Read memory in an address space, or in the default one (None)."""
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
         """Replace bytes of memory."""
 
     @property
     def file_changes(self) -> int:
-        """Counts the times that files of code were loaded or forgotten."""
+        """The number of times that files of code were loaded or unloaded."""
 
     def files(self) -> Sequence[LoadedFile]:
-        """The code that is loaded."""
+        """Return the loaded files of code."""
 
     def dispatches(self) -> Mapping[str, Dispatch]:
-        """What GDB knows of dispatches, by what it calls them."""
+        """Return what GDB knows of dispatches, by its names for them."""
 
 
 class GdbBackend(Backend):
     """Threads of a process in GDB that have one target; each is a wave.
 
-    It is about one stop of the process: when that goes on, what was found out about the old one is refused.
+    It describes one stop of the process: after the process has run, every access is refused.
     """
 
     capabilities = Capabilities(
@@ -139,7 +139,7 @@ class GdbBackend(Backend):
         self.ids = process.ids
         self._dispatches: tuple[list[Dispatch], Column] | None = None
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
-        """What has been read of registers, by thread and number."""
+        """The contents of registers that were read, by thread and number."""
         self._known_until = process.changes
 
     @property
@@ -151,16 +151,16 @@ class GdbBackend(Backend):
         return len(self.ids)
 
     def register(self, number: int) -> Register | None:
-        """The register of the target with a DWARF number."""
+        """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
     def register_named(self, name: str) -> Register | None:
-        """The register with a name, that of the target or GDB's."""
+        """Return the register with a name, that of the target or GDB's."""
         ours = next((ours for ours, theirs in GDB_NAMES.items() if theirs == name.lower()), name)
         return self.target.register_named(ours) or self.target.register_named(name)
 
     def wave_named(self, name: str) -> int | None:
-        """The index of the thread with a name."""
+        """Return the index of the thread with a name."""
         return self.ids.index(name) if name in self.ids else None
 
     # --- Where waves belong ---------------------------------------------------------------------------------------
@@ -186,11 +186,11 @@ class GdbBackend(Backend):
         return Column(list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places)
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
-        """Where one wave belongs: the index of its dispatch, the position of its work-group, its number there."""
+        """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
         return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
 
     def program_counter(self, wave: int) -> int | None:
-        """Where a thread stands, if that is known."""
+        """Return the program counter of a thread, or None if it is not known."""
         number = self.target.program_counter
         register = None if number is None else self.target.register(number)
         if register is None:
@@ -207,13 +207,13 @@ class GdbBackend(Backend):
             self._known_until = self.process.changes
             self._known.clear()
         key = wave, register.number
-        found = self._known.get(key)
+        content = self._known.get(key)
         self._check_current()
-        if found is None:
-            found = self._known[key] = self._read(register, wave)
-        if isinstance(found, bytes):
-            return found
-        raise found.with_traceback(None)
+        if content is None:
+            content = self._known[key] = self._read(register, wave)
+        if isinstance(content, bytes):
+            return content
+        raise content.with_traceback(None)
 
     def _read(self, register: Register, wave: int) -> bytes | DwarfGpuError:
         try:
@@ -244,7 +244,7 @@ class GdbBackend(Backend):
     def _check_current(self) -> None:
         if self.process.has_moved_on:
             raise EvaluationError(
-                "moved_on", "the program has run since this was found", hint="ask for the frame again"
+                "moved_on", "the program has run since this frame was read", hint="get the frame again"
             )
 
     # --- Many slots at once ---------------------------------------------------------------------------------------
@@ -273,10 +273,10 @@ class GdbBackend(Backend):
         self._check(space, address, size, wave)
         if space.alias is None:
             return self._bytes(space, address, size, wave) if size else b""
-        found = b""
+        data = b""
         for number, start, length in space.alias.pieces(address, size, lane, self.target.lane_count):
-            found += self._bytes(self._space(number), start, length, wave)
-        return found
+            data += self._bytes(self._space(number), start, length, wave)
+        return data
 
     def write_memory(
         self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
@@ -307,13 +307,13 @@ class GdbBackend(Backend):
             raise memory_unavailable(space, address, size, why)
 
     def _space(self, number: int) -> AddressSpace:
-        found = self.target.space(number)
-        if found is None:  # views lead to spaces of the same target
+        space = self.target.space(number)
+        if space is None:  # views lead to spaces of the same target
             raise AssertionError(number)
-        return found
+        return space
 
     def _name_of(self, space: AddressSpace) -> str | None:
-        """What GDB is told of a space: nothing of the one that its addresses belong to anyway."""
+        """Return the name of a space for GDB, or None for its default space."""
         return None if space == self.target.default_space else space.name
 
     def _bytes(self, space: AddressSpace, address: int, size: int, wave: int) -> bytes:
@@ -328,7 +328,7 @@ class GdbBackend(Backend):
             raise memory_unavailable(space, address, size, detail) from None
 
     def _first_missing(self, name: str | None, address: int, size: int, wave: int) -> int:
-        """The first address of a range that cannot be read: what can be read of it is its beginning."""
+        """Return the first address of a range that cannot be read."""
         low, high = 0, size - 1
         while low < high:
             middle = (low + high) // 2
@@ -341,18 +341,18 @@ class GdbBackend(Backend):
 
 
 def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[list[Dispatch], Column]:
-    """The dispatches that the names of waves tell, and which of them each wave belongs to.
+    """Return the dispatches in the names of waves, and the index of the one that each wave belongs to.
 
     A wave is agent:queue:dispatch:wave, and a dispatch agent:queue:dispatch (ROCgdb manual). What is not ``known`` of a
-    dispatch is left open.
+    dispatch stays empty.
     """
     owners = [name.rpartition(":")[0] if name.count(":") == 3 else None for name in ids]
     names = list(dict.fromkeys(owner for owner in owners if owner is not None))
-    found = []
+    dispatches = []
     for index, name in enumerate(names):
         number = name.rpartition(":")[2]
-        found.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
-    return found, Column(-1 if owner is None else names.index(owner) for owner in owners)
+        dispatches.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
+    return dispatches, Column(-1 if owner is None else names.index(owner) for owner in owners)
 
 
 def _gdb_name(register: Register) -> str:
@@ -360,7 +360,7 @@ def _gdb_name(register: Register) -> str:
 
 
 def _pattern(content: int, register: Register) -> int:
-    """The bits of a register among those of GDB's, which may have more or fewer."""
+    """Return the bits of a register from those of GDB's register, which may have more or fewer."""
     return content & ((1 << register.bit_size) - 1)
 
 

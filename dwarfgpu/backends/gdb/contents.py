@@ -27,26 +27,26 @@ _FORMAT: dict[str, Any] = {
 
 
 def number_of(value: Any) -> int:
-    """The bits of a value, the lowest those of its first element."""
+    """Return the bits of a value, with those of its first element lowest."""
     kind = value.type.strip_typedefs()
     if kind.code in _UNIONS:  # such as those of vector registers: one member has all the bits
-        whole = [each for each in kind.fields() if each.type.sizeof == kind.sizeof]
+        whole = [member for member in kind.fields() if member.type.sizeof == kind.sizeof]
         if not whole:
             raise Refused(f"GDB shows it as {kind}")
         return number_of(value[whole[-1]])
     text = value.format_string(**_FORMAT)
-    numbers = [int(each, 16) for each in _NUMBER.findall(text)]
+    numbers = [int(member, 16) for member in _NUMBER.findall(text)]
     count, size = _elements(kind)
     if len(numbers) != count:
         raise Refused(text if len(text) < 60 else "a part of it is not available")  # `<unavailable>`
-    found = 0
+    bits = 0
     for number in reversed(numbers):
-        found = found << 8 * size | number
-    return found
+        bits = bits << 8 * size | number
+    return bits
 
 
 def _elements(kind: Any) -> tuple[int, int]:
-    """How many elements a value of a type has in all, and the size of one."""
+    """Return the total number of elements of a type, and the size of one."""
     inner = kind
     while inner.code == gdb.TYPE_CODE_ARRAY:
         inner = inner.target().strip_typedefs()
@@ -65,5 +65,5 @@ def assign(name: str, number: int) -> None:
 
 
 def _byte_order() -> Any:
-    """That of GDB for the selected frame."""
+    """Return the byte order of the selected frame."""
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"

@@ -17,7 +17,7 @@ _ROW = re.compile(
 
 
 def known_dispatches() -> dict[str, Dispatch]:
-    """What the table says, by agent:queue:dispatch."""
+    """Return the table of dispatches, by agent:queue:dispatch."""
     try:
         text = gdb.execute(COMMAND, to_string=True)
     except gdb.error:  # there is no such command
@@ -26,13 +26,13 @@ def known_dispatches() -> dict[str, Dispatch]:
 
 
 def listed(text: str) -> dict[str, Dispatch]:
-    """The rows of the table."""
-    found = {}
+    """Parse the rows of the table."""
+    dispatches = {}
     for row in _ROW.finditer(text):
         numbers = [int(row[index]) for index in range(3, 9)]
         grid, group = numbers[:3], numbers[3:]
-        found[row[1]] = Dispatch(int(row[2]), row[9].strip() or None, _triple(grid), _triple(group))
-    return found
+        dispatches[row[1]] = Dispatch(int(row[2]), row[9].strip() or None, _triple(grid), _triple(group))
+    return dispatches
 
 
 def _triple(numbers: list[int]) -> tuple[int, int, int]:

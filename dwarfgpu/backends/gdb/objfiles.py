@@ -20,23 +20,23 @@ _SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+
 
 
 def object_files() -> list[LoadedFile]:
-    """Those of the selected program, in GDB's order."""
+    """Return the files of the selected program, in GDB's order."""
     return listed(gdb.execute(COMMAND, to_string=True), lambda: gdb.execute("info files", to_string=True))
 
 
 def listed(text: str, files: Callable[[], str]) -> list[LoadedFile]:
-    """What the commands say. A file with the same sections at the same addresses has the debugging information.
+    """Parse the output of the commands. A file with equal sections at equal addresses has the debugging information.
 
-    Symbols that were read from such a file by itself (``symbol-file``) hide the program, which is asked for then.
+    Symbols that were read from such a file by itself (``symbol-file``) hide the program, which is then added.
     """
-    found: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
+    by_sections: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
     name = ""
     sections: list[tuple[int, int, str]] = []
     has_contents = False
 
     def close() -> None:
         if sections:
-            found.setdefault(tuple(sections), []).append((name, has_contents))
+            by_sections.setdefault(tuple(sections), []).append((name, has_contents))
 
     for line in text.splitlines():
         head = _FILE.match(line)
@@ -49,7 +49,7 @@ def listed(text: str, files: Callable[[], str]) -> list[LoadedFile]:
             sections.append((int(row[1], 16), int(row[2], 16), row[3]))
             has_contents = has_contents or " HAS_CONTENTS" in row[4]
     close()
-    return [_joined(key, names, files) for key, names in found.items()]
+    return [_joined(key, names, files) for key, names in by_sections.items()]
 
 
 def _joined(

@@ -1,4 +1,4 @@
-"""One process of GDB: what it answers about threads, registers, memory and files."""
+"""A process in GDB: its threads, registers, memory and files."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _files: dict[int, tuple[int, list[LoadedFile]]] = {}
 
 
 class GdbProcess:
-    """Some threads of an inferior, as they stand now."""
+    """Some threads of an inferior at the current stop."""
 
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
         self.threads = threads
         titles = [self.title(thread) for thread in threads]
-        self.ids = [name_of(*each) for each in zip(threads, titles, strict=True)]
+        self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
         self._watch = watch()
         self._runs = self._watch.runs(inferior.num)
 
     def title(self, thread: Any) -> re.Match[str] | None:
-        """What GDB shows a wave as."""
+        """Return the title that GDB shows for a wave."""
         for text in (thread.details, getattr(thread, "ptid_string", None)):  # the second one since GDB 14
-            found = _WAVE.search(text or "")
-            if found is not None:
-                return found
+            match = _WAVE.search(text or "")
+            if match is not None:
+                return match
         return None
 
     @property
@@ -59,20 +59,20 @@ class GdbProcess:
     @property
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
-        found: str | None = self.inferior.progspace.filename
-        return next((each.name for each in self.files() if each.debug == found), found)
+        path: str | None = self.inferior.progspace.filename
+        return next((loaded.name for loaded in self.files() if loaded.debug == path), path)
 
     def frame(self) -> Any:
-        """What GDB has of the innermost frame of the selected thread."""
+        """Return GDB's innermost frame of the selected thread."""
         return innermost_frame()
 
     def architecture(self, thread: int) -> str:
-        """GDB's name for what a thread executes."""
+        """Return GDB's name for the architecture of a thread."""
         with self._selected(thread):
             return str(self.frame().architecture().name())
 
     def lane_count(self, thread: int) -> int | None:
-        """How many lanes its vector registers have, if there are any."""
+        """Return the number of lanes of the vector registers of a thread, or None without any."""
         with self._selected(thread):
             try:
                 kind = self.frame().read_register(_VECTOR).type
@@ -111,7 +111,7 @@ class GdbProcess:
         return self._watch.files
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory of the default address space, which all threads see."""
+        """Read memory of the default address space, which all threads share."""
         try:
             return self.read_memory(0, None, address, size)
         except Refused as refused:
@@ -126,20 +126,20 @@ class GdbProcess:
         return known[1]
 
     def dispatches(self) -> dict[str, Dispatch]:
-        """What GDB knows of dispatches, by what it calls them."""
+        """Return what GDB knows of dispatches, by its names for them."""
         with self._selected(None):
             return known_dispatches()
 
     def _seeing(self, thread: int, space: str | None) -> Any:
-        """Select a thread that sees an address space as the given one does: any, of the default one."""
+        """Select a thread that has an address space in common with ``thread``: any thread for the default one."""
         return self._selected(None if space is None else thread)
 
     @contextmanager
     def _selected(self, index: int | None, *, innermost: bool = False) -> Iterator[None]:
-        """Select a thread, or any of the process, and afterwards what was selected. What GDB does not do is `Refused`.
+        """Select a thread, or any of the process, and restore the selection at the end. Errors of GDB become `Refused`.
 
-        It is left alone if it is the right one: GDB finds all frames anew when a thread is selected, and GDB 13 ends
-        with an internal error where that happens while it asks a frame filter.
+        The selection stays if it is the right one: GDB finds all frames anew when a thread is selected, and GDB 13 ends
+        with an internal error where that happens while it runs a frame filter.
         """
         before = gdb.selected_thread()
         wanted = before if index is None and before in self.threads else self.threads[index or 0]
@@ -160,17 +160,17 @@ class GdbProcess:
 
 
 def innermost_frame() -> Any:
-    """GDB's innermost frame of the selected thread."""
+    """Return the innermost frame of the selected thread as GDB has it."""
     return _asked_twice(gdb.newest_frame)
 
 
 def selected_frame() -> Any:
-    """GDB's selected frame."""
+    """Return GDB's selected frame."""
     return _asked_twice(gdb.selected_frame)
 
 
 def _asked_twice(ask: Callable[[], Any]) -> Any:
-    """GDB looks for the caller of a frame as well; what goes wrong there it says once, and gives the frame then."""
+    """Call ``ask`` again after an error: GDB reports an error about the caller of a frame only once."""
     try:
         return ask()
     except gdb.error:
@@ -178,7 +178,7 @@ def _asked_twice(ask: Callable[[], Any]) -> Any:
 
 
 def stamp_of(thread: Any) -> Any:
-    """What is another one when something else is stopped than before, of the process of a thread.
+    """Return a stamp of the process of a thread, which differs after the process has run.
 
     While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
     they went on because it did not hold.
@@ -190,18 +190,18 @@ def stamp_of(thread: Any) -> Any:
 
 
 def threads_of(inferior: Any) -> list[Any]:
-    """The threads of an inferior, in the order of their numbers."""
-    return sorted(inferior.threads(), key=lambda each: each.num)
+    """Return the threads of an inferior, in the order of their numbers."""
+    return sorted(inferior.threads(), key=lambda thread: thread.num)
 
 
 def is_wave(thread: Any) -> bool:
-    """Whether a thread is a wave of a GPU, which ROCgdb gives the system's number 1, or a stub the name of one."""
+    """Return whether a thread is a wave of a GPU: ROCgdb gives it the number 1, a stub the name of a wave."""
     process, light, number = thread.ptid
     return (light == 1 != process and number != 0) or _WAVE.search(thread.details or "") is not None
 
 
 def name_of(thread: Any, title: re.Match[str] | None) -> str:
-    """What a thread is called: a wave as ROCgdb calls it (``1:2:1:1``), another one by its number in the system."""
+    """Return the name of a thread: ROCgdb's of a wave (``1:2:1:1``), the system's number of any other thread."""
     if title is not None:
         return title[1]
     process, light, number = thread.ptid
@@ -209,7 +209,7 @@ def name_of(thread: Any, title: re.Match[str] | None) -> str:
 
 
 def place_of(title: re.Match[str] | None) -> WavePlace | None:
-    """The work-group of a wave, and its number there, if GDB says so."""
+    """Return the work-group of a wave and its number there, if GDB tells."""
     if title is None or title[5] is None:
         return None
     x, y, z, wave = (int(title[index]) for index in range(2, 6))
@@ -217,7 +217,7 @@ def place_of(title: re.Match[str] | None) -> WavePlace | None:
 
 
 def _address(space: str | None, address: int) -> Any:
-    """An address as GDB takes it."""
+    """Return an address in GDB's syntax."""
     if space is None:
         return address
     try:
@@ -228,5 +228,5 @@ def _address(space: str | None, address: int) -> Any:
 
 
 def _one_line(error: Exception) -> str:
-    """What GDB says, without the full stop at its end."""
+    """Return GDB's message without the full stop at its end."""
     return " ".join(str(error).split()).removesuffix(".")

@@ -1,6 +1,6 @@
-"""What has happened to the processes of GDB since somebody looked: counters, which its events move on.
+"""Changes of the processes of GDB: counters, which its events increment.
 
-Nothing else happens at an event, so that a program that stops ten thousand times costs nothing but that.
+An event does nothing else, so that a program that stops ten thousand times costs little.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import gdb
 
 
 class Watch:
-    """Counts what makes that which is known of a process old."""
+    """The counters of events that make cached facts about a process outdated."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -31,7 +31,7 @@ class Watch:
             events.free_objfile.connect(self._loaded)
 
     def runs(self, number: int) -> int:
-        """How often the inferior with a number has begun to run or has stopped."""
+        """Return how often the inferior with a number has begun to run or has stopped."""
         return self._everywhere + self._runs.get(number, 0)
 
     def _moved(self, event: Any) -> None:
@@ -57,7 +57,7 @@ _watch: list[Watch] = []
 
 
 def watch() -> Watch:
-    """The one that counts; it begins when somebody asks first."""
+    """Return the only watch; the first call starts it."""
     if not _watch:
         _watch.append(Watch())
     return _watch[0]

@@ -22,7 +22,7 @@ _SPEC = "A.2.5.4.4.6"
 
 
 def _check_fits(location: Location, size: int, spec: str) -> None:
-    """All bits of a part must be within the storage of each of its places."""
+    """Check that all bits of a part are within the storage of each of its places."""
     for place in location.places:
         offset = place.bit_offset
         if type(place.storage) is Undefined or (
@@ -39,7 +39,7 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
-    """The part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
+    """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
     if ev.rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
         if available < size:
@@ -56,14 +56,14 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
 
 
 def _available(place: SingleLocation, size: int, bit_offset: int) -> int:
-    """How many of the bits of a part there are."""
+    """Return how many of the bits of a part the storage has."""
     if type(place.storage) is Undefined:
         return size
     return min(size, place.storage.bit_size - uniform(place.bit_offset) - bit_offset)
 
 
 def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -> SingleLocation:
-    """The place of bits that are counted from the least significant end of a register or an implicit value.
+    """Return the place of bits that are counted from the least significant end of a register or an implicit value.
 
     On a big-endian target that is the end of the storage (DWARF 5, 2.6.1.2).
     """
@@ -84,7 +84,7 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
 
 
 def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
-    """The action of DW_OP_piece and DW_OP_bit_piece: it depends on what is on the stack."""
+    """Do DW_OP_piece or DW_OP_bit_piece, whose action depends on what is on the stack."""
     if not ev.rules.incomplete_composites:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
@@ -105,7 +105,7 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
-    """Pieces of the DWARF 6 draft: a composite and a location on the stack, or what DWARF 5 had (230524.1, 3.12)."""
+    """Do DW_OP_piece or DW_OP_bit_piece as the DWARF 6 draft says, or DWARF 5 said (230524.1, 3.12)."""
     stack = ev.stack
     base = _composite_of(stack[-2]) if len(stack) > 1 else None
     consumed = len(stack) if base is None else 2
@@ -124,7 +124,7 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
 
 
 def _composite_of(entry: Any) -> Composite | None:
-    """The storage of an entry that is the start of a composite."""
+    """Return the storage of an entry that is the start of a composite."""
     if type(entry) is not Location or len(entry.places) != 1:
         return None
     place = entry.places[0]
@@ -133,8 +133,8 @@ def _composite_of(entry: Any) -> Composite | None:
 
 def _part_location(ev: Evaluation) -> Location:
     top = ev.stack[-1]
-    found = convert.to_location(ev, top)
-    if found is None:
+    location = convert.to_location(ev, top)
+    if location is None:
         hint = "DW_OP_stack_value makes an implicit location of a value" if type(top) is Value else None
         convert.refuse_entry(
             ev,
@@ -146,7 +146,7 @@ def _part_location(ev: Evaluation) -> Location:
                 hint=hint,
             ),
         )
-    return found
+    return location
 
 
 def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:
@@ -304,23 +304,23 @@ def _overlay(
 
 
 def uniform_number(value: Value) -> int:
-    """The number of a value, the same in all slots; the generic type is read as signed."""
+    """Return the number of a value, the same in all slots; the generic type is read as signed."""
     uniform(value.bits)
     return int(value.select(0).displacement())
 
 
 def _size(ev: Evaluation, place: SingleLocation) -> int:
-    """The size of a storage; what has none is taken to be as large as a composite may be."""
+    """Return the size of a storage; one without a size is taken to be as large as a composite may be."""
     return ev.target.max_storage_bits() if type(place.storage) is Undefined else place.storage.bit_size
 
 
 def _remaining(ev: Evaluation, place: SingleLocation) -> int:
-    """*rbss*: how many bits there are from the position on."""
+    """Return *rbss*, the number of bits from the position to the end of the storage."""
     return _size(ev, place) - uniform(place.bit_offset)
 
 
 def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
-    """What DW_OP_bit_piece makes of a location, without its compatibility rules."""
+    """Return what DW_OP_bit_piece makes of a location, without its compatibility rules."""
     if bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (7)")
     _check_fits(location, size, _SPEC)
@@ -330,7 +330,7 @@ def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) 
 def _overlay_dwarf6(
     ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int
 ) -> Location:
-    """The overlay of the DWARF 6 proposal (251120.1): the whole base storage stays, and grows where it must."""
+    """Make the overlay of the DWARF 6 proposal (251120.1): the base storage stays whole, and grows if needed."""
     spec = "DWARF 6 (251120.1)"
     _check_fits(top, bit_size, spec)
     return Location(tuple(_overlaid(ev, place, top, bit_offset, bit_size, spec) for place in base.places))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", operands="T:tail", since="NVIDIA")
 def nvidia_mux(_ev: Evaluation, _tail: bytes) -> None:
-    """A prefix whose operands are not documented; the rest of the expression cannot be decoded."""
+    """Refuse a prefix whose operands are not documented; the rest of the expression cannot be decoded."""
     message = "the operands of DW_OP_LLVM_NVIDIA_mux are not documented"
     raise Unsupported("DW_OP_LLVM_NVIDIA_mux", message, spec="LLVM Dwarf.def")
 

@@ -60,8 +60,8 @@ def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Locat
 )
 def push_object_address(ev: Evaluation) -> Location:
     """Push the location of the current object."""
-    found: Location = ev.need("object")
-    return found
+    location: Location = ev.need("object")
+    return location
 
 
 @operation(

@@ -54,7 +54,7 @@ def addrx(ev: Evaluation, index: int) -> Location:
 
 
 def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
-    """The address space that a value names; slots that name different ones part."""
+    """Return the address space that a value names; raise `Diverge` if slots name different ones."""
     number = uniform(identifier.bits)
     space = ev.target.space(number)
     if space is None:
@@ -64,9 +64,9 @@ def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
 
 
 def storage_of(ev: Evaluation, space: AddressSpace) -> Memory:
-    """The memory of an address space that belongs to the current context (A.2.5.4.4.3 (3)).
+    """Return the memory of an address space that belongs to the current context (A.2.5.4.4.3 (3)).
 
-    Whoever accesses it later accesses that of the thread and lane it was made for.
+    A later access goes to the thread and lane it was made for.
     """
     wave = lane = None
     if space.scope not in (Scope.PROCESS, Scope.AGENT):
@@ -82,7 +82,7 @@ def storage_of(ev: Evaluation, space: AddressSpace) -> Memory:
 
 
 def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
-    """The memory at an address, of which the bits that the address space has are used."""
+    """Return the memory at an address, which is truncated to the address size of the address space."""
     address = b.resized(address, space.address_bits)
     return locations.at(storage_of(ev, space), b.settled(b.scaled(address, 8)))
 
@@ -109,7 +109,9 @@ def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Loca
         refuse_entry(
             ev,
             entry,
-            lambda found: IllFormed(kind, f"an address is an integral value, found {found}", spec=spec),
+            lambda description: IllFormed(
+                kind, f"an address is an integral value, found {description}", spec=spec
+            ),
         )
     return at_address(ev, space, address.bits)
 
@@ -157,7 +159,7 @@ def fbreg(ev: Evaluation, displacement: int) -> Location:
 
 
 def frame_base(ev: Evaluation) -> Location:
-    """DW_AT_frame_base (A.3.3.5): one memory location; a register stands for the address in it."""
+    """Return DW_AT_frame_base (A.3.3.5) as one memory location; a register means the address in it."""
     base = ev.frame.frame_base(ev.lanes)
     if isinstance(base, Expression):
         if any(instruction.operation.name == "DW_OP_fbreg" for instruction in base.instructions):
@@ -175,7 +177,7 @@ def frame_base(ev: Evaluation) -> Location:
 
 
 def _register_plus(ev: Evaluation, number: int, displacement: int, space: AddressSpace) -> Location:
-    """The memory at the contents of a register plus a displacement."""
+    """Return the memory at the contents of a register plus a displacement."""
     size = space.address_bits
     value = dereference(ev, ev.frame.register(number, ev.lanes), types.unsigned(size))
     if isinstance(value, ImplicitPointerValue):

@@ -34,7 +34,7 @@ equivalent(
 
 
 def dereference(ev: Evaluation, location: Location, kind: BaseType) -> Value | ImplicitPointerValue:
-    """The value of a type that stands at a location."""
+    """Return the value of a type at a location."""
     pointer = ev.accessor.pointer_at(location, kind.bit_size) if may_hold_pointer(location) else None
     if pointer is not None:
         if ev.rules.implicit_pointer == "eager":
@@ -49,13 +49,13 @@ def dereference(ev: Evaluation, location: Location, kind: BaseType) -> Value | I
 
 @operation("DW_OP_deref", "L:location -- V:value", "A.2.5.4.3.4 (2)")
 def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
-    """Push the value of the generic type that stands at L."""
+    """Push the value of the generic type at L."""
     return dereference(ev, location, ev.generic)
 
 
 @operation("DW_OP_deref_size", "L:location -- V:value", "A.2.5.4.3.4 (3)", operands="S:u1")
 def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
-    """Push the S bytes that stand at L, zero-extended to the generic type."""
+    """Push the S bytes at L, zero-extended to the generic type."""
     width = size * 8
     if width >= ev.generic.bit_size:
         if width > ev.generic.bit_size and ev.rules.wide_dereference == "ill_formed":
@@ -81,7 +81,7 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
 def deref_type(
     ev: Evaluation, location: Location, size: int | None, offset: int
 ) -> Value | ImplicitPointerValue:
-    """Push the value of the base type at DR, of S bytes, that stands at L."""
+    """Push the value at L of the base type at DR, which has S bytes."""
     kind = ev.base_type(offset)
     if size is not None and size != kind.byte_size:
         message = f"the size {size} is not that of the type {kind}, {kind.byte_size} bytes"
@@ -157,7 +157,7 @@ def entry_value(ev: Evaluation, block: bytes) -> Value:
 
 
 def _register_of(ev: Evaluation, number: int) -> BaseType:
-    """The base type of a register: the generic type if it fits, else unsigned, with lanes a vector of them."""
+    """Return the base type of a register: generic if it fits, else unsigned; of a register with lanes, a vector."""
     register: TargetRegister | None = ev.target.register(number)
     if register is None or register.bit_size == ev.generic.bit_size:
         return ev.generic

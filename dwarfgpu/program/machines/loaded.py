@@ -205,6 +205,6 @@ class Loaded:
     def _look_up(self, pc: int) -> Information:
         code = self.at(pc)
         if code is None:
-            message = f"the address {pc:#x} is in no code that is loaded"
+            message = f"the address {pc:#x} is not in any loaded code"
             raise NoInformation(OUTSIDE_CODE, message)
         return code.information_at(pc)

@@ -19,7 +19,7 @@ class LaneView:
     """The lane of ``private_lane<n>``; None: the lane of the context."""
 
     def pieces(self, address: int, size: int, lane: int | None, wave_size: int) -> list[Piece]:
-        """The dwords of the wave's memory that hold a byte range of the lane."""
+        """Return the dwords of the wave's memory that hold a byte range of the lane."""
         if self.fixed_lane is not None:
             lane = self.fixed_lane
         if lane is None:
@@ -43,10 +43,10 @@ class GenericView:
     """generic: global memory with windows to local and private memory."""
 
     apertures: Apertures | None
-    """None: they are in the queue (GFX7-GFX8), and nobody has said where."""
+    """None if they are in the queue (GFX7-GFX8), and are not known."""
 
     def pieces(self, address: int, size: int, lane: int | None, wave_size: int) -> list[Piece]:
-        """The global, local or private_wave memory that holds a byte range, cut where an aperture begins or ends."""
+        """Return the global, local or private_wave memory of a byte range, cut where an aperture begins or ends."""
         pieces: list[Piece] = []
         end = address + size
         while address < end:

@@ -25,7 +25,7 @@ SEGMENT_NULL = SIZE - 1
 
 @frozen
 class Apertures:
-    """Where the apertures of a process begin; both are multiples of 2^32."""
+    """The bases of the apertures of a process, which are multiples of 2^32."""
 
     shared: int
     """Base of the local memory (LDS) aperture: ``SRC_SHARED_BASE``."""
@@ -42,7 +42,7 @@ GFX7 = Apertures(shared=1 << 61, private=(1 << 61) + SIZE)
 
 
 def of_queue(group_high: int, private_high: int) -> Apertures:
-    """The apertures of GFX7-GFX8, from the upper halves of the bases.
+    """Return the apertures of GFX7-GFX8, from the upper halves of the bases.
 
     The AQL queue has them: ``group_segment_aperture_base_hi`` at byte 64, ``private_segment_aperture_base_hi`` at 68.
     """
@@ -50,17 +50,17 @@ def of_queue(group_high: int, private_high: int) -> Apertures:
 
 
 def contains(base: int, address: Any) -> Any:
-    """Whether generic addresses, an int or an array, lie in the aperture with a base."""
+    """Return whether generic addresses, an int or an array, lie in the aperture with a base."""
     return address >> 32 == base >> 32
 
 
 def segment_address(address: Any) -> Any:
-    """The local or private address of a generic address, an int or an array, in an aperture."""
+    """Return the local or private address of a generic address, an int or an array, in an aperture."""
     return address & SEGMENT_MASK
 
 
 def locate(address: int, apertures: Apertures) -> tuple[int, int]:
-    """What a generic address means: (address space number, address in it)."""
+    """Return the address space number and the address in it that a generic address means."""
     if contains(apertures.shared, address):
         return numbers.LOCAL, address & SEGMENT_MASK
     if contains(apertures.private, address):
@@ -69,9 +69,9 @@ def locate(address: int, apertures: Apertures) -> tuple[int, int]:
 
 
 def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
-    """The generic address of an address in a space; null becomes null. None where there is no generic address.
+    """Return the generic address of an address in a space, or None if it has none; null becomes null.
 
-    Region and private_wave memory are outside the apertures, and the lane of ``private_lane<n>`` is not in an address.
+    Region and private_wave memory are outside the apertures, and no address tells the lane of ``private_lane<n>``.
     """
     if space in (numbers.GLOBAL, numbers.GENERIC):
         return address
@@ -83,10 +83,10 @@ def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
 
 
 def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
-    """The address in a space that a generic address means; null becomes null. None if it is outside the space."""
+    """Return the address in a space that a generic address means, or None if outside; null becomes null."""
     if space == numbers.GENERIC:
         return address
     if address == 0 and space in (numbers.LOCAL, numbers.PRIVATE_LANE):
         return SEGMENT_NULL
-    found, segment = locate(address, apertures)
-    return segment if found == space else None
+    meant, segment = locate(address, apertures)
+    return segment if meant == space else None

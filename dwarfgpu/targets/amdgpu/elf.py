@@ -18,7 +18,7 @@ ABI_V3 = 1
 
 @frozen
 class Flags:
-    """What ``e_flags`` says."""
+    """The decoded ``e_flags``."""
 
     mach: int
     """The processor; 0 if it does not say."""

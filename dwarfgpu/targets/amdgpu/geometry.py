@@ -29,7 +29,7 @@ MAX_GROUP_ITEMS = 1024
 
 @frozen
 class Place:
-    """Where a wave is in its dispatch. The numbers are ints, or arrays with one element a wave."""
+    """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
     group: tuple[Any, Any, Any]
     """The work-group ID."""
@@ -47,11 +47,11 @@ class Geometry:
     work_group: Triple
     wave_size: int
     dimensions: int = 3
-    """How many dimensions the program gave; the sizes of the others are 1."""
+    """The number of dimensions that the program gave; the sizes of the others are 1."""
 
     @property
     def groups(self) -> Triple:
-        """How many work-groups there are in each dimension, with partial ones."""
+        """The number of work-groups in each dimension, including partial ones."""
         x, y, z = (-(-size // group) for size, group in zip(self.grid, self.work_group, strict=True))
         return x, y, z
 
@@ -67,7 +67,7 @@ class Geometry:
         return x, y, z
 
     def size_of(self, group: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """The size of one work-group, which may be partial."""
+        """Return the size of one work-group, which may be partial."""
         x, y, z = (
             full - (number == last - 1) * (-size % full)
             for full, size, number, last in zip(self.work_group, self.grid, group, self.groups, strict=True)
@@ -75,21 +75,21 @@ class Geometry:
         return x, y, z
 
     def items_of(self, group: tuple[Any, Any, Any]) -> Any:
-        """The work-items of one work-group."""
+        """Return the number of work-items of a work-group."""
         x, y, z = self.size_of(group)
         return x * y * z
 
     def waves_of(self, group: tuple[Any, Any, Any]) -> Any:
-        """The waves of one work-group."""
+        """Return the number of waves of a work-group."""
         return (self.items_of(group) + (self.wave_size - 1)) // self.wave_size
 
     def lanes_of(self, place: Place) -> Any:
-        """The lanes of one wave that have a work-item: its first ones."""
+        """Return the lanes of a wave that have a work-item, which are its first ones."""
         left = self.items_of(place.group) - place.wave * self.wave_size
         return left - (left > self.wave_size) * (left - self.wave_size)
 
     def item(self, place: Place, lane: Any) -> tuple[Any, Any, Any]:
-        """The work-item ID of one lane."""
+        """Return the work-item ID of one lane."""
         # OPEN: no text says how the work-items of a partial work-group are numbered; here it is within its own size,
         # as HSA's currentworkitemflatid is.
         x, y, _z = self.size_of(place.group)
@@ -98,17 +98,17 @@ class Geometry:
 
     @property
     def wave_count(self) -> int:
-        """The waves of the dispatch."""
+        """The number of waves of the dispatch."""
         return self._waves_before((0, 0, self.groups[2]))
 
     def place(self, number: int) -> Place:
-        """The place of a wave of the dispatch."""
+        """Return the place of a wave of the dispatch."""
         if not 0 <= number < self.wave_count:
             count = self.wave_count
             message = f"there is no wave {number}: the dispatch has {count} wave{'s' if count > 1 else ''}"
             raise UsageError(message, hint=f"waves are numbered from 0 to {count - 1}")
         low = [0, 0, 0]
-        for axis in (2, 1, 0):  # the last work-group of each dimension that does not begin behind the wave
+        for axis in (2, 1, 0):  # the last work-group of each dimension that does not begin after the wave
             first, last = 0, self.groups[axis] - 1
             while first < last:
                 middle = (first + last + 1) // 2
@@ -122,7 +122,7 @@ class Geometry:
         return Place(group, number - self._waves_before(group), number)
 
     def _waves_before(self, group: Triple) -> int:
-        """The waves of all work-groups before one, which may be one past the end: whole planes, rows, and the rest."""
+        """Return the number of waves of all work-groups before ``group``, which may be one past the end."""
         x, y, z = group
         all_x, all_y, _ = self.groups
         planes = self._waves_in((0, all_x), (0, all_y), (0, z))
@@ -130,7 +130,7 @@ class Geometry:
         return planes + rows + self._waves_in((0, x), (y, y + 1), (z, z + 1))
 
     def _waves_in(self, *ranges: tuple[int, int]) -> int:
-        """The waves of a box of work-groups, a first and an end in each dimension."""
+        """Return the number of waves in a box of work-groups, given a first and an end in each dimension."""
         in_x, in_y, in_z = (self._uniform(axis, first, end) for axis, (first, end) in enumerate(ranges))
         return sum(
             count_x * count_y * count_z * self.waves_of((x, y, z))
@@ -140,26 +140,26 @@ class Geometry:
         )
 
     def _uniform(self, axis: int, first: int, end: int) -> list[tuple[int, int]]:
-        """A range of work-groups of one dimension, cut where their size changes: (first, count)."""
+        """Cut a range of work-groups of one dimension where their size changes, into (first, count)."""
         last = self.groups[axis] - 1
         full = (first, min(end, last) - first)
-        return [each for each in (full, (max(first, last), end - max(first, last))) if each[1] > 0]
+        return [run for run in (full, (max(first, last), end - max(first, last))) if run[1] > 0]
 
 
 def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int) -> Geometry:
-    """A grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
+    """Return a grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
     given = max(len(grid), len(work_group))
     sizes = []
-    for what, size, limit in (
+    for name, size, limit in (
         ("grid", grid, MAX_GRID_SIZE),
         ("work-group", work_group, MAX_GROUP_SIZE),
     ):
         if not 1 <= len(size) <= 3:
-            raise UsageError(f"a {what} has 1 to 3 dimensions, not {len(size)}")
+            raise UsageError(f"a {name} has 1 to 3 dimensions, not {len(size)}")
         for axis, number in zip(AXES, size, strict=False):
             if not 1 <= number <= limit:
                 hint = f"the dispatch packet holds 1 to {limit}"
-                raise UsageError(f"the {what} size {axis} = {number} does not fit", hint=hint)
+                raise UsageError(f"the {name} size {axis} = {number} does not fit", hint=hint)
         sizes.append((*size, *(1,) * (3 - len(size))))
     items = sizes[1][0] * sizes[1][1] * sizes[1][2]
     if items > MAX_GROUP_ITEMS:

@@ -42,14 +42,14 @@ MASK = 0xFFFFFFFF
 
 @frozen
 class Rule:
-    """What some consecutive registers hold, and where that stands."""
+    """The initial contents of some consecutive registers, and the document that defines them."""
 
     name: str
     """As the document calls it."""
     enable: str
-    """The field of the descriptor that asks for it; empty for what is always there."""
+    """The field of the descriptor that requests it; empty for what is always set."""
     count: int
-    """How many registers it takes."""
+    """The number of registers it takes."""
     by: str
     """Who sets them."""
     clause: str
@@ -61,7 +61,7 @@ class Rule:
 
 
 def _no_words(_start: Start, _place: Place) -> Words:
-    """Nobody sets the registers, or they differ from lane to lane."""
+    """Return no words: the registers are not set, or differ from lane to lane."""
     return ()
 
 
@@ -151,7 +151,7 @@ USER_SGPRS: tuple[Rule, ...] = (
 
 
 def preload_rule(start: Start) -> Rule:
-    """The rule of the preloaded arguments of a kernel."""
+    """Return the rule of the preloaded arguments of a kernel."""
     offset = start.field("KERNARG_PRELOAD_SPEC_OFFSET") * DWORD
     meaning = f"the kernarg segment from byte {offset}"
     length = start.field(KERNARG_PRELOAD)
@@ -253,7 +253,7 @@ SEPARATE_IDS: tuple[Rule, ...] = tuple(
 
 
 def first_instruction(start: Start) -> int:
-    """Where a wave starts."""
+    """Return the address of the first instruction."""
     skipped = 256 if start.field(KERNARG_PRELOAD) and start.processor.has("preload-prolog") else 0
     return start.entry + skipped
 

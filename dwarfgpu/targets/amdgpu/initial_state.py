@@ -1,7 +1,7 @@
-"""The registers of a wave at its first instruction: one table, for whoever explains them and whoever sets them.
+"""The registers of a wave at its first instruction: one table, to explain them and to set them.
 
-The rows follow from the rules (`initial_rules`) and from what a kernel asks for. Nothing here knows a machine: the
-arithmetic is that of numbers, or of arrays with one element a wave.
+The rows follow from the rules (`initial_rules`) and from what a kernel requests. The module is
+independent of a machine: it computes with numbers, or with arrays with one element a wave.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Row:
-    """A rule and the registers that it is about."""
+    """A rule and the registers that it describes."""
 
     kind: str
     """``s``, ``ttmp`` or ``v`` with a number, or the name of a register that has none."""
@@ -42,16 +42,16 @@ class Row:
 
     @property
     def is_set(self) -> bool:
-        """Whether the documents say what the register holds."""
+        """Whether the documents define what the register holds."""
         return self.rule.by != rules.NOBODY
 
     def words(self, start: Start, place: Place) -> Words:
-        """The 32-bit words, the lowest first; none where nobody sets them. A vector register has `item_words`."""
+        """Return the 32-bit words, lowest first; none if they are not set. A vector register has `item_words`."""
         return self.rule.words(start, place)[: self.count]
 
 
 def item_words(row: Row, start: Start, place: Place, lane: Any) -> Any:
-    """The word of one lane in a vector register; lanes that do not execute have one too, which means nothing."""
+    """Return the word of a lane in a vector register; that of a lane that does not execute has no meaning."""
     x, y, z = start.geometry.item(place, lane)
     if row.rule is not rules.PACKED_IDS:
         return (x, y, z)[rules.SEPARATE_IDS.index(row.rule)]
@@ -60,29 +60,29 @@ def item_words(row: Row, start: Start, place: Place, lane: Any) -> Any:
 
 
 def rows(start: Start) -> tuple[Row, ...]:
-    """What every register holds that the documents speak of, in their order."""
+    """Return the rows of all registers that the documents define, in their order."""
     return (*_sgprs(start), *_ttmps(start), *_vgprs(start), *_others(start))
 
 
 def problems(start: Start) -> tuple[str, ...]:
-    """What a descriptor asks for and does not get."""
-    found = []
+    """Return a message for each request of a descriptor that is not fulfilled."""
+    messages = []
     wanted = _user_sgprs(start)
     count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
     asked = sum(number for _rule, number in wanted)
     if asked > count:
-        found.append(
+        messages.append(
             f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match"
         )
     if max(asked, count) > limit:
         number = max(asked, count)
-        found.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
+        messages.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
     for rule, _number in wanted:
         if rule.by == rules.NOBODY:
-            found.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
+            messages.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
     if start.field(rules.ITEM_IDS) == 3:
-        found.append(f"{rules.ITEM_IDS} is 3, which is undefined")
-    return tuple(found)
+        messages.append(f"{rules.ITEM_IDS} is 3, which is undefined")
+    return tuple(messages)
 
 
 def _enabled(table: tuple[Rule, ...], start: Start) -> Iterator[Rule]:
@@ -90,19 +90,19 @@ def _enabled(table: tuple[Rule, ...], start: Start) -> Iterator[Rule]:
 
 
 def _user_sgprs(start: Start) -> list[tuple[Rule, int]]:
-    """What is enabled, in its order, and how many registers it takes."""
+    """Return the rules of enabled user SGPRs in their order, and how many registers each takes."""
     wanted = [(rule, rule.count) for rule in _enabled(rules.USER_SGPRS, start)]
     preloaded = start.field(rules.KERNARG_PRELOAD)
     return [*wanted, (rules.preload_rule(start), preloaded)] if preloaded else wanted
 
 
 def user_sgpr_count(start: Start) -> int:
-    """Where the system SGPRs begin: "the first 16 [...] are then immediately followed by the System SGPRs"."""
+    """Return the first system SGPR: "the first 16 [...] are then immediately followed by the System SGPRs"."""
     return min(start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit)
 
 
 def _sgprs(start: Start) -> Iterator[Row]:
-    """Dense from s0; what is enabled beyond the user SGPRs that the descriptor counts is not set."""
+    """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set."""
     end = user_sgpr_count(start)
     first = 0
     for rule, count in _user_sgprs(start):

@@ -1,7 +1,7 @@
 """The MODE register: how a wave rounds, flushes and traps.
 
 A wave starts with the modes of its kernel descriptor (AMDGPU usage, "Kernel Descriptor", compute_pgm_rsrc1 and
-compute_pgm_rsrc2). Where each is in the register stands in the instruction set documents, "MODE".
+compute_pgm_rsrc2). The instruction set documents, "MODE", say where each is in the register.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LAYOUT: tuple[tuple[str, int, tuple[tuple[str, int], ...]], ...] = (
 
 
 def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], ...]:
-    """The parts of MODE that a generation has, as (name, first bit, width, value).
+    """Return the parts of MODE that a generation has, as (name, first bit, width, value).
 
     ``fields`` are those of the descriptor. GFX12 has no DX10_CLAMP and IEEE, and keeps the exceptions in another
-    register (TRAP_CTRL); the descriptor tells, which has no ENABLE_IEEE_MODE there.
+    register (TRAP_CTRL); there the descriptor has no ENABLE_IEEE_MODE.
     """
-    found = []
+    rows = []
     for name, first, parts in LAYOUT:
         if any(part not in fields for part, _ in parts):
             continue
@@ -50,12 +50,12 @@ def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], .
         for part, bits in parts:
             value |= fields[part] << width
             width += bits
-        found.append((name, first, width, value))
-    return tuple(found)
+        rows.append((name, first, width, value))
+    return tuple(rows)
 
 
 def mode(fields: Mapping[str, int]) -> int:
-    """The MODE register of a kernel."""
+    """Return the MODE register of a kernel."""
     result = 0
     for _name, first, _width, value in mode_fields(fields):
         result |= value << first

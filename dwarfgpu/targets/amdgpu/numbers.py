@@ -38,5 +38,5 @@ VGPR_32_512 = 3584
 
 
 def sgpr(index: int) -> int:
-    """The DWARF number of ``s<index>``."""
+    """Return the DWARF number of ``s<index>``."""
     return SGPR_0 + index if index < 64 else SGPR_64 + index - 64

@@ -154,12 +154,12 @@ class Processor:
 
     @property
     def default_wave_size(self) -> int:
-        """Lanes of a wave where nothing else is said."""
+        """The number of lanes of a wave, unless the code says otherwise."""
         return self.wave_sizes[0]
 
     @property
     def vgpr_count(self) -> int:
-        """Vector registers that instructions can address."""
+        """The number of vector registers that instructions can address."""
         return 1024 if "vgprs-1024" in self.features else 256
 
     @property
@@ -170,17 +170,17 @@ class Processor:
 
     @property
     def local_memory_size(self) -> int:
-        """Bytes of local memory that a work-group can have."""
+        """The number of bytes of local memory that a work-group can have."""
         sizes = (word.removeprefix("lds-") for word in self.features if word.startswith("lds-"))
         return int(next(sizes, "64")) << 10
 
     @property
     def user_sgpr_limit(self) -> int:
-        """User SGPRs that the packet processor can set."""
+        """The number of user SGPRs that the packet processor can set."""
         return 32 if "user-sgprs-32" in self.features else 16
 
     def has(self, feature: str) -> bool:
-        """Whether the processor has a feature or property."""
+        """Return whether the processor has a feature or property."""
         return feature in self.features
 
 
@@ -190,7 +190,7 @@ def _processor(row: tuple[str, int, tuple[int, ...], str]) -> Processor:
 
 
 def processor_named(name: str) -> Processor | None:
-    """The processor with a name or an alternative name, in lower case."""
+    """Return the processor with a name or an alternative name, in lower case."""
     for alternative, primary in ALTERNATIVES:
         if name == alternative:
             name = primary
@@ -201,7 +201,7 @@ def processor_named(name: str) -> Processor | None:
 
 
 def processor_of_mach(mach: int) -> Processor | None:
-    """The processor that an ``EF_AMDGPU_MACH`` value selects."""
+    """Return the processor that an ``EF_AMDGPU_MACH`` value selects."""
     for row in ROWS:
         if row[1] == mach:
             return _processor(row)
@@ -209,5 +209,5 @@ def processor_of_mach(mach: int) -> Processor | None:
 
 
 def processors() -> Iterator[Processor]:
-    """All processors, in the order of the table."""
+    """Return all processors, in the order of the table."""
     return map(_processor, ROWS)

@@ -15,7 +15,7 @@ LANE_BITS = 32
 
 
 def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]:
-    """The registers in waves of one size.
+    """Return the registers in waves of one size.
 
     "The register definitions corresponding to the wave mode of the generated code will be used": the numbers of the
     other size do not exist.
@@ -50,7 +50,7 @@ def _vector(prefix: str, first: int, count: int, bit_size: int, index: int = 0) 
 
 
 def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
-    """Registers that a wave has and that the table of DWARF numbers leaves out.
+    """Return the registers of a wave that the table of DWARF numbers leaves out.
 
     Their names are those of the assembler ("AMDGPU Instruction Syntax", *m0*, *ttmp*, *flat_scratch*, *xnack_mask*,
     *tba*, *tma*, *hwreg*).
@@ -76,7 +76,7 @@ STACK_POINTER = numbers.sgpr(32)
 
 
 def stack_scale(processor: Processor, wave_size: int) -> int:
-    """What the address of the CFA, which compilers give in the private_wave space, is divided by to have s32.
+    """Return the divisor that makes s32 from the address of the CFA, which is in the private_wave space.
 
     With buffer scratch s32 is a private_wave address itself; with architected flat scratch it is an address of one
     lane, and a dword-aligned one is the private_wave address divided by the wave size ("Address Space Identifier").
@@ -94,7 +94,7 @@ def stack_scale(processor: Processor, wave_size: int) -> int:
 
 
 def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
-    """First and last number of the registers that a callee preserves, without the stack pointer."""
+    """Return the ranges (first, last) of the registers that a callee preserves, without the stack pointer."""
     is_32 = wave_size == 32
     vgpr = numbers.VGPR_32 if is_32 else numbers.VGPR_64
     agpr = numbers.AGPR_32 if is_32 else numbers.AGPR_64
@@ -113,7 +113,7 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
 
 
 def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
-    """First and last number of the registers that compilers name where a function changes them: not vcc, not the pc."""
+    """Return the ranges (first, last) of the registers that compilers name if a function changes them."""
     ranges = [(numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105))]
     ranges += [
         (family.first, family.first + family.count - 1)

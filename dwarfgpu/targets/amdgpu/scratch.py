@@ -19,7 +19,7 @@ def lane_to_wave(address: int, lane: int, wave_size: int) -> int: ...
 @overload
 def lane_to_wave(address: Any, lane: Any, wave_size: int) -> Any: ...
 def lane_to_wave(address: Any, lane: Any, wave_size: int) -> Any:
-    """The private_wave address of the byte at a private_lane address of a lane ("Address Space Identifier")."""
+    """Return the private_wave address of the byte at a private_lane address of a lane ("Address Space Identifier")."""
     return address // DWORD * (wave_size * DWORD) + lane * DWORD + address % DWORD
 
 
@@ -28,15 +28,15 @@ def wave_to_lane(address: int, wave_size: int) -> tuple[int, int]: ...
 @overload
 def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]: ...
 def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]:
-    """The inverse: which byte of which lane is at a private_wave address, as (private_lane address, lane)."""
+    """Return the byte of a lane that is at a private_wave address, as (private_lane address, lane)."""
     row = wave_size * DWORD  # one dword of every lane
     return address // row * DWORD + address % DWORD, address % row // DWORD
 
 
 def lane_segments(address: int, size: int, lane: int, wave_size: int) -> list[tuple[int, int]]:
-    """The private_wave ranges, as (address, byte size), that hold a byte range of one lane, in its order.
+    """Return the private_wave ranges, as (address, byte size), that hold a byte range of one lane, in its order.
 
-    Bytes of one dword are together; the next dword of the lane is a row of the wave further on.
+    The bytes of a dword are adjacent; the next dword of the lane is one row of the wave later.
     """
     segments = []
     end = address + size

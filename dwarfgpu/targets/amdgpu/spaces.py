@@ -24,14 +24,14 @@ WAVE = AddressSpace(numbers.PRIVATE_WAVE, "private_wave", 32, SEGMENT_NULL, Scop
 
 
 def lane_space(lane: int) -> AddressSpace:
-    """``private_lane<lane>``: "the private address space corresponding to a specific lane"."""
+    """Return ``private_lane<lane>``: "the private address space corresponding to a specific lane"."""
     # The lane is in the number, so an access needs the thread alone.
     number = numbers.PRIVATE_LANE_0 + lane
     return AddressSpace(number, f"private_lane{lane}", 32, SEGMENT_NULL, Scope.WAVE, LaneView(lane))
 
 
 def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
-    """The address spaces of a processor; of ``private_lane<n>`` those whose lane a wave has."""
+    """Return the address spaces of a processor, with a ``private_lane<n>`` for each lane of a wave."""
     generic: tuple[AddressSpace, ...] = ()
     if processor.has("generic"):
         in_queue = processor.has("queue-apertures")
@@ -41,7 +41,7 @@ def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
 
 
 def with_apertures(target: Target, apertures: Apertures) -> Target:
-    """A target whose generic addresses are read with the apertures of a process, as a queue or a dump gives them."""
+    """Return the target with the apertures of a process, as a queue or a dump gives them."""
     changed = tuple(
         evolve(space, alias=GenericView(apertures)) if space.number == numbers.GENERIC else space
         for space in target.address_spaces

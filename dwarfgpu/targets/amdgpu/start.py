@@ -1,6 +1,6 @@
-"""What a wave has to be told when it starts: the facts that the rules of the initial state read.
+"""The start of a wave: the facts that the rules of the initial state read.
 
-The rules are in `initial_state`; whoever launches a kernel, or only explains it, fills in a `Start`.
+The rules are in `initial_state`; a caller that launches a kernel, or only explains it, fills in a `Start`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DWORD = 4
 
 
 def align(number: int, alignment: int) -> int:
-    """The next multiple of an alignment."""
+    """Return the next multiple of an alignment."""
     return number + -number % alignment
 
 
@@ -39,7 +39,7 @@ class Scratch:
 
 @frozen
 class Start:
-    """One dispatch, as the packet processor sees it."""
+    """A dispatch as the packet processor sees it."""
 
     processor: Processor
     fields: Mapping[str, int]
@@ -54,7 +54,7 @@ class Start:
     kernarg: int
     """The address of the kernarg segment."""
     kernarg_bytes: bytes
-    """What the kernarg segment holds, for what is preloaded from it."""
+    """The contents of the kernarg segment, from which registers are preloaded."""
     dispatch_id: int
     private_segment_size: int
     """Bytes of private memory of one work-item, as in the packet."""
@@ -63,7 +63,7 @@ class Start:
     scratch: Scratch
 
     def field(self, name: str) -> int:
-        """The value of a field; 0 if this generation has no such field."""
+        """Return the value of a field; 0 if this generation has no such field."""
         return self.fields.get(name, 0)
 
     @property
@@ -72,24 +72,24 @@ class Start:
 
 
 def _scratch_unit(processor: Processor) -> int:
-    """The bytes in which ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts scratch memory (ROCr, ``AqlQueue``)."""
+    """Return the bytes in which ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts scratch memory (ROCr, ``AqlQueue``)."""
     return 256 if processor.major >= 11 else 1024
 
 
 def scratch_wave_bytes(processor: Processor, private_segment_size: int, wave_size: int) -> int:
-    """The bytes of scratch memory of one wave: whole units."""
+    """Return the bytes of scratch memory of one wave: whole units."""
     return align(align(private_segment_size, DWORD) * wave_size, _scratch_unit(processor))
 
 
 def tmpring_size(processor: Processor, wave_bytes: int, waves: int) -> int:
-    """``COMPUTE_TMPRING_SIZE``: how many waves have scratch memory, as far as 12 bits tell, and how much each."""
+    """Return ``COMPUTE_TMPRING_SIZE``: how many waves have scratch memory (in 12 bits), and how much each."""
     return min(waves, 0xFFF) | wave_bytes // _scratch_unit(processor) << 12 & 0xFFFFFFFF
 
 
 def scratch_descriptor(
     processor: Processor, base: int, size: int, wave_size: int
 ) -> tuple[int, int, int, int]:
-    """The V# of scratch memory: dword elements, swizzled with the wave size as the index stride.
+    """Return the V# of scratch memory: dword elements, swizzled with the wave size as the index stride.
 
     AMDGPU usage, "Non-Kernel Functions": "Swizzled with dword element size and stride of wavefront size elements". The
     formats are those that ROCr writes (``AqlQueue::InitScratchSRD``). Where flat scratch is architected there is none.

@@ -17,13 +17,13 @@ from dwarfgpu.targets.target import Target
 
 
 def target_name(processor: Processor, wave_size: int) -> str:
-    """The canonical name: the wave size is part of it where the processor has more than one."""
+    """Return the canonical name, with the wave size if the processor has more than one."""
     suffix = f"-wave{wave_size}" if len(processor.wave_sizes) > 1 else ""
     return f"amdgcn-{processor.name}{suffix}"
 
 
 def amdgpu_target(processor: Processor, wave_size: int, features: tuple[str, ...] = ()) -> Target:
-    """The target of a processor that executes waves of one of its sizes."""
+    """Return the target of a processor that executes waves of one of its sizes."""
     return Target(
         name=target_name(processor, wave_size),
         byte_order="little",  # ELFDATA2LSB, table "AMDGPU ELF Header"
