@@ -77,7 +77,16 @@ ONLY_IN: dict[str, set[str]] = {
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
-LATE_FOR_START_UP = {"attrs", "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard"}
+LATE_FOR_START_UP = {
+    "attrs",
+    "numpy",
+    "prompt_toolkit",
+    "pygments",
+    "elftools",
+    "msgpack",
+    "yaml",
+    "zstandard",
+}
 """Foreign packages that starting the command line must not load."""
 
 IMPORTERS = {"import_module", "__import__"}

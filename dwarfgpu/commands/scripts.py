@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from attrs import evolve
+
 from dwarfgpu.commands.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.commands.table import SUPPORT
 from dwarfgpu.errors import DwarfGpuError, UsageError

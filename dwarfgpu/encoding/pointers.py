@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_EH_PE_aligned,
     DW_EH_PE_datarel,

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     LLVM_OLD_ATTRIBUTES,
     DW_AT_LLVM_language_dialect,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_AT_addr_base,
     DW_AT_const_value,

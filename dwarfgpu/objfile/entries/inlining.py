@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from attrs import frozen
+
 from dwarfgpu.dwarf_constants import (
     DW_TAG_catch_block,
     DW_TAG_class_type,

@@ -188,7 +188,9 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 def names_of(die: Die) -> set[bytes]:
     """Return all names of an entry and of those that it completes."""
-    attributes = (origin.number(number) for origin in die.origins() for number in (DW_AT_name, *LINKAGE_NAMES))
+    attributes = (
+        origin.number(number) for origin in die.origins() for number in (DW_AT_name, *LINKAGE_NAMES)
+    )
     return {name.string() for name in attributes if name is not None}
 
 

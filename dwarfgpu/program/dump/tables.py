@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.dwarf_constants import DW_AT_addr_base, DW_AT_GNU_addr_base, DW_FORM_implicit_const, name_of
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.source import decode
 from dwarfgpu.program.dump.parts import Columns, Part, Table
