@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.backends.snapshot import load as load_snapshot
     from dwarfgpu.backends.snapshot import save as save_snapshot
+    from dwarfgpu.cases.case import answer_case, parse_case, run_case
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.errors import (
@@ -37,18 +38,15 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
-    from dwarfgpu.program.cases.answer import answer_case
-    from dwarfgpu.program.cases.case import parse_case
-    from dwarfgpu.program.cases.run import run_case
-    from dwarfgpu.program.dispatches.launch import launch, machine_for
+    from dwarfgpu.program.launch.launch import launch, machine_for
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.columns import Values
-    from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import Reason, Unavailable
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.program.variables.wave import Wave
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"

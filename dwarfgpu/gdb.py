@@ -11,17 +11,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program import host as hosts
+from dwarfgpu.program import selection as hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.program.host import Host
     from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.selection import Host
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.columns import Values
-    from dwarfgpu.program.variables.frame import Frame
-    from dwarfgpu.program.variables.provenance import Source
-    from dwarfgpu.program.variables.wave import Wave
+    from dwarfgpu.program.variables.reasons import ValueSource
 
 __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
 
@@ -70,7 +70,7 @@ def eval(text: str, lanes: Iterable[int] | int | str | None = None) -> Values:  
     return selected().eval(text, lanes)
 
 
-def locate(text: str, lane: int | None = None) -> tuple[Source, ...]:
+def locate(text: str, lane: int | None = None) -> tuple[ValueSource, ...]:
     """Where the parts of a variable or of what an expression names are: register, lane and bit, or an address.
 
     Without a lane it is the selected one.

@@ -42,12 +42,12 @@ def expressions() -> None:
     from attrs import evolve
 
     from dwarfgpu import dialects
+    from dwarfgpu.cases.case import parse_case
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr import asm
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.machine import evaluate
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.cases.run import parse_case
 
     def empty_loop() -> None:
         for _ in range(100_000):

@@ -24,7 +24,7 @@ from bench_waves import code
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.questions.debugger import Debugger
 
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 
@@ -143,8 +143,8 @@ def focus() -> None:
 
 def opened(file: str, state: str | None = None) -> Debugger:
     """A debugger whose output goes nowhere."""
-    from dwarfgpu.commands.debugger import Debugger
-    from dwarfgpu.commands.output import Output
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
 
     found = Debugger(Output(len))
     found.execute(f"file {file}")
@@ -158,7 +158,7 @@ def opened(file: str, state: str | None = None) -> Debugger:
 
 def completion() -> None:
     """Names of a program with a hundred thousand of them."""
-    from dwarfgpu.commands.completion import complete
+    from dwarfgpu.questions.completion import complete
 
     name = "completion with 100,000 symbols, milliseconds"
     try:

@@ -61,7 +61,7 @@ def opened(path: str) -> Dwarf:
     """The debugging information of a file."""
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import open_image
-    from dwarfgpu.objfile.source import ImageSections
+    from dwarfgpu.objfile.section_source import ImageSections
 
     return Dwarf(ImageSections(open_image(path)))
 

@@ -25,8 +25,8 @@ sys.path.insert(0, {str(ROOT)!r})
 from itertools import cycle, islice
 from time import process_time
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.stopped import open_stopped
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.stack.stopped import open_stopped
 stopped = open_stopped(opened(sys.argv[1]), sys.argv[2])
 started = process_time()
 frames = list(stopped.stack(0))

@@ -16,30 +16,29 @@ from typing import TYPE_CHECKING, TypeVar
 import fuzz_variables
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames.entries import Fde
+from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
-from dwarfgpu.objfile.lines.table import LineTable, line_tables
-from dwarfgpu.objfile.lists.encoding import ListContext, ListTable, list_tables
+from dwarfgpu.objfile.lines.line_table import LineTable, line_tables
+from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables
 from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
-from dwarfgpu.program import expressions
+from dwarfgpu.program.code import code_lookup, code_object, encoding_context
+from dwarfgpu.program.code import file_summary as filesummary
 from dwarfgpu.program.dump import sections as dump_sections
 from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit, tag_number
-from dwarfgpu.program.files import codelookup, codeobject
-from dwarfgpu.program.files import summary as filesummary
-from dwarfgpu.render import entries as render_entries
+from dwarfgpu.render import call_frame_info as render_frames
+from dwarfgpu.render import dump as render_entries
+from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render import files as render_files
-from dwarfgpu.render import frames as render_frames
 from dwarfgpu.render import kernels as render_kernels
-from dwarfgpu.render import parts as render_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.objfile.containers.bundle import Container
-    from dwarfgpu.objfile.entries.values import Attribute
-    from dwarfgpu.objfile.units.unit import Unit
-    from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.objfile.info.dies import Attribute
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
 
     T = TypeVar("T")
 
@@ -76,24 +75,24 @@ def each(source: Iterator[T]) -> Iterator[T]:
 
 def images(source: str | bytes) -> Iterator[Callable[[], CodeObject]]:
     """What opens each of the images of a file: itself, and those in it. Listing them is a part of this."""
-    contents = given(codeobject.list_contents, source)
+    contents = given(code_object.list_contents, source)
     if contents is not None:
         render_files.contents_text(contents)
         json.dumps(render_files.contents_json(contents))
-    if given(codeobject.opened, source) is not None:
-        yield lambda: codeobject.opened(source)
+    if given(code_object.opened, source) is not None:
+        yield lambda: code_object.opened(source)
     container = given(_container, source)
     if container is not None:
         for entry in container.entries[:EMBEDDED]:
             given(container.select, entry.target_id)
             if (entry.index or entry.id) and given(container.image, entry) is not None:
-                yield lambda entry=entry: codeobject.CodeObject(container.image(entry))  # type: ignore[misc]
+                yield lambda entry=entry: code_object.CodeObject(container.image(entry))  # type: ignore[misc]
 
 
 def _container(source: str | bytes) -> Container:
     from dwarfgpu.objfile.containers.bundle import open_container
 
-    return open_container(source, target_of=codeobject.target_name_of)
+    return open_container(source, target_of=code_object.target_name_of)
 
 
 # --- What commands show -------------------------------------------------------------------------------------------
@@ -167,12 +166,12 @@ def by_address(code: CodeObject) -> None:
     )
     wanted.update(section.address + section.size // 2 for section in image.sections if section.is_allocated)
     for address in sorted(wanted)[:: max(1, len(wanted) // ADDRESSES)]:
-        found = given(codelookup.at_address, code, address)
+        found = given(code_lookup.at_address, code, address)
         if found is not None:
             render_files.address_text(found)
             json.dumps(render_files.address_json(found))
         given(image.read, address, 16)
-    given(codelookup.parse_address, code, "main+1")
+    given(code_lookup.parse_address, code, "main+1")
 
 
 def by_name(code: CodeObject) -> None:
@@ -181,7 +180,7 @@ def by_name(code: CodeObject) -> None:
     names += [symbol.name for symbol in islice(code.image.symbols(), 40)]
     names += (given(code.dwarf.index.names) or []) if code.has_dwarf else []
     for name in names[:: max(1, len(names) // NAMES)]:
-        found = given(codelookup.named, code, name)
+        found = given(code_lookup.named, code, name)
         if found is not None:
             render_files.named_text(found)
             json.dumps([render_files.named_json(each) for each in found])
@@ -231,9 +230,9 @@ def entries(code: CodeObject) -> None:
 
 def relations(code: CodeObject) -> None:
     """For some entries of each unit what has to do with others: types, origins, owners, scopes, ranges."""
-    from dwarfgpu.objfile.entries.inlining import Position, inlined_chain, scopes_at
-    from dwarfgpu.objfile.entries.scopes import qualified_name
-    from dwarfgpu.objfile.indexes.variable_index import size_of_type
+    from dwarfgpu.objfile.indexes.address_index import size_of_type
+    from dwarfgpu.objfile.info.pc_ranges import Position, inlined_chain, scopes_at
+    from dwarfgpu.objfile.info.scopes import qualified_name
 
     for unit in all_units(code):
         dies = list(islice(each(unit.dies()), 20 * DEEP))
@@ -307,19 +306,19 @@ def expressions_of(code: CodeObject) -> None:
 
 def _expression(unit: Unit, data: bytes) -> None:
     form = unit.format
-    where = expressions.setting(
+    where = encoding_context.setting(
         "generic", "llvm-user", "amd", address_size=form.address_size, byte_order=form.byte_order,
         offset_size=form.offset_size, dwarf_version=form.version,
     )  # fmt: skip
     expression = where.decoded(data)
-    expressions.lines(expression, where)
-    expressions.findings(expression, where, in_cfi=False, depth=0, want=None)
+    encoding_context.lines(expression, where)
+    encoding_context.findings(expression, where, in_cfi=False, depth=0, want=None)
 
 
 def lines(code: CodeObject) -> None:
     """Line tables, those of units and all that stand in the sections."""
     for unit in all_units(code):
-        table = given(codelookup.line_table, code, unit)
+        table = given(code_lookup.line_table, code, unit)
         if table is not None:
             _line_table(table)
     if code.has_dwarf:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz_files import Edit, Original, Region
 
-from dwarfgpu.objfile.entries.forms import FORMS
+from dwarfgpu.objfile.info.forms import FORMS
 
 if TYPE_CHECKING:
     import random

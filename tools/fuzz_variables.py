@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.core import CoreMachine
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.machines import backtrace
 from dwarfgpu.program.program import Program
+from dwarfgpu.program.stack import backtrace
+from dwarfgpu.program.stack import lanes as wave_lanes
+from dwarfgpu.program.stack.wave_groups import wave_rows
 from dwarfgpu.program.variables.all_waves import by_place
 from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.waves import lanes as wave_lanes
-from dwarfgpu.program.waves.groups import wave_rows
 from dwarfgpu.render import lanes as render_lanes
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
@@ -31,9 +31,9 @@ from dwarfgpu.render.wave_values import WaveValuesRenderer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.variables.frame import Frame
+    from dwarfgpu.program.stack.frame import Frame
 
 WAVES, FRAMES, VARIABLES, EXPRESSIONS = 4, 4, 8, 12
 """How many waves stand in a file, of how many frames and variables each is asked, and how many expressions."""

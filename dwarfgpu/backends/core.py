@@ -20,7 +20,7 @@ from dwarfgpu.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dwarfgpu.targets.target import AddressSpace, Register, Target
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
 class CoreMachine(Backend):
@@ -65,7 +65,7 @@ class CoreMachine(Backend):
     def wave_count(self) -> int:
         return len(self.ids)
 
-    def register(self, number: int) -> Register | None:
+    def register(self, number: int) -> TargetRegister | None:
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
@@ -100,14 +100,14 @@ class CoreMachine(Backend):
         self._written.update(enumerate(data, address))
         self.changes += 1
 
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         self._check_wave(register, wave)
         data = self._registers[wave].get(register.number)
         if data is None:
             raise register_unavailable(register)
         return data
 
-    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         self._check_wave(register, wave)
         size = -(-register.bit_size // 8)
         if len(data) != size:
@@ -120,7 +120,7 @@ class CoreMachine(Backend):
             why = "they reach past the end of the address space"
             raise memory_unavailable(space, address, size, why)
 
-    def _check_wave(self, register: Register, wave: int) -> None:
+    def _check_wave(self, register: TargetRegister, wave: int) -> None:
         if not 0 <= wave < len(self._registers):
             raise register_unavailable(register, f"there is no thread {wave}")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.targets.target import AddressSpace, Piece, Register, Target
+    from dwarfgpu.targets.target import AddressSpace, Piece, Target, TargetRegister
 
     Contents = int | bytes | Sequence[int]
     """The contents of a register: a number, its bytes in memory order, or one number a lane."""
@@ -147,7 +147,7 @@ class DescribedMachine(Backend):
         self._registers: dict[int, list[bytes]] = {}
         """The bytes of each register: one entry, or one a lane where each lane owns a copy."""
         self._lane_owned: set[int] = set()
-        self._records: dict[int, Register] = {}
+        self._records: dict[int, TargetRegister] = {}
         self._memory: defaultdict[int, SparseMemory] = defaultdict(SparseMemory)
         for number, contents in (registers or {}).items():
             self.describe_register(number, contents)
@@ -156,7 +156,7 @@ class DescribedMachine(Backend):
 
     # --- Describing -----------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> Register | None:
+    def register(self, number: int) -> TargetRegister | None:
         """Return the register with a DWARF number, in the size in which it is described."""
         return self._records.get(number) or self.target.register(number)
 
@@ -183,7 +183,7 @@ class DescribedMachine(Backend):
         self._registers[register.number] = values
         self._records[register.number] = register
 
-    def _sized(self, register: Register, size: int) -> Register:
+    def _sized(self, register: TargetRegister, size: int) -> TargetRegister:
         """Return a register with the size of its bytes, which only the generic target lets differ from its own."""
         expected = -(-register.bit_size // 8)
         if self.target.name != "generic":
@@ -302,10 +302,10 @@ class DescribedMachine(Backend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def lane_owned(self, register: Register) -> bool:
+    def lane_owned(self, register: TargetRegister) -> bool:
         return register.number in self._lane_owned
 
-    def _copy(self, register: Register, lane: int | None) -> int:
+    def _copy(self, register: TargetRegister, lane: int | None) -> int:
         """Return the copy of a register that a lane means."""
         copies = self._registers.get(register.number)
         if copies is None:
@@ -320,11 +320,11 @@ class DescribedMachine(Backend):
             raise EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
         return lane
 
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         copy = self._copy(register, lane)
         return self._registers[register.number][copy]
 
-    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         if register.number not in self._registers:  # from now on it is described
             self._registers[register.number] = [data]
         else:
@@ -333,7 +333,7 @@ class DescribedMachine(Backend):
         self.changes += 1
 
     def gather_register(
-        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         copies = self._registers.get(register.number, [])
         owned = register.number in self._lane_owned
@@ -362,7 +362,7 @@ def _bytes_of(number: int, bit_size: int, order: str, name: str) -> bytes:
     return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if order == "little" else "big")
 
 
-def _vector(numbers: Sequence[int], register: Register, order: str) -> bytes:
+def _vector(numbers: Sequence[int], register: TargetRegister, order: str) -> bytes:
     """Return the bytes of a vector register; lanes that are not given are 0."""
     lane_count = register.bit_size // register.lane_bits
     if len(numbers) > lane_count:

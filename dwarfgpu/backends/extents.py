@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from dwarfgpu.backends.cells import Cells
+from dwarfgpu.backends.columns import Cells
 from dwarfgpu.bits import comparable, groups
 
 if TYPE_CHECKING:

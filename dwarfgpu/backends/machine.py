@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.backends.cells import Cells
-from dwarfgpu.backends.columns import RegisterFile, split_name, unit_bits, unit_count
+from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
 from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.targets.amdgpu.apertures import SIZE, Apertures, of_queue
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
-from dwarfgpu.targets.amdgpu.spaces import with_apertures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.targets.target import AddressSpace, Register, Target
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 NONE = -1
 """In the columns: no dispatch, no work-group, no number in it."""
@@ -41,7 +39,7 @@ GROUP_APERTURE = 64
 
 
 @frozen
-class CodeObject:
+class LoadedCodeObject:
     """A file of code that the machine has loaded."""
 
     path: str
@@ -88,7 +86,7 @@ class Machine(Backend):
         """The apertures of generic addresses, if they were given."""
         self.folder = ""
         """The folder that paths of code objects are relative to."""
-        self.code_objects: list[CodeObject] = []
+        self.code_objects: list[LoadedCodeObject] = []
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
         """The name of each wave."""
@@ -229,11 +227,11 @@ class Machine(Backend):
 
     # --- Which registers there are --------------------------------------------------------------------------------
 
-    def register(self, number: int) -> Register | None:
+    def register(self, number: int) -> TargetRegister | None:
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
-    def register_named(self, name: str) -> Register | None:
+    def register_named(self, name: str) -> TargetRegister | None:
         """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
 
@@ -246,9 +244,9 @@ class Machine(Backend):
         self._file_of.update((register.number, file) for register in file.registers)
         self.changes += 1
 
-    def allocate_registers(self, registers: Iterable[Register]) -> None:
+    def allocate_registers(self, registers: Iterable[TargetRegister]) -> None:
         """Add registers without known contents; those that exist already do not change."""
-        kinds: dict[tuple[str, int], list[Register]] = {}
+        kinds: dict[tuple[str, int], list[TargetRegister]] = {}
         for register in registers:
             if register.number not in self._file_of:
                 kinds.setdefault((split_name(register.name)[0], register.bit_size), []).append(register)
@@ -315,14 +313,14 @@ class Machine(Backend):
         data = self.read_register(register, wave, None)
         return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
 
-    def knows(self, register: Register, wave: int) -> bool:
+    def knows(self, register: TargetRegister, wave: int) -> bool:
         """Return whether the contents of a register of a wave are known."""
         file = self._file_of.get(register.number)
         return file is not None and file.knows(wave, register.number)
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def _file(self, register: Register, wave: int) -> RegisterFile:
+    def _file(self, register: TargetRegister, wave: int) -> RegisterFile:
         file = self._file_of.get(register.number)
         if not 0 <= wave < self.wave_count:
             raise register_unavailable(register, f"there is no wave {wave}")
@@ -330,13 +328,13 @@ class Machine(Backend):
             raise register_unavailable(register)
         return file
 
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         data = self._file(register, wave).read(wave, register.number)
         if data is None:
             raise register_unavailable(register)
         return data
 
-    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         size = unit_count(register) * unit_bits(register) // 8
         if len(data) != size:
             raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
@@ -346,7 +344,7 @@ class Machine(Backend):
         self.changes += 1
 
     def gather_register(
-        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         import numpy as np
 
@@ -364,7 +362,13 @@ class Machine(Backend):
         return file.gather(_index(waves), register.number, _index(offsets), size, count), known
 
     def scatter_register(
-        self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int
+        self,
+        register: TargetRegister,
+        offsets: Bits,
+        rows: Array,
+        waves: Bits,
+        lanes: Bits | None,
+        count: int,
     ) -> Array:
         import numpy as np
 

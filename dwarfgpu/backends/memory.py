@@ -12,14 +12,12 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.cells import Cells
+from dwarfgpu.backends.addressing import INSTANCED, NOWHERE, Owner, Resolver
+from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
-from dwarfgpu.backends.places import INSTANCED, NOWHERE, Owner, Resolver
 from dwarfgpu.backends.protocol import memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
-from dwarfgpu.targets.amdgpu.alias import GenericView, LaneView
-from dwarfgpu.targets.amdgpu.apertures import SIZE, locate
-from dwarfgpu.targets.amdgpu.scratch import DWORD
+from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, LaneView, locate
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.targets.target import AddressSpace, Register
+    from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
 
 @frozen
@@ -50,7 +50,7 @@ class Backend:
     changes = 0
     """The number of writes. Results that depend on contents are valid while it does not change."""
 
-    def lane_owned(self, register: Register) -> bool:
+    def lane_owned(self, register: TargetRegister) -> bool:
         """Return whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False
 
@@ -62,11 +62,11 @@ class Backend:
     ) -> None:
         raise not_writable(f"memory at {space.name}#{address:#x}")
 
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         """Read the whole register, in memory order."""
         raise register_unavailable(register)
 
-    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         """Replace the whole register."""
         raise not_writable(f"register {register.name}")
 
@@ -115,7 +115,7 @@ class Backend:
         return scatter(write, count)
 
     def gather_register(
-        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         """Read ``size`` bytes from a byte offset in a register on, of one wave a slot, like `gather_memory`."""
 
@@ -129,7 +129,13 @@ class Backend:
         return gather(read, size, count)
 
     def scatter_register(
-        self, register: Register, offsets: Bits, rows: Array, waves: Bits, lanes: Bits | None, count: int
+        self,
+        register: TargetRegister,
+        offsets: Bits,
+        rows: Array,
+        waves: Bits,
+        lanes: Bits | None,
+        count: int,
     ) -> Array:
         """Write bytes from a byte offset in a register on, one row a slot, as `scatter_memory` writes memory."""
         whole_size = -(-register.bit_size // 8)
@@ -184,7 +190,7 @@ def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = 
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
-def register_unavailable(register: Register, why: str = "") -> EvaluationError:
+def register_unavailable(register: TargetRegister, why: str = "") -> EvaluationError:
     """Return the error of a backend that does not have a register."""
     detail = f": {why}" if why else ""
     message = f"the contents of register {register.name} are not available{detail}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.machine import CodeObject, Machine
+from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
 from dwarfgpu.errors import MalformedFile, UsageError
-from dwarfgpu.json_node import Node, NotACase, parse
+from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
 # --- Code objects -------------------------------------------------------------------------------------------------
 
 
-def code_path(machine: Machine, code: CodeObject) -> str:
+def code_path(machine: Machine, code: LoadedCodeObject) -> str:
     """Return the path of a code object; a relative one is relative to the snapshot."""
     return os.path.join(machine.folder, code.path)  # noqa: PTH118
 
@@ -195,7 +195,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def _path_from(machine: Machine, code: CodeObject, folder: Path) -> str:
+def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
     """Return the path of a code object, relative to the new snapshot if it was relative before."""
     if os.path.isabs(code.path):  # noqa: PTH117
         return code.path

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.machine import CodeObject, Dispatch
+from dwarfgpu.backends.machine import Dispatch, LoadedCodeObject
 from dwarfgpu.errors import UsageError
-from dwarfgpu.targets.amdgpu.apertures import Apertures
+from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.json_node import Node
+    from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import Target
 
     Json = dict[str, Any]
@@ -54,7 +54,7 @@ def read_head(fields: dict[str, Node], machine: Machine) -> None:
         machine.dispatches.append(dispatch)
 
 
-def _code_object(node: Node) -> CodeObject:
+def _code_object(node: Node) -> LoadedCodeObject:
     fields = node.fields(("path",), ("load_address", "sha256"))
     digest = fields["sha256"].string() if "sha256" in fields else None
     if digest is not None and (len(digest) != 64 or len(fields["sha256"].bytes()) != 32):
@@ -63,7 +63,7 @@ def _code_object(node: Node) -> CodeObject:
     if not path or "\0" in path:
         raise fields["path"].fail("this is not the path of a file")
     address = fields["load_address"].unsigned(64) if "load_address" in fields else None
-    return CodeObject(path, address, digest)
+    return LoadedCodeObject(path, address, digest)
 
 
 def _dispatch(node: Node) -> Dispatch:

@@ -10,8 +10,7 @@ from attrs import frozen
 from dwarfgpu.backends.columns import unit_bits, unit_count
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
-from dwarfgpu.targets.amdgpu.alias import LaneView
-from dwarfgpu.targets.amdgpu.apertures import SIZE
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.target import Scope
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.json_node import Node
-    from dwarfgpu.targets.target import AddressSpace, Register, Target
+    from dwarfgpu.strict_json import Node
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
     Json = dict[str, Any]
 
@@ -70,7 +69,7 @@ class _Wave:
             self.dispatch = ids.index(number)
         self.work_group = three(fields["work_group"]) if "work_group" in fields else (NONE, NONE, NONE)
         self.wave_in_group = fields["wave_in_group"].unsigned(32) if "wave_in_group" in fields else NONE
-        self.registers: dict[int, tuple[Register, bytes]] = {}
+        self.registers: dict[int, tuple[TargetRegister, bytes]] = {}
         for key in OWN_KEYS:
             if key in fields:
                 self._add(key, fields[key], fields[key], machine)
@@ -88,7 +87,7 @@ class _Wave:
         self.registers[register.number] = register, contents(value, register, machine.target.byte_order)
 
 
-def contents(node: Node, register: Register, byte_order: str) -> bytes:
+def contents(node: Node, register: TargetRegister, byte_order: str) -> bytes:
     """Return the bytes of a register: a number, one a lane, or bytes. A short vector is padded with zeros."""
     order: Any = byte_order
     size = unit_count(register) * unit_bits(register) // 8
@@ -300,7 +299,7 @@ def _wave_json(machine: Machine, index: int) -> Json:
     return wave
 
 
-def _value_json(machine: Machine, register: Register, units: list[int], wave: int) -> Any:
+def _value_json(machine: Machine, register: TargetRegister, units: list[int], wave: int) -> Any:
     """Return the contents of a register; those of a vector register end at the last lane that is not 0."""
     if register.lane_bits == unit_bits(register):
         while units and not units[-1]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.targets.amdgpu.geometry import Place
+from dwarfgpu.targets.amdgpu.geometry import WavePosition
 from dwarfgpu.targets.amdgpu.initial_state import item_words
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.bits import Array
     from dwarfgpu.targets.amdgpu.geometry import Geometry
-    from dwarfgpu.targets.amdgpu.initial_state import Row
-    from dwarfgpu.targets.amdgpu.start import Start
-    from dwarfgpu.targets.target import Register, Target
+    from dwarfgpu.targets.amdgpu.initial_state import InitialRow, Start
+    from dwarfgpu.targets.target import Target, TargetRegister
 
 MAX_WAVES = 1 << 20
 MAX_BYTES = 1 << 33
@@ -46,7 +45,7 @@ class Waves:
     """The waves of a dispatch before they are added to a machine."""
 
     start: Start
-    rows: tuple[Row, ...]
+    rows: tuple[InitialRow, ...]
     counts: RegisterCounts
     local_bytes: int
     """Local memory of a work-group."""
@@ -89,7 +88,7 @@ def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str]) -
     return indices
 
 
-def places(geometry: Geometry) -> Place:
+def places(geometry: Geometry) -> WavePosition:
     """Return the places of all waves, in arrays."""
     import numpy as np
 
@@ -101,10 +100,10 @@ def places(geometry: Geometry) -> Place:
     first = np.cumsum(counts) - counts
     of = np.repeat(numbers, counts)
     gx, gy, gz = (axis[of] for axis in groups)
-    return Place((gx, gy, gz), number - first[of], number)
+    return WavePosition((gx, gy, gz), number - first[of], number)
 
 
-def _registers(target: Target, counts: RegisterCounts) -> Iterator[Register]:
+def _registers(target: Target, counts: RegisterCounts) -> Iterator[TargetRegister]:
     """Yield the registers of a wave that have a name on the target."""
     for prefix, count in (("s", counts.scalar), ("v", counts.vector), ("a", counts.accumulation)):
         for index in range(count):
@@ -113,7 +112,7 @@ def _registers(target: Target, counts: RegisterCounts) -> Iterator[Register]:
                 yield register
 
 
-def _set_row(machine: Machine, row: Row, start: Start, place: Place, indices: range) -> None:
+def _set_row(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
     waves = slice(indices.start, indices.stop)
     if row.kind == "v":
         _set_vector(machine, row, start, place, indices)
@@ -136,7 +135,7 @@ def _joined(words: tuple[Any, ...], count: int) -> Array:
     return value
 
 
-def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices: range) -> None:
+def _set_vector(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
     """Set the words of the lanes that execute, and 0 for the others."""
     import numpy as np
 
@@ -145,14 +144,14 @@ def _set_vector(machine: Machine, row: Row, start: Start, place: Place, indices:
     for first in range(0, len(indices), _CHUNK):
         end = min(first + _CHUNK, len(indices))
         x, y, z = (numbers[first:end, None] for numbers in place.group)
-        executing = Place((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        executing = WavePosition((x, y, z), place.wave[first:end, None], place.number[first:end, None])
         values = np.where(
             lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0
         )
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 
-def _map_memory(machine: Machine, waves: Waves, place: Place, indices: range) -> None:
+def _map_memory(machine: Machine, waves: Waves, place: WavePosition, indices: range) -> None:
     """Map local memory for each work-group and scratch memory for each wave, all zeros."""
     import numpy as np
 

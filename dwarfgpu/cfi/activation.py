@@ -8,34 +8,40 @@ lanes of the thread at once: the instructions describe "the actions for the whol
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from attrs import frozen
 
 from dwarfgpu import bits as b
+from dwarfgpu import dialects
 from dwarfgpu.cfi import rules
-from dwarfgpu.cfi.flat import flattened
-from dwarfgpu.cfi.thread import NoInformation, Parted, no_information
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
-from dwarfgpu.expr import locations
-from dwarfgpu.expr.binding import bound
+from dwarfgpu.expr import locations, table
+from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.lone_frame import LoneFrame
+from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.partial_frame import LoneFrame
+from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.lanes import Diverge, LaneFault
-from dwarfgpu.targets.target import Scope, Unspecified
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.targets.target import Scope, UnspecifiedRegister
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.cfi.rules import Rule
-    from dwarfgpu.cfi.thread import Information, Thread
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.cfi.rows import FrameRow
+    from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.context import UnitInfo
-    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.evaluation import Trace
+    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
-    from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.targets.target import Register as TargetRegister
+    from dwarfgpu.targets.target import Target, TargetRegister
+
 
 CFA = -(1 << 32)
 """Stands for the CFA where registers are numbers; no register has it."""
@@ -145,8 +151,8 @@ class Activation(LoneFrame):
         except DwarfGpuError:
             return False
         if rule is None:
-            return self._unspecified_rule(number) == Unspecified.SAME_VALUE
-        return isinstance(rule, (rules.SameValue, rules.Expression))
+            return self._unspecified_rule(number) == UnspecifiedRegister.SAME_VALUE
+        return isinstance(rule, (rules.SameValue, rules.ExpressionRule))
 
     def _remember(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
         known: tuple[Location, bool] | DwarfGpuError
@@ -222,24 +228,24 @@ class Activation(LoneFrame):
         """
         if self._taken is None:
             given = self.register_rules
-            self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.Register)}
+            self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.RegisterRule)}
             self._names_changed = bool(self.thread.target.named_if_changed) and any(
-                isinstance(rule, rules.Undefined) and self.thread.untouched(changed)
+                isinstance(rule, rules.UndefinedRule) and self.thread.untouched(changed)
                 for changed, rule in given.items()
             )
         how = self.thread.default_rule(number)
-        if number in self._taken and how != Unspecified.CFA:
-            return Unspecified.UNDEFINED
-        if how == Unspecified.UNDEFINED and self._names_changed and self.thread.untouched(number):
-            return Unspecified.SAME_VALUE
+        if number in self._taken and how != UnspecifiedRegister.CFA:
+            return UnspecifiedRegister.UNDEFINED
+        if how == UnspecifiedRegister.UNDEFINED and self._names_changed and self.thread.untouched(number):
+            return UnspecifiedRegister.SAME_VALUE
         return how
 
     def _unspecified(self, number: int, lanes: LaneSet) -> Location:
         """Apply the default that an authoring body gives a register, or the undefined rule."""
         how = self._unspecified_rule(number)
-        if how == Unspecified.SAME_VALUE:
+        if how == UnspecifiedRegister.SAME_VALUE:
             return self.register(number, lanes)
-        return self._stack_pointer(number, lanes) if how == Unspecified.CFA else UNDEFINED
+        return self._stack_pointer(number, lanes) if how == UnspecifiedRegister.CFA else UNDEFINED
 
     def _stack_pointer(self, number: int, lanes: LaneSet) -> Location:
         """Return the stack pointer at the call site: by definition the address of the CFA (DWARF 5, 6.4)."""
@@ -249,7 +255,7 @@ class Activation(LoneFrame):
         value = address if scale == 1 else address // scale
         return locations.at(Implicit(b.resized(b.settled(value), size), size))
 
-    def _undefined(self, _number: int, _rule: rules.Undefined, _lanes: LaneSet) -> Location:
+    def _undefined(self, _number: int, _rule: rules.UndefinedRule, _lanes: LaneSet) -> Location:
         return UNDEFINED
 
     def _same_value(self, number: int, _rule: rules.SameValue, lanes: LaneSet) -> Location:
@@ -265,7 +271,7 @@ class Activation(LoneFrame):
         self._check_size(register, storage.space.address_bits, f"an address of {storage.space.name}")
         return locations.at(Implicit(address, register.bit_size))
 
-    def _register(self, number: int, rule: rules.Register, lanes: LaneSet) -> Location:
+    def _register(self, number: int, rule: rules.RegisterRule, lanes: LaneSet) -> Location:
         """Return the location of the other register in this activation.
 
         The text finds it "using the call frame information for the current frame and current program location", which
@@ -275,7 +281,7 @@ class Activation(LoneFrame):
         self._check_size(register, other.bit_size, f"{other.name}, in which it is stored,")
         seen = {number}
         following: Rule | None = rule
-        while isinstance(following, rules.Register):
+        while isinstance(following, rules.RegisterRule):
             if following.register in seen:
                 message = f"the rule for {register.name} leads back to itself"
                 raise IllFormed("cycle", message, spec="A.6.4.1")
@@ -283,7 +289,7 @@ class Activation(LoneFrame):
             following = self.register_rules.get(following.register)
         return self.register(rule.register, lanes)
 
-    def _expression(self, _number: int, rule: rules.Expression, lanes: LaneSet) -> Location:
+    def _expression(self, _number: int, rule: rules.ExpressionRule, lanes: LaneSet) -> Location:
         location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
         return flattened(location)
 
@@ -328,12 +334,12 @@ class Activation(LoneFrame):
 
 
 _RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {
-    rules.Undefined: Activation._undefined,  # noqa: SLF001
+    rules.UndefinedRule: Activation._undefined,  # noqa: SLF001
     rules.SameValue: Activation._same_value,  # noqa: SLF001
     rules.Offset: Activation._offset,  # noqa: SLF001
     rules.ValOffset: Activation._val_offset,  # noqa: SLF001
-    rules.Register: Activation._register,  # noqa: SLF001
-    rules.Expression: Activation._expression,  # noqa: SLF001
+    rules.RegisterRule: Activation._register,  # noqa: SLF001
+    rules.ExpressionRule: Activation._expression,  # noqa: SLF001
     rules.ValExpression: Activation._val_expression,  # noqa: SLF001
     rules.Architectural: Activation._architectural,  # noqa: SLF001
 }
@@ -360,3 +366,131 @@ def is_open(location: Location, backend: Backend) -> bool:
         elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
             return True
     return False
+
+
+# --- Threads that are unwound -------------------------------------------------------------------------
+# This module knows no files: the loader of the code provides the call frame information of an address.
+
+
+@frozen
+class Information:
+    """The call frame information about the code at an address."""
+
+    row: FrameRow
+    return_register: int
+    """The column of the return address."""
+    start: int
+    """The start of the entry in the running program, which all code of a function, or of a part of it, shares."""
+    expression: Callable[[ExpressionBytes], Expression]
+    """Decodes an expression of a rule."""
+    is_signal_frame: bool = False
+    """Whether the caller was interrupted, and its program location is no call site."""
+
+
+class NoInformation(EvaluationError):
+    """An address has no call frame information. Registers then follow the default rules of the target."""
+
+    def __init__(self, kind: str, message: str, *, hint: str | None = None) -> None:
+        EvaluationError.__init__(self, kind, message, spec="A.6.4.1", hint=hint)
+
+
+class Parted(Exception):
+    """Waves that are unwound together differ in more than data: each must be unwound by itself."""
+
+
+class UnwindCode(Protocol):
+    """The loaded code, as far as unwinding needs it."""
+
+    def information_at(self, pc: int) -> Information:
+        """Return the call frame information at an address of the running program, or raise `NoInformation`."""
+
+
+class Thread:
+    """A thread (a wave), with everything that all its activations share."""
+
+    def __init__(
+        self,
+        target: Target,
+        rules: Rules,
+        backend: Backend,
+        code: UnwindCode,
+        wave: Bits = 0,
+        *,
+        register: Callable[[int], TargetRegister | None] | None = None,
+    ) -> None:
+        self.target = target
+        self.rules = rules
+        self.backend = backend
+        self.code = code
+        self.wave = wave
+        """The index of the wave. Of several at one place, which are unwound together, an ascending array."""
+        self.lanes = LaneSet(1 if isinstance(wave, int) else len(wave), wave, None)
+        """The thread without a lane: what rules are evaluated for."""
+        self.accessor = Accessor(backend, target.byte_order, self.lanes.count)
+        self.nesting = 0
+        self.trace: Trace | None = None
+        """Is told every operation of a rule, a frame base or a call site that is evaluated."""
+        self._find_register = register or target.register
+        self._registers: dict[int, TargetRegister | None] = {}
+        self._defaults: dict[int, str] = {}
+        self._untouched: dict[int, bool] = {}
+        self._cfa_rules: dict[RegisterOffset, Expression] = {}
+
+    def register(self, number: int) -> TargetRegister | None:
+        """Return the register with a DWARF number, or None."""
+        if number not in self._registers:
+            self._registers[number] = self._find_register(number)
+        return self._registers[number]
+
+    def known_register(self, number: int) -> TargetRegister:
+        """Return the register with a DWARF number, or raise an error if the target does not have it."""
+        register = self.register(number)
+        if register is None:
+            message = f"{self.target.name} has no register with the DWARF number {number}"
+            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
+        return register
+
+    def of_slots(self, location: Location, lanes: LaneSet) -> Location:
+        """Select the elements for some slots of a location with one element for each wave of the thread."""
+        if isinstance(self.wave, int) or lanes is self.lanes or lanes.wave is None:
+            return location
+        return location.select(b.positions_in(self.wave, lanes.wave))
+
+    def default_rule(self, number: int) -> str:
+        """Return the default of a register without a rule, one of `Unspecified`."""
+        rule = self._defaults.get(number)
+        if rule is None:
+            rule = self._defaults[number] = self.target.unspecified_rule(number)
+        return rule
+
+    def untouched(self, number: int) -> bool:
+        """Return whether a register without a rule is unchanged if the rules name the changed ones."""
+        is_untouched = self._untouched.get(number)
+        if is_untouched is None:
+            is_untouched = self._untouched[number] = self.target.untouched(number)
+        return is_untouched
+
+    def cfa_expression(self, rule: RegisterOffset) -> Expression:
+        """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
+        expression = self._cfa_rules.get(rule)
+        if expression is None:
+            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
+        return expression
+
+
+def no_information(pc: int) -> NoInformation:
+    """Return the error of an address without information about its frame."""
+    return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
+
+
+def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
+    """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
+    operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
+    instructions = []
+    dialect = dialects.get("llvm-user")
+    for offset, (name, values) in enumerate(operands.items()):
+        row = table.find(name)
+        if row is None:
+            raise AssertionError(name)
+        instructions.append(Instruction(row, name, values, offset, offset + 1))
+    return Expression(b"", tuple(instructions), Format(target.address_size), dialect)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
-from dwarfgpu.cfi.decode import instructions
-from dwarfgpu.cfi.state import Initial, State
+from dwarfgpu.cfi.instructions import instructions
+from dwarfgpu.cfi.rules import RegisterOffset
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.cfi.decode import Instruction
+    from dwarfgpu.cfi.instructions import FrameInstruction
     from dwarfgpu.cfi.rules import CfaRule, Rule
-    from dwarfgpu.encoding.frame_format import FrameFormat
+    from dwarfgpu.encoding.pointers import FrameFormat
     from dwarfgpu.targets.target import Target
+
 
 MAX_RULES = 1 << 22
 """How many rules all rows of one entry may have together. No function comes near, and a broken one must not fill the
@@ -29,7 +30,7 @@ MAX_INITIAL = 1 << 12
 """How many rules a CIE may make. No target has so many registers, and every entry begins with them."""
 
 
-class Program(Protocol):
+class FrameProgram(Protocol):
     """An entry of either kind, which holds instructions."""
 
     @property
@@ -49,14 +50,14 @@ class Program(Protocol):
     def instructions_offset(self) -> int: ...
 
 
-class Common(Program, Protocol):
+class Common(FrameProgram, Protocol):
     """A common information entry."""
 
     @property
     def augmentation(self) -> str: ...
 
 
-class Description(Program, Protocol):
+class Description(FrameProgram, Protocol):
     """A frame description entry."""
 
     @property
@@ -70,7 +71,7 @@ class Description(Program, Protocol):
 
 
 @frozen
-class Row:
+class FrameRow:
     """The rules from address ``start`` up to, but not including, ``end``."""
 
     start: int
@@ -106,7 +107,7 @@ class Tables:
             raise rules.with_traceback(None)
         return rules
 
-    def rows(self, fde: Description) -> Iterator[Row]:
+    def rows(self, fde: Description) -> Iterator[FrameRow]:
         """Yield the rows of an entry in the order of addresses. An error is raised after the valid rows."""
         registers, count = None, 0
         state = self._begin(fde)
@@ -119,23 +120,23 @@ class Tables:
                 count += len(registers)
                 if count > MAX_RULES:
                     raise _too_many(f"the rows of one entry have more than {MAX_RULES} rules", fde)
-            yield Row(start, end, state.cfa, snapshot)
+            yield FrameRow(start, end, state.cfa, snapshot)
 
-    def row_at(self, fde: Description, address: int) -> Row | None:
+    def row_at(self, fde: Description, address: int) -> FrameRow | None:
         """Return the row at an address, or None if the entry does not cover it. Nothing after the row is read."""
         if not fde.low <= address < fde.high:
             return None
         state = self._begin(fde)
         for start, end in _spans(fde, state):
             if start <= address < end:
-                return Row(start, end, state.cfa, state.snapshot())
+                return FrameRow(start, end, state.cfa, state.snapshot())
         message = (
             "the rows of the entry do not cover its addresses"  # locations only grow, from `low` to `high`
         )
         raise AssertionError(message)
 
     def _run_initial(self, cie: Common) -> Initial:
-        state = State(self._target)
+        state = RowState(self._target)
         for instruction in instructions_of(cie, cie.augmentation):
             _run(state, instruction, cie)
         registers = state.snapshot()
@@ -143,19 +144,19 @@ class Tables:
             raise _too_many(f"a CIE makes more than {MAX_INITIAL} rules", cie)
         return Initial(state.cfa, registers)
 
-    def _begin(self, fde: Description) -> State:
+    def _begin(self, fde: Description) -> RowState:
         if fde.format is None:
             raise unknown_augmentation(fde, fde.cie.augmentation)
         last = (1 << 8 * fde.format.form.address_size) - 1
-        return State(self._target, self.initial(fde.cie), fde.low, last)
+        return RowState(self._target, self.initial(fde.cie), fde.low, last)
 
 
-def rows(fde: Description, target: Target | None = None) -> Iterator[Row]:
+def rows(fde: Description, target: Target | None = None) -> Iterator[FrameRow]:
     """Return an iterator over the rows of one entry."""
     return Tables(target).rows(fde)
 
 
-def row_at(fde: Description, address: int, target: Target | None = None) -> Row | None:
+def row_at(fde: Description, address: int, target: Target | None = None) -> FrameRow | None:
     """Return the row of one entry at an address."""
     return Tables(target).row_at(fde, address)
 
@@ -163,7 +164,7 @@ def row_at(fde: Description, address: int, target: Target | None = None) -> Row 
 # --- Running ---------------------------------------------------------------------------------------------------------
 
 
-def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
+def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameInstruction]:
     """Yield the instructions of an entry; raise an error where they cannot be found or decoded."""
     if entry.format is None:
         raise unknown_augmentation(entry, augmentation)
@@ -172,19 +173,19 @@ def instructions_of(entry: Program, augmentation: str) -> Iterator[Instruction]:
     )
 
 
-def unknown_augmentation(entry: Program, augmentation: str) -> DwarfGpuError:
+def unknown_augmentation(entry: FrameProgram, augmentation: str) -> DwarfGpuError:
     """Return the error of an entry whose instructions cannot be found."""
     message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
     error: DwarfGpuError = IllFormed("bad_augmentation", message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
-def _too_many(message: str, entry: Program) -> DwarfGpuError:
+def _too_many(message: str, entry: FrameProgram) -> DwarfGpuError:
     error: DwarfGpuError = IllFormed("limit_exceeded", message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
-def _spans(fde: Description, state: State) -> Iterator[tuple[int, int]]:
+def _spans(fde: Description, state: RowState) -> Iterator[tuple[int, int]]:
     """Run the instructions, and yield the start and the end of each row while the state holds its rules."""
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
@@ -196,8 +197,150 @@ def _spans(fde: Description, state: State) -> Iterator[tuple[int, int]]:
     yield start, fde.high
 
 
-def _run(state: State, instruction: Instruction, entry: Program) -> None:
+def _run(state: RowState, instruction: FrameInstruction, entry: FrameProgram) -> None:
     try:
         state.run(instruction)
     except DwarfGpuError as error:
         raise error.at(section=entry.section, offset=instruction.offset, operation=instruction.name) from None
+
+
+# --- The row under construction -----------------------------------------------------------------------
+
+
+@frozen
+class Initial:
+    """The rules that every row of an entry begins with, which the CIE's initial instructions make."""
+
+    cfa: CfaRule | None = None
+    registers: dict[int, Rule] = field(factory=dict)
+
+
+class RowState:
+    """The row under construction."""
+
+    __slots__ = (
+        "_changes",
+        "_initial",
+        "_limit",
+        "_marks",
+        "_registers",
+        "_snapshot",
+        "_spec",
+        "_target",
+        "cfa",
+        "location",
+    )
+
+    def __init__(
+        self,
+        target: Target | None = None,
+        initial: Initial = Initial(),
+        location: int | None = None,
+        limit: int = 0,
+    ) -> None:
+        """Begin with the rules of the CIE at the first address of an FDE; ``limit`` is the highest address.
+
+        Without a location these are the initial instructions themselves, which have no address.
+        """
+        self.cfa = initial.cfa
+        self.location = location
+        self._limit = limit
+        self._target = target
+        self._spec = ""
+        self._initial = initial.registers
+        self._registers = dict(initial.registers)
+        self._snapshot: dict[int, Rule] | None = None
+        # What restore_state undoes: the rules that were replaced, and how many there were at each remember_state. So a
+        # stack however high takes no more memory than the instructions that built it.
+        self._changes: list[tuple[int, Rule | None]] = []
+        self._marks: list[tuple[int, CfaRule | None]] = []
+
+    @property
+    def default_space(self) -> int:
+        """The target architecture default address space identifier."""
+        return 0 if self._target is None else self._target.default_space.number
+
+    def run(self, instruction: FrameInstruction) -> None:
+        """Run an instruction."""
+        self._spec = instruction.row.spec
+        for operand, value in instruction.pairs():
+            if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
+                message = f"the offset {value:#x} has more than 64 bits"
+                raise IllFormed("overflow", message, spec=self._spec)
+        instruction.row.run(self, *instruction.operands)
+
+    # --- Location -------------------------------------------------------------------------------------------------
+
+    def location_for(self, what: str) -> int:
+        """Return the current location, which ``what`` needs."""
+        if self.location is None:
+            message = f"{what} is not allowed in the initial instructions, which have no address"
+            raise IllFormed("bad_cie", message, spec="A.6.4.1")
+        return self.location
+
+    def go_to(self, location: int) -> None:
+        if location > self._limit:
+            message = f"the location {location:#x} is after the last address {self._limit:#x}"
+            raise IllFormed("overflow", message, spec=self._spec)
+        self.location = location
+
+    # --- The CFA --------------------------------------------------------------------------------------------------
+
+    def cfa_with_register(self) -> RegisterOffset:
+        """Return the CFA rule, which must use a register."""
+        if self.cfa is None:
+            raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
+        if not isinstance(self.cfa, RegisterOffset):
+            message = "the current CFA rule is an expression"
+            raise IllFormed("cfa_rule_is_expression", message, spec=self._spec)
+        return self.cfa
+
+    def check_space(self, space: int) -> None:
+        """Refuse an address space that the target does not define."""
+        if self._target is not None and self._target.space(space) is None:
+            message = f"{self._target.name} has no address space {space:#x}"
+            raise IllFormed("bad_address_space", message, spec=self._spec)
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[int, Rule]:
+        """Return the current rules of registers; the same object until one changes."""
+        if self._snapshot is None:
+            self._snapshot = dict(self._registers)
+        return self._snapshot
+
+    def set_rule(self, register: int, rule: Rule) -> None:
+        if self._marks:
+            self._changes.append((register, self._registers.get(register)))
+        self._put(register, rule)
+
+    def restore_rule(self, register: int) -> None:
+        """Give a register its initial rule, or take away the one it has if there was none."""
+        if self.location is None:
+            message = "the initial instructions cannot restore what they are about to define"
+            raise IllFormed("bad_cie", message, spec=self._spec)
+        if self._marks:
+            self._changes.append((register, self._registers.get(register)))
+        self._put(register, self._initial.get(register))
+
+    def _put(self, register: int, rule: Rule | None) -> None:
+        self._snapshot = None
+        if rule is None:
+            self._registers.pop(register, None)
+        else:
+            self._registers[register] = rule
+
+    # --- The stack ------------------------------------------------------------------------------------------------
+
+    def remember(self) -> None:
+        """Push the rules on the stack."""
+        self._marks.append((len(self._changes), self.cfa))
+
+    def restore(self) -> None:
+        """Restore the rules of the last `remember`, with the CFA rule, as every unwinder does."""
+        if not self._marks:
+            message = "no state is remembered"
+            raise IllFormed("restore_without_remember", message, spec="DWARF 5, 6.4.2.4 (2)")
+        mark, self.cfa = self._marks.pop()
+        while len(self._changes) > mark:
+            self._put(*self._changes.pop())

@@ -12,7 +12,7 @@ from attrs import frozen
 
 
 @frozen
-class Block:
+class ExpressionBytes:
     """The bytes of an expression, and their offset."""
 
     data: bytes
@@ -43,7 +43,7 @@ class CfaExpression:
 
     word = "expression"
 
-    block: Block
+    block: ExpressionBytes
 
 
 CfaRule: TypeAlias = "RegisterOffset | CfaExpression"
@@ -53,7 +53,7 @@ CfaRule: TypeAlias = "RegisterOffset | CfaExpression"
 
 
 @frozen
-class Undefined:
+class UndefinedRule:
     """*undefined*: the register has no recoverable value in the previous frame."""
 
     word = "undefined"
@@ -85,7 +85,7 @@ class ValOffset:
 
 
 @frozen
-class Register:
+class RegisterRule:
     """*register(R)*: stored in another register."""
 
     word = "register"
@@ -94,12 +94,12 @@ class Register:
 
 
 @frozen
-class Expression:
+class ExpressionRule:
     """*expression(E)*: located where E says, evaluated with the CFA on the stack."""
 
     word = "expression"
 
-    block: Block
+    block: ExpressionBytes
 
 
 @frozen
@@ -108,7 +108,7 @@ class ValExpression:
 
     word = "val_expression"
 
-    block: Block
+    block: ExpressionBytes
 
 
 @frozen
@@ -124,5 +124,6 @@ class Architectural:
 
 
 Rule: TypeAlias = (
-    "Undefined | SameValue | Offset | ValOffset | Register | Expression | ValExpression | Architectural"
+    "UndefinedRule | SameValue | Offset | ValOffset"
+    " | RegisterRule | ExpressionRule | ValExpression | Architectural"
 )

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.cfi.activation import Activation
-from dwarfgpu.cfi.thread import NoInformation, no_information
+from dwarfgpu.cfi.activation import Activation, NoInformation, no_information
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.cfi.thread import Thread
+    from dwarfgpu.cfi.activation import Thread
     from dwarfgpu.expr.locations import Location
 
 MAX_FRAMES = 10_000

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.files import report_problems
-from dwarfgpu.cli.progress import Progress
-from dwarfgpu.cli.session import NO_ANSWER, OK
+from dwarfgpu.cli.session import NO_ANSWER, OK, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
 
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
-    from dwarfgpu.program.machines import choosing
+    from dwarfgpu.program.stack import selectors
     from dwarfgpu.program.variables.all_waves import by_place
 
     numbers = None
     if options.lane not in (None, "active", "all"):
-        numbers = [int(lane) for lane in choosing.lanes_of(options.lane)]
+        numbers = [int(lane) for lane in selectors.lanes_of(options.lane)]
     progress = Progress(session, "waves", len(attached) * len(options.expressions))
     output = _Output(session, options, attached)
     problems: list[DwarfGpuError] = []

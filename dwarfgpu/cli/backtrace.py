@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.machines.backtrace import Backtrace
+    from dwarfgpu.program.stack.backtrace import Backtrace
 
 
 def _bt(session: Session, options: Any) -> int:
-    from dwarfgpu.program.machines import backtrace
-    from dwarfgpu.program.machines.choosing import waves_of
-    from dwarfgpu.program.machines.stopped import open_stopped
+    from dwarfgpu.program.stack import backtrace
+    from dwarfgpu.program.stack.selectors import waves_of
+    from dwarfgpu.program.stack.stopped import open_stopped
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.layout import problem_json
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import DecodedFrameEntry
     from dwarfgpu.program.dump.entries import Item, Selection
-    from dwarfgpu.program.files.codeobject import CodeObject
-    from dwarfgpu.program.files.frames import ListedEntry
     from dwarfgpu.render.layout import Style
 
 
@@ -51,8 +51,8 @@ def _dump(session: Session, options: Any) -> int:
 
 
 def _selection(file: CodeObject, options: Any) -> Selection:
+    from dwarfgpu.program.code import code_lookup
     from dwarfgpu.program.dump import entries
-    from dwarfgpu.program.files import codelookup
 
     if options.depth is not None and options.depth < 0:
         message = "--depth is a number of levels, from 0 on"
@@ -61,7 +61,7 @@ def _selection(file: CodeObject, options: Any) -> Selection:
         tuple(options.name or ()),
         frozenset(map(entries.tag_number, options.tag or ())),
         tuple(options.die or ()),
-        None if options.pc is None else codelookup.parse_address(file, options.pc),
+        None if options.pc is None else code_lookup.parse_address(file, options.pc),
         options.depth,
     )
 
@@ -82,7 +82,7 @@ def _in_sections(selection: Selection, chosen: tuple[str, ...], others: list[str
 def _units_json(items: Iterator[Item]) -> Iterator[dict[str, Any]]:
     """Units, each with its entries, which have to be asked for before the next unit."""
     from dwarfgpu.program.dump.entries import ShownUnit
-    from dwarfgpu.render import entries as render
+    from dwarfgpu.render import dump as render
 
     unit = next(items, None)
 
@@ -101,7 +101,7 @@ def _units_json(items: Iterator[Item]) -> Iterator[dict[str, Any]]:
 
 def _print_item(session: Session, file: CodeObject, item: Item) -> None:
     from dwarfgpu.program.dump.entries import ShownUnit
-    from dwarfgpu.render import entries as render
+    from dwarfgpu.render import dump as render
 
     if isinstance(item, ShownUnit):
         if session.as_lines:
@@ -129,15 +129,15 @@ class _Section(NamedTuple):
 def _sections(file: CodeObject, names: list[str], options: Any, selection: Selection) -> Iterator[_Section]:
     if not names:
         return
+    from dwarfgpu.program.code.frame_rows import code_name
     from dwarfgpu.program.dump import sections
-    from dwarfgpu.program.files.frame_lookup import code_name
-    from dwarfgpu.render import frames as render_frames
-    from dwarfgpu.render import parts as render_parts
+    from dwarfgpu.render import call_frame_info as render_frames
+    from dwarfgpu.render import dump as render_parts
 
-    def frame_json(found: ListedEntry) -> dict[str, Any]:
+    def frame_json(found: DecodedFrameEntry) -> dict[str, Any]:
         return render_frames.listed_json(found, file.frames, name=code_name(file, found.entry))
 
-    def frame_text(found: ListedEntry, style: Style) -> list[str]:
+    def frame_text(found: DecodedFrameEntry, style: Style) -> list[str]:
         return render_frames.listed_text(found, file.frames, style, name=code_name(file, found.entry))
 
     dump = sections.SectionDump(file, options.dialect, selection.pc)

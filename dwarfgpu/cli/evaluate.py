@@ -10,9 +10,9 @@ from dwarfgpu.cli.variables import COLUMNS, FORMAT, FRAME, LOCATION, PC, REPAIR
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
+    from dwarfgpu.cases.case import Case
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.cases.answer import Outcome
-    from dwarfgpu.program.cases.case import Case
+    from dwarfgpu.expr.location_json import Outcome
 
 ENCODING = (
     argument("--target", metavar="T", help="generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
@@ -137,8 +137,8 @@ def _source(session: Session, options: Any, asked: list[str]) -> int:
 
 
 def _cases(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.casefile import answer_cases
-    from dwarfgpu.program.cases.run import run_case
+    from dwarfgpu.cases.case import run_case
+    from dwarfgpu.cli.session import answer_cases
 
     for name in given(options, _ONE_EXPRESSION):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")
@@ -149,8 +149,8 @@ def _cases(session: Session, options: Any) -> int:
 
 
 def _one(session: Session, options: Any) -> int:
-    from dwarfgpu.program.cases import question
-    from dwarfgpu.program.cases.answer import answer_case
+    from dwarfgpu.cases import question
+    from dwarfgpu.cases.case import answer_case
 
     state = None
     if options.state is not None:
@@ -180,7 +180,7 @@ def _one(session: Session, options: Any) -> int:
 
 def _question(options: Any) -> dict[str, Any]:
     """The options as keys of a case."""
-    from dwarfgpu.program.machines.choosing import lanes_of
+    from dwarfgpu.program.stack.selectors import lanes_of
 
     asked: dict[str, Any] = (
         {"ops": options.ops} if options.ops is not None else {"expr": hex_digits(options.hex)}
@@ -222,7 +222,7 @@ def encoding_keys(options: Any) -> dict[str, Any]:
 
 
 def _read(text: str) -> dict[str, Any]:
-    from dwarfgpu.program.cases import question
+    from dwarfgpu.cases import question
 
     if text.isdecimal():
         return {"bytes": int(text)}
@@ -236,7 +236,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _show_json(session: Session, answer: Any, tracer: Any) -> None:
-    from dwarfgpu.program.cases.run import answer_json
+    from dwarfgpu.cases.case import answer_json
 
     document = answer_json(answer)
     del document["id"]
@@ -250,7 +250,7 @@ def _show_json(session: Session, answer: Any, tracer: Any) -> None:
 
 
 def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]) -> None:
-    from dwarfgpu.render.text import TextRenderer
+    from dwarfgpu.expr.location_text import TextRenderer
 
     renderer = TextRenderer(case.target.byte_order)
     wave = "" if case.wave is None else f"wave {case.wave}"

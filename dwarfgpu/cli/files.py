@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.program.files.codeobject import CodeObject
+    from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_REPORTED = 20
 
@@ -36,9 +36,9 @@ def _source(name: str) -> dict[str, Any]:
 
 def open_file(name: str, attributes: str | None = None) -> CodeObject:
     """Open the file, or the image in one, that a command line names."""
-    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.code import code_object
 
-    return codeobject.opened(**_source(name), attributes=attributes)
+    return code_object.opened(**_source(name), attributes=attributes)
 
 
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
@@ -64,10 +64,10 @@ def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
 
 
 def _ls(session: Session, options: Any) -> int:
-    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.code import code_object
     from dwarfgpu.render import files as render
 
-    found = codeobject.list_contents(**_source(options.file))
+    found = code_object.list_contents(**_source(options.file))
     text = render.contents_text(found, session.style)
     session.print_rows(render.contents_json(found), "entries", text, row={"file": found.name})
     return report_problems(session, found.problems)
@@ -80,7 +80,7 @@ def _info(session: Session, options: Any) -> int:
     file = open_file(options.file, options.attributes)
     if options.pc or options.name:
         return _look_up(session, file, options)
-    from dwarfgpu.program.files import summary as filesummary
+    from dwarfgpu.program.code import file_summary as filesummary
     from dwarfgpu.render import files as render
 
     found = filesummary.summary(file)
@@ -92,8 +92,8 @@ def _info(session: Session, options: Any) -> int:
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
-    from dwarfgpu.program.files import codelookup
-    from dwarfgpu.program.files.codeobject import NotFound
+    from dwarfgpu.program.code import code_lookup
+    from dwarfgpu.program.code.code_object import NotFound
     from dwarfgpu.render import files as render
 
     addresses: list[Any] = []
@@ -101,12 +101,12 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
     errors: list[DwarfGpuError] = []
     for text in options.pc or ():
         try:
-            addresses.append(codelookup.at_address(file, codelookup.parse_address(file, text)))
+            addresses.append(code_lookup.at_address(file, code_lookup.parse_address(file, text)))
         except NotFound as error:
             errors.append(error)
     for name in options.name or ():
         try:
-            names += codelookup.named(file, name)
+            names += code_lookup.named(file, name)
         except NotFound as error:
             errors.append(error)
     documents = [render.address_json(each) for each in addresses]
@@ -127,11 +127,11 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
 
 
 def _kernels(session: Session, options: Any) -> int:
-    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.code import code_object
     from dwarfgpu.render import kernels as render
 
     file = open_file(options.file)
-    codeobject.check_has_kernels(file)
+    code_object.check_has_kernels(file)
     found = file.kernels_named(options.name) if options.name else file.kernels.kernels
     document = {
         "file": file.name,
@@ -148,8 +148,8 @@ def _kernels(session: Session, options: Any) -> int:
 
 
 def _lists(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.casefile import answer_cases
-    from dwarfgpu.program.cases.list_cases import run_list_case
+    from dwarfgpu.cases.section_cases import run_list_case
+    from dwarfgpu.cli.session import answer_cases
 
     return answer_cases(session, options.cases, run_list_case)
 

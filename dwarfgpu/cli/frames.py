@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.files.codeobject import CodeObject
-    from dwarfgpu.program.files.frame_lookup import FrameAt
-    from dwarfgpu.program.files.frames import Entry, ListedEntry
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt
     from dwarfgpu.render.layout import Style
 
 
@@ -24,8 +23,8 @@ def _cfi(session: Session, options: Any) -> int:
     if (options.file is None) == (options.cases is None):
         raise UsageError("exactly one of FILE and --cases is needed")
     if options.cases is not None:
-        from dwarfgpu.cli.casefile import answer_cases
-        from dwarfgpu.program.cases.frame_cases import run_frame_case
+        from dwarfgpu.cases.section_cases import run_frame_case
+        from dwarfgpu.cli.session import answer_cases
 
         return answer_cases(session, options.cases, run_frame_case)
     file = open_file(options.file)
@@ -66,13 +65,13 @@ class _Answer:
         }
 
     def addresses_json(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.render.frames import at_json
+        from dwarfgpu.render.call_frame_info import at_json
 
         for found, name in self._addresses():
             yield at_json(found, self.file.frames, name=name)
 
     def entries_json(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.render.frames import listed_json
+        from dwarfgpu.render.call_frame_info import listed_json
 
         for found, name in self._entries():
             yield listed_json(found, self.file.frames, name=name)
@@ -83,7 +82,7 @@ class _Answer:
         yield from map(problem_json, self.problems)
 
     def texts(self, style: Style) -> Iterator[list[str]]:
-        from dwarfgpu.render.frames import at_text, listed_text
+        from dwarfgpu.render.call_frame_info import at_text, listed_text
 
         frames = self.file.frames
         for at, name in self._addresses():
@@ -95,8 +94,8 @@ class _Answer:
 
     def _addresses(self) -> Iterator[tuple[FrameAt, str]]:
         """The rows at addresses, with the name of the code there."""
-        from dwarfgpu.program.files.codelookup import parse_address
-        from dwarfgpu.program.files.frame_lookup import code_name, frames_at
+        from dwarfgpu.program.code.code_lookup import parse_address
+        from dwarfgpu.program.code.frame_rows import code_name, frames_at
 
         for text in self.options.pc or ():
             with self._collecting():
@@ -104,9 +103,9 @@ class _Answer:
                     yield found, code_name(self.file, found.fde)
                     self._errors += [found.error] if found.error is not None else []
 
-    def _entries(self) -> Iterator[tuple[ListedEntry, str]]:
+    def _entries(self) -> Iterator[tuple[DecodedFrameEntry, str]]:
         """The entries of functions, or all of them, with the name of their code."""
-        from dwarfgpu.program.files.frame_lookup import code_name
+        from dwarfgpu.program.code.frame_rows import code_name
 
         for entry in (
             self._asked() if self.options.pc or self.options.function else self.file.frames.entries()
@@ -119,7 +118,7 @@ class _Answer:
             self._errors += [found.error] if found.error is not None else []
 
     def _asked(self) -> Iterator[Entry]:
-        from dwarfgpu.program.files.frame_lookup import fdes_of
+        from dwarfgpu.program.code.frame_rows import fdes_of
 
         for name in self.options.function or ():
             with self._collecting():

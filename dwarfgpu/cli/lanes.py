@@ -20,7 +20,7 @@ DIALECT = argument("--dialect", metavar="D", help="how expressions are encoded (
 
 
 def _stopped(options: Any) -> Any:
-    from dwarfgpu.program.machines.stopped import open_stopped
+    from dwarfgpu.program.stack.stopped import open_stopped
 
     file = open_file(options.file)
     return open_stopped(file, options.state, read_input, force=options.force, dialect=options.dialect)
@@ -31,15 +31,15 @@ def _stopped(options: Any) -> Any:
 
 def _lanes(session: Session, options: Any) -> int:
     from dwarfgpu.errors import UsageError
-    from dwarfgpu.program.machines import choosing
-    from dwarfgpu.program.waves import lanes as lane_places
+    from dwarfgpu.program.stack import lanes as lane_places
+    from dwarfgpu.program.stack import selectors
     from dwarfgpu.render import lanes as render
 
     stopped = _stopped(options)
     finder = lane_places.LaneFinder(stopped)
-    found = finder.lanes(choosing.wave_of(stopped.machine, options.wave), options.frame)
+    found = finder.lanes(selectors.wave_of(stopped.machine, options.wave), options.frame)
     chosen = found.lanes
-    numbers = "all" if options.lane is None else choosing.lanes_of(options.lane)
+    numbers = "all" if options.lane is None else selectors.lanes_of(options.lane)
     if not isinstance(numbers, str):
         beyond = [number for number in numbers if number >= found.lane_count]
         if beyond:
@@ -62,7 +62,7 @@ def _lanes(session: Session, options: Any) -> int:
 
 
 def _waves(session: Session, options: Any) -> int:
-    from dwarfgpu.program.waves.groups import wave_rows
+    from dwarfgpu.program.stack.wave_groups import wave_rows
     from dwarfgpu.render import lanes as render
     from dwarfgpu.render.layout import problem_json
 

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 def _state(session: Session, options: Any) -> int:
-    from dwarfgpu.program.dispatches import words
-    from dwarfgpu.program.dispatches.dispatch import initial_state
-    from dwarfgpu.program.dispatches.planning import plan
-    from dwarfgpu.program.files import codeobject
+    from dwarfgpu.program.code import code_object
+    from dwarfgpu.program.launch import planning
+    from dwarfgpu.program.launch.dispatch import initial_state
+    from dwarfgpu.program.launch.planning import plan
     from dwarfgpu.render import state as render
 
     file = open_file(options.file)
-    codeobject.check_has_kernels(file)
+    code_object.check_has_kernels(file)
     dispatch = plan(
         file,
         options.kernel,
-        words.sizes(options.grid, "--grid"),
-        words.sizes(options.work_group, "--work-group"),
-        words.arguments(options.arg, "--arg"),
+        planning.sizes(options.grid, "--grid"),
+        planning.sizes(options.work_group, "--work-group"),
+        planning.arguments(options.arg, "--arg"),
         private_size=None
         if options.private_size is None
-        else words.number(options.private_size, "--private-size"),
-        dynamic_local=words.number(options.dynamic_local, "--dynamic-local"),
+        else planning.number(options.private_size, "--private-size"),
+        dynamic_local=planning.number(options.dynamic_local, "--dynamic-local"),
     )
-    place = dispatch.geometry.place(words.number(options.wave, "--wave"))
+    place = dispatch.geometry.place(planning.number(options.wave, "--wave"))
     registers = initial_state(dispatch, place)
     if session.wants_json:
         session.print_json(render.state_json(dispatch, place, registers))
@@ -48,11 +48,11 @@ def _state(session: Session, options: Any) -> int:
 
 
 def _hsa(session: Session, options: Any) -> int:
-    from dwarfgpu.program.cases import question
-    from dwarfgpu.program.dispatches import structures, words
+    from dwarfgpu.cases import question
+    from dwarfgpu.program.launch import planning, structures
     from dwarfgpu.render import state as render
 
-    address = words.number(options.address.removeprefix("global#"), "ADDR")
+    address = planning.number(options.address.removeprefix("global#"), "ADDR")
     hint = "`dwarfgpu hsa` needs a snapshot: a state with a schema"
     machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
     found = structures.read_object(machine, machine.target, options.kind, address)

@@ -11,13 +11,13 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.setting import Setting
+    from dwarfgpu.program.code.encoding_context import EncodingContext
 
 
-def _setting(options: Any) -> Setting:
-    from dwarfgpu.program import expressions
+def _setting(options: Any) -> EncodingContext:
+    from dwarfgpu.program.code import encoding_context
 
-    return expressions.setting(
+    return encoding_context.setting(
         options.target or "generic",
         options.dialect,
         getattr(options, "rules", None),
@@ -40,13 +40,13 @@ def _source(words: list[str], what: str) -> str:
 
 
 def _disasm(session: Session, options: Any) -> int:
-    from dwarfgpu.program import expressions
-    from dwarfgpu.render import listings as render
+    from dwarfgpu.program.code import encoding_context
+    from dwarfgpu.render import operations as render
 
     where = _setting(options)
     data = bytes.fromhex(hex_digits(_source(options.bytes, "some bytes in hex")))
     expression = where.decoded(data)
-    lines = expressions.lines(expression, where)
+    lines = encoding_context.lines(expression, where)
     fault = expression.fault
     status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
     document = {"dialect": where.dialect.name, **status, "operations": map(render.line_json, lines)}
@@ -58,10 +58,10 @@ def _disasm(session: Session, options: Any) -> int:
 
 
 def _asm(session: Session, options: Any) -> int:
-    from dwarfgpu.program import expressions
+    from dwarfgpu.program.code import encoding_context
 
     where = _setting(options)
-    data = expressions.assemble(_source(options.text, "an expression as text"), where)
+    data = encoding_context.assemble(_source(options.text, "an expression as text"), where)
     if session.wants_json:
         session.print_json({"dialect": where.dialect.name, "bytes": data.hex(), "size": len(data)})
     else:
@@ -73,8 +73,8 @@ def _asm(session: Session, options: Any) -> int:
 
 
 def _verify(session: Session, options: Any) -> int:
-    from dwarfgpu.program import expressions
-    from dwarfgpu.render import listings as render
+    from dwarfgpu.program.code import encoding_context
+    from dwarfgpu.render import operations as render
 
     if (options.ops is None) == (options.hex is None):
         message = "exactly one of --ops and --hex is needed"
@@ -84,7 +84,7 @@ def _verify(session: Session, options: Any) -> int:
         expression = where.parsed(options.ops)
     else:
         expression = where.decoded(bytes.fromhex(hex_digits(options.hex)))
-    found = expressions.findings(
+    found = encoding_context.findings(
         expression, where, in_cfi=options.cfi, depth=options.depth, want=options.want
     )
     document = {

@@ -20,9 +20,8 @@ FORCE = argument("--force", action="store_true", help="use a state although its 
 
 
 def _address(session: Session, options: Any) -> int:
-    from dwarfgpu.program.cases import question
-    from dwarfgpu.program.machines import choosing
-    from dwarfgpu.program.waves import address_views
+    from dwarfgpu.cases import question
+    from dwarfgpu.program.stack import address_aliases, selectors
     from dwarfgpu.render import machines as render
 
     if (options.state is None) == (options.target is None):
@@ -36,10 +35,10 @@ def _address(session: Session, options: Any) -> int:
         target = machine.target
     else:
         target = question.target_named(options.target)
-    space, address = address_views.parse_address(options.address, target)
-    if machine is not None and (options.wave is not None or address_views.needs_wave(space, address)):
-        wave = choosing.wave_of(machine, options.wave)
-    found = address_views.views_of(target, space, address, options.lane, machine, wave)
+    space, address = address_aliases.parse_address(options.address, target)
+    if machine is not None and (options.wave is not None or address_aliases.needs_wave(space, address)):
+        wave = selectors.wave_of(machine, options.wave)
+    found = address_aliases.views_of(target, space, address, options.lane, machine, wave)
     if session.wants_json:
         session.print_json(render.views_json(found))
     else:
@@ -51,7 +50,7 @@ def _address(session: Session, options: Any) -> int:
 
 
 def _snapshot(session: Session, options: Any) -> int:
-    from dwarfgpu.program.machines import snapshots
+    from dwarfgpu.program.stack import snapshot_files
     from dwarfgpu.render import machines as render
 
     needed = 2 if options.action == "convert" else 1
@@ -59,11 +58,11 @@ def _snapshot(session: Session, options: Any) -> int:
         names = "two names, of a snapshot and of what it shall become" if needed == 2 else "one name"
         raise UsageError(f"`dwarfgpu snapshot {options.action}` needs {names}")
     if options.action == "convert":
-        machine = snapshots.convert(*options.files, force=options.force)
+        machine = snapshot_files.convert(*options.files, force=options.force)
         if session.wants_json:
             session.print_json({"written": options.files[1], "waves": machine.wave_count})
         return OK
-    found = snapshots.summary(options.files[0])
+    found = snapshot_files.summary(options.files[0])
     if session.wants_json:
         session.print_json(render.summary_json(found))
     elif options.action == "info":

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import OK
-from dwarfgpu.program import reference
-from dwarfgpu.render import reference as render
+from dwarfgpu.dialects import operation_reference
+from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import paragraphs
 
 if TYPE_CHECKING:
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 def _ops(session: Session, options: Any) -> int:
     if options.name:
-        found = [one for name in options.name for one in reference.find(name)]
+        found = [one for name in options.name for one in operation_reference.find(name)]
     else:
-        found = [one for one in reference.references() if not reference.is_repeated(one.name)]
+        found = [
+            one for one in operation_reference.references() if not operation_reference.is_repeated(one.name)
+        ]
     if options.name:
         text = paragraphs(render.paragraph(one, session.style) for one in found)
     else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
     def error(self, message: str) -> NoReturn:
@@ -69,7 +69,7 @@ def _parse(words: list[str]) -> Any:
     if name not in registry.ROWS:
         raise _unknown(name)
     command = registry.load(name)
-    parser = _Parser(
+    parser = _ArgumentParser(
         prog=f"dwarfgpu {name}",
         description=command.description,
         formatter_class=_formatter,

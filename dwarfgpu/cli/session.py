@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import TextIO
+
 
 OK = 0
 NO_ANSWER = 1
@@ -87,8 +91,6 @@ class Session:
 
             self.print(json.dumps({"schema": 1, **document}))
         else:
-            from dwarfgpu.cli.documents import Document
-
             Document({"schema": 1, **document}).write(self.out)
 
     def print_rows(
@@ -178,3 +180,154 @@ def _decoded(stream: Iterable[bytes], path: str) -> Iterator[str]:
 def unreadable(path: str, why: str) -> MalformedFile:
     """The error of an input file that cannot be read."""
     return MalformedFile("unreadable", f"{path}: {why}")
+
+
+# --- JSON documents that are written while they become known ------------------------------------------
+
+STEP = "  "
+
+
+class Document:
+    """A document on its way to a stream."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+        self.error: DwarfGpuError | None = None
+        """What ended an iterator early. All lists end there, and the document is still whole."""
+
+    def write(self, stream: TextIO) -> None:
+        """Write the document, and end its last line.
+
+        An error is raised when it is whole, or at once where nothing is known yet.
+        """
+        is_begun = False
+        for piece in self._pieces(self.value, "\n"):
+            if self.error is not None and not is_begun:
+                raise self.error
+            is_begun = True
+            stream.write(piece)
+        stream.write("\n")
+        if self.error is not None:
+            raise self.error
+
+    def _pieces(self, value: object, newline: str) -> Iterator[str]:
+        """The text of a value, of which lines after the first begin with ``newline``."""
+        if isinstance(value, Iterator):
+            yield from self._items(value, newline)
+        elif _is_lazy(value):
+            yield from self._fields(value, newline)  # type: ignore[arg-type]
+        else:
+            yield json.dumps(value, indent=len(STEP)).replace("\n", newline)
+
+    def _fields(self, value: dict[str, Any], newline: str) -> Iterator[str]:
+        """The text of an object, of which nothing is written before the first item of its first list is known."""
+        inner = newline + STEP
+        before = "{"
+        for key, each in value.items():
+            before += f"{inner}{json.dumps(key)}: "
+            for piece in self._pieces(each, inner):
+                before += piece
+                if _is_lazy(each):
+                    yield before
+                    before = ""
+            before += ","
+        yield before.removesuffix(",") + newline + "}"
+
+    def _items(self, values: Iterator[object], newline: str) -> Iterator[str]:
+        inner = newline + STEP
+        before = "["
+        while self.error is None:
+            try:
+                value = next(values)
+            except StopIteration:
+                break
+            except DwarfGpuError as error:
+                self.error = error
+                break
+            before += inner
+            for piece in self._pieces(value, inner):
+                yield before + piece
+                before = ""
+            before = ","
+        yield "[]" if before == "[" else newline + "]"
+
+
+def _is_lazy(value: object) -> bool:
+    """Whether a part of a document is an iterator, or an object that has one."""
+    if isinstance(value, dict):
+        return any(isinstance(each, Iterator) for each in value.values())
+    return isinstance(value, Iterator)
+
+
+# --- Progress of what takes long ----------------------------------------------------------------------
+
+DELAY = 1.0
+"""Seconds after which it appears."""
+INTERVAL = 0.1
+"""Seconds between two changes."""
+BAR = 30
+
+
+class Progress:
+    """Shows how much of something is done, where standard error is a terminal."""
+
+    def __init__(
+        self, session: Session, noun: str, total: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.noun = noun
+        self.total = total
+        self.done = 0
+        self._stream = session.err
+        self._clock = clock
+        self._next = clock() + DELAY if session.err.isatty() else float("inf")
+        self._is_shown = False
+
+    def advance(self, count: int) -> None:
+        """Say that some more are done."""
+        self.done += count
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + INTERVAL
+        self._is_shown = True
+        share = min(1.0, self.done / self.total) if self.total else 1.0
+        filled = int(share * BAR)
+        bar = "#" * filled + "." * (BAR - filled)
+        self._stream.write(f"\r[{bar}] {self.done:,} of {self.total:,} {self.noun}\x1b[K")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written to the terminal."""
+        if self._is_shown:
+            self._is_shown = False
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+# --- Files of cases -----------------------------------------------------------------------------------
+
+MAX_REPORTED = 20
+"""How many lines that are no case are shown before the rest is only counted."""
+
+
+def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
+    """Answer every case of a file in order; ``run`` takes a case and its line number.
+
+    A line that is no case is reported, and the others are answered all the same.
+    """
+    from dwarfgpu.cases.case import NotACase, parse_line
+
+    bad = 0
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            session.print(json.dumps(run(parse_line(line, number), number)))
+        except NotACase as error:
+            bad += 1
+            if bad <= MAX_REPORTED:
+                session.report(error, path)
+        session.out.flush()  # whoever writes a case and waits for its answer must get it
+    if bad > MAX_REPORTED:
+        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
+    return BAD_FILE if bad else OK

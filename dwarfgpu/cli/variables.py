@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import Answer
-    from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.variables import VariablesRenderer
@@ -50,9 +50,9 @@ COLUMNS = (
 
 def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[str | None, Frame]]]:
     """The program, its machine if there is one, and the frame of each wave that is meant."""
-    from dwarfgpu.program.machines.stopped import open_stopped
+    from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.repairs.repaired import policy_of
+    from dwarfgpu.program.stack.stopped import open_stopped
 
     program = Program(
         open_file(options.file), dialect=options.dialect, repair=policy_of(options.repair or "auto")
@@ -80,7 +80,7 @@ def frames_of(options: Any) -> tuple[Program, Attached | None, Iterator[tuple[st
 def _place(program: Program, options: Any) -> Frame:
     if options.pc is None:
         return program.outside
-    from dwarfgpu.program.files.codelookup import parse_address
+    from dwarfgpu.program.code.code_lookup import parse_address
 
     found = program.at(parse_address(program.file, options.pc))
     number = options.frame or 0
@@ -90,13 +90,13 @@ def _place(program: Program, options: Any) -> Frame:
 
 
 def _waves(attached: Attached, options: Any) -> Iterator[tuple[str | None, Frame]]:
-    from dwarfgpu.program.machines import choosing
+    from dwarfgpu.program.stack import selectors
 
     machine = attached.stopped.machine
     if options.wave is not None:
-        chosen = choosing.waves_of(machine, options.wave)
+        chosen = selectors.waves_of(machine, options.wave)
     else:  # of the threads of a host program the first is the one that is meant
-        chosen = [choosing.wave_of(machine, None) if attached.has_waves else 0]
+        chosen = [selectors.wave_of(machine, None) if attached.has_waves else 0]
     for index in chosen:
         wave = attached[index]
         yield (wave.id if len(attached) > 1 else None), wave.frame(options.frame or 0)
@@ -108,9 +108,9 @@ def lanes_of(options: Any) -> Any:
     """The lanes that are meant: those that execute the code, if nobody says otherwise."""
     if options.lane is None or options.lane == "active":
         return None if options.state is None else "active"
-    from dwarfgpu.program.machines import choosing
+    from dwarfgpu.program.stack import selectors
 
-    return choosing.lanes_of(options.lane)
+    return selectors.lanes_of(options.lane)
 
 
 # --- eval ---------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def lanes_of(options: Any) -> Any:
 
 def evaluate(session: Session, options: Any) -> int:
     """``dwarfgpu eval FILE EXPR...``."""
-    from dwarfgpu.program.source.tokens import is_assignment
+    from dwarfgpu.program.language.tokens import is_assignment
 
     _check_forms(session, options)
     options.expressions = [text.strip() for text in options.expressions]
@@ -171,7 +171,7 @@ def tracer_of(frame: Frame, options: Any) -> Any:
 
 def save_arrays(session: Session, path: str, columns: dict[str, Any]) -> None:
     """Write arrays to a file of numpy, or to standard output for ``-``."""
-    from dwarfgpu.program.variables.numpy_types import save
+    from dwarfgpu.program.variables.columns import save
 
     if path != "-":
         save(path, columns)
@@ -302,7 +302,7 @@ class _Output:
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     """Why it is not known which lanes of a frame are active. All of them are shown then."""
-    from dwarfgpu.program.waves.places import unknown_mask
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
 
     if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
         return []

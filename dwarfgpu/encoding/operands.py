@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_EH_PE_absptr,
-    DW_EH_PE_sdata2,
-    DW_EH_PE_sdata4,
-    DW_EH_PE_sdata8,
-    DW_EH_PE_sleb128,
-    DW_EH_PE_udata2,
-    DW_EH_PE_udata4,
-    DW_EH_PE_udata8,
-    DW_EH_PE_uleb128,
-)
-from dwarfgpu.encoding import leb128
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import IllFormed, Unsupported, shown
 
 if TYPE_CHECKING:
@@ -82,20 +72,20 @@ def read(kind: str, cursor: Cursor, form: Format) -> Any:
 def write(kind: str, value: Any, form: Format) -> bytes:
     """Encode one operand; out of range is an error, never a truncation."""
     if kind == "uleb":
-        if value >> leb128.MAX_BITS:
+        if value >> cursor.MAX_BITS:
             raise _out_of_range(kind, value)
-        return leb128.encode_unsigned(value)
+        return cursor.encode_unsigned(value)
     if kind == "sleb":
         if not -(1 << 63) <= value < 1 << 63:
             raise _out_of_range(kind, value)
-        return leb128.encode_signed(value)
+        return cursor.encode_signed(value)
     if kind in BLOCKS:
         data: bytes = value
         if kind == "tail":
             return data
         if kind == "block1":
             return write("u1", len(data), form) + data
-        return leb128.encode_unsigned(len(data)) + data
+        return cursor.encode_unsigned(len(data)) + data
     if kind == "encoded":
         encoding, number = value
         if not 0 <= encoding <= 0xFF:
@@ -116,15 +106,15 @@ def _out_of_range(kind: str, value: int) -> IllFormed:
 
 # The low four bits of a pointer encoding (Linux Standard Base 10.5.1).
 _POINTER_KINDS = {
-    DW_EH_PE_absptr: "address",
-    DW_EH_PE_uleb128: "uleb",
-    DW_EH_PE_udata2: "u2",
-    DW_EH_PE_udata4: "u4",
-    DW_EH_PE_udata8: "u8",
-    DW_EH_PE_sleb128: "sleb",
-    DW_EH_PE_sdata2: "s2",
-    DW_EH_PE_sdata4: "s4",
-    DW_EH_PE_sdata8: "s8",
+    dw.DW_EH_PE_absptr: "address",
+    dw.DW_EH_PE_uleb128: "uleb",
+    dw.DW_EH_PE_udata2: "u2",
+    dw.DW_EH_PE_udata4: "u4",
+    dw.DW_EH_PE_udata8: "u8",
+    dw.DW_EH_PE_sleb128: "sleb",
+    dw.DW_EH_PE_sdata2: "s2",
+    dw.DW_EH_PE_sdata4: "s4",
+    dw.DW_EH_PE_sdata8: "s8",
 }
 
 

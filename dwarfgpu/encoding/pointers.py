@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_EH_PE_aligned,
-    DW_EH_PE_datarel,
-    DW_EH_PE_funcrel,
-    DW_EH_PE_indirect,
-    DW_EH_PE_omit,
-    DW_EH_PE_pcrel,
-    DW_EH_PE_signed,
-    DW_EH_PE_textrel,
-    names,
-)
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding import operands
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import Unsupported
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import Cursor
-    from dwarfgpu.encoding.operands import Format
+
 
 SPEC = "LSB 5.0, 10.5.1"
 
@@ -47,7 +39,7 @@ class Bases:
 
 
 @frozen
-class Pointer:
+class EncodedPointer:
     """A pointer as it is stored in a section."""
 
     address: int
@@ -57,16 +49,16 @@ class Pointer:
     """Whether the number is 0, which means no pointer where a pointer is optional."""
 
 
-def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> Pointer:
+def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> EncodedPointer:
     """Read a pointer that is there: the encoding is not DW_EH_PE_omit."""
     start = cursor.position
     mask = (1 << 8 * form.address_size) - 1
-    indirect = bool(encoding & DW_EH_PE_indirect)
+    indirect = bool(encoding & dw.DW_EH_PE_indirect)
     application = encoding & _APPLICATION
-    if application == DW_EH_PE_aligned:
+    if application == dw.DW_EH_PE_aligned:
         cursor.bytes(-(bases.section + start) % form.address_size)
         number = cursor.unsigned(form.address_size)
-        return Pointer(number, indirect, number == 0)
+        return EncodedPointer(number, indirect, number == 0)
     base = _base(application, start, bases)
     if base is None:
         name = names("DW_EH_PE").get(application, "not defined").removeprefix("DW_EH_PE_")
@@ -77,12 +69,12 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> P
     except Unsupported as error:
         raise error.at(section=cursor.section, offset=start) from None
     number = operands.read(kind, cursor, form)
-    return Pointer((base + number) & mask, indirect, number == 0)
+    return EncodedPointer((base + number) & mask, indirect, number == 0)
 
 
 def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
     """Read a size, which is encoded like a pointer but not relative to anything."""
-    if encoding & _APPLICATION == DW_EH_PE_aligned:
+    if encoding & _APPLICATION == dw.DW_EH_PE_aligned:
         return cursor.unsigned(form.address_size)
     size: int = operands.read(operands.pointer_kind(encoding), cursor, form)
     return size
@@ -90,13 +82,13 @@ def read_size(cursor: Cursor, encoding: int, form: Format) -> int:
 
 def encoding_text(encoding: int) -> str:
     """Return the name of an encoding, such as ``pcrel sdata4`` or ``omit``."""
-    if encoding == DW_EH_PE_omit:
+    if encoding == dw.DW_EH_PE_omit:
         return "omit"
-    if encoding & _APPLICATION == DW_EH_PE_aligned:
+    if encoding & _APPLICATION == dw.DW_EH_PE_aligned:
         return "aligned"
     known = names("DW_EH_PE")
-    parts = [*filter(None, (encoding & DW_EH_PE_indirect, encoding & _APPLICATION)), encoding & _FORMAT]
-    if parts[-1] == DW_EH_PE_signed or any(part not in known for part in parts):
+    parts = [*filter(None, (encoding & dw.DW_EH_PE_indirect, encoding & _APPLICATION)), encoding & _FORMAT]
+    if parts[-1] == dw.DW_EH_PE_signed or any(part not in known for part in parts):
         return f"{encoding:#x}"
     return " ".join(known[part].removeprefix("DW_EH_PE_") for part in parts)
 
@@ -104,9 +96,29 @@ def encoding_text(encoding: int) -> str:
 def _base(application: int, position: int, bases: Bases) -> int | None:
     known = {
         0: 0,
-        DW_EH_PE_pcrel: bases.section + position,
-        DW_EH_PE_textrel: bases.text,
-        DW_EH_PE_datarel: bases.data,
-        DW_EH_PE_funcrel: bases.function,
+        dw.DW_EH_PE_pcrel: bases.section + position,
+        dw.DW_EH_PE_textrel: bases.text,
+        dw.DW_EH_PE_datarel: bases.data,
+        dw.DW_EH_PE_funcrel: bases.function,
     }
     return known.get(application)
+
+
+# --- The format of call frame instructions ------------------------------------------------------------
+
+
+@frozen
+class FrameFormat:
+    """The encoding of the instructions of a common information entry, and of the entries that refer to it."""
+
+    form: Format = field(factory=Format)
+    code_alignment: int = 1
+    """The factor of advances (code_alignment_factor)."""
+    data_alignment: int = 1
+    """The factor of factored offsets (data_alignment_factor)."""
+    pointers: int = dw.DW_EH_PE_absptr
+    """The encoding of addresses."""
+    bases: Bases = field(factory=Bases)
+    """The bases of relative addresses."""
+    segment_size: int = 0
+    """Bytes of a segment selector before the first address of an entry."""

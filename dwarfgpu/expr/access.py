@@ -16,6 +16,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
+from dwarfgpu.expr.pieces import pieces, shifted, sources
 from dwarfgpu.expr.storages import (
     Composite,
     Implicit,
@@ -25,7 +26,6 @@ from dwarfgpu.expr.storages import (
     Undefined,
     pointer_misuse,
 )
-from dwarfgpu.expr.stretches import pieces, shifted, sources
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
 

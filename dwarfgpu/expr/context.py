@@ -38,7 +38,7 @@ class DieReference:
 
 
 @frozen
-class Die:
+class DieInfo:
     """The attributes of a debugging information entry that an evaluation needs."""
 
     unit: UnitInfo
@@ -63,7 +63,7 @@ class UnitInfo(Protocol):
     def relocated(self, address: int) -> int:
         """Relocate an address of the code object (operand of DW_OP_addr) to the running program."""
 
-    def die(self, reference: DieReference) -> Die:
+    def die(self, reference: DieReference) -> DieInfo:
         """Return the debugging information entry at a reference; it is ill-formed if there is no entry."""
 
 

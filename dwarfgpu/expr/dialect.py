@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
 
-from dwarfgpu.encoding import leb128
+from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
 
@@ -42,7 +42,7 @@ class Encoding:
 
     @property
     def opcode(self) -> bytes:
-        return bytes([self.path[0]]) + b"".join(leb128.encode_unsigned(number) for number in self.path[1:])
+        return bytes([self.path[0]]) + b"".join(cursor.encode_unsigned(number) for number in self.path[1:])
 
 
 class Dialect:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import field
+from attrs import evolve, field
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, shown
-from dwarfgpu.expr.storages import Composite, ImplicitPointer, Part, Undefined
+from dwarfgpu.errors import EvaluationError, MissingContext, shown
+from dwarfgpu.expr.storages import Composite, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import refuse, uniform_flag
+from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits, Positions
     from dwarfgpu.expr.storages import Storage
+    from dwarfgpu.lanes import LaneSet
 
 
 @immutable
@@ -179,3 +182,43 @@ def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
 
 EMPTY = Composite()
 """A composite without parts."""
+
+
+# --- Locations that do not say which lane they belong to ----------------------------------------------
+
+
+def bound(location: Location, backend: Backend, lanes: LaneSet) -> Location:
+    """Bind a location to lanes: storage of an unspecified lane becomes that of each of them."""
+    places = [_bound_place(place, backend, lanes) for place in location.places]
+    same = all(new is old for new, old in zip(places, location.places, strict=True))
+    return location if same else Location(tuple(places))
+
+
+def _bound_place(place: SingleLocation, backend: Backend, lanes: LaneSet) -> SingleLocation:
+    storage = place.storage
+    if isinstance(storage, Memory):
+        space = storage.space
+        if storage.lane is None and space.scope in (Scope.LANE, Scope.DEPENDS):
+            lane = _lane(
+                f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE
+            )
+            return SingleLocation(Memory(space, storage.wave, lane), place.bit_offset)
+    elif isinstance(storage, Register):
+        if storage.lane is None and backend.lane_owned(storage.register):
+            lane = _lane(f"each lane has its own register {storage.register.name}", lanes, needed=True)
+            return SingleLocation(Register(storage.register, storage.wave, lane), place.bit_offset)
+    elif isinstance(storage, Composite):
+        parts = tuple(
+            Part(bound(part.location, backend, lanes), part.bit_size, part.count, part.stride)
+            for part in storage.parts
+        )
+        if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
+            filled = evolve(storage, parts=parts)
+            return SingleLocation(filled, place.bit_offset)
+    return place
+
+
+def _lane(why: str, lanes: LaneSet, needed: bool) -> Bits | None:  # noqa: FBT001 (internal)
+    if lanes.lane is None and needed:
+        raise MissingContext("lane", f"{why}, and there is no current lane", spec="A.2.5.4.4.3 (3)")
+    return lanes.lane

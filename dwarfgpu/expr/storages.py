@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Positions
     from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.targets.target import AddressSpace
-    from dwarfgpu.targets.target import Register as TargetRegister
+    from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
 
 @immutable

@@ -17,33 +17,12 @@ from attrs import evolve, frozen
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.entry_kinds import (
-    ANY,
-    COMPOSITE,
-    CONTEXT,
-    EMPTY,
-    GENERIC,
-    IMPLICIT,
-    INCOMPLETE,
-    LOCATION,
-    MAY_BE_COMPOSITE,
-    MEMORY,
-    NO_VALUES,
-    REGISTER,
-    TYPED,
-    UNKNOWN,
-    VALUE,
-    VALUES,
-    KindStack,
-    Shape,
-)
 from dwarfgpu.expr.listing import operands_of, registers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.expr.context import ResultKind
-    from dwarfgpu.expr.entry_kinds import Kind
     from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.table import Operation
@@ -51,6 +30,9 @@ if TYPE_CHECKING:
 
     _Trail: TypeAlias = "tuple[tuple[Instruction, int], ...]"
     """The positions where a path has gone backward, the last first, and the depth of the stack there."""
+    Kind: TypeAlias = "str | int"
+    """The kind of an entry: one of the following, or the number of a literal of the generic type."""
+
 
 MAX_DEPTH = 48
 """How deep expressions in expressions are verified; no evaluation nests deeper (`Limits.nesting`)."""
@@ -91,11 +73,11 @@ def verify(
     the target, else of the expression's unit.
     """
     size = expression.form.address_size if target is None else target.address_size
-    walk = _Walk(expression, rules, target, address_size or size)
+    walk = _ExpressionWalk(expression, rules, target, address_size or size)
     return walk.findings(initial_depth, result_kind, in_cfi=in_cfi)
 
 
-class _Walk:
+class _ExpressionWalk:
     """The verification of an expression."""
 
     def __init__(
@@ -383,7 +365,7 @@ class _Walk:
         if self.nesting == MAX_DEPTH:
             return
         inner = decode(block, self.expression.dialect, self.expression.form)
-        walk = _Walk(inner, self.rules, self.target, self.address_size, self.nesting + 1)
+        walk = _ExpressionWalk(inner, self.rules, self.target, self.address_size, self.nesting + 1)
         for finding in walk.findings(0, "value or register"):
             offset = at.end - len(block) + finding.offset
             self.found[offset, finding.kind] = evolve(finding, offset=offset)
@@ -422,10 +404,105 @@ class _Walk:
 
 
 _RAW = {  # the effect of any other raw operation is not known
-    "DW_OP_pick": _Walk.pick,
-    "DW_OP_over": _Walk.pick,
-    "DW_OP_piece": _Walk.piece,
-    "DW_OP_bit_piece": _Walk.piece,
-    "DW_OP_LLVM_piece_end": _Walk.piece_end,
-    "DW_OP_stack_value": _Walk.stack_value,
+    "DW_OP_pick": _ExpressionWalk.pick,
+    "DW_OP_over": _ExpressionWalk.pick,
+    "DW_OP_piece": _ExpressionWalk.piece,
+    "DW_OP_bit_piece": _ExpressionWalk.piece,
+    "DW_OP_LLVM_piece_end": _ExpressionWalk.piece_end,
+    "DW_OP_stack_value": _ExpressionWalk.stack_value,
 }
+
+
+# --- The kinds of stack entries as far as they are known without an evaluation ------------------------
+
+GENERIC = "a value of the generic type"
+TYPED = "a value of a base type"
+VALUE = "a value"
+MEMORY = "a memory location"  # a byte address in the default space, which is a value too (A.2.5.4.4.3)
+ELSEWHERE = "a memory location in another address space"
+CONTEXT = "a location that the context gives"
+REGISTER = "a register location"
+IMPLICIT = "an implicit location"
+UNDEFINED = "an undefined location"
+COMPOSITE = "a composite location"
+LOCATION = "a location"
+INCOMPLETE = "an incomplete composite"
+ANY = "an entry"
+NOTHING = "nothing"
+
+VALUES = frozenset((GENERIC, TYPED, VALUE))
+NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOTHING))
+MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
+# The storage of the locations that the operations of section A.2.5.4.4.<n> push.
+_STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
+
+
+class KindStack:
+    """The kind of an entry and of all below it. Equal stacks are one object, so they are compared by identity."""
+
+    __slots__ = ("below", "depth", "kind")
+
+    def __init__(self, kind: Kind, below: KindStack | None = None) -> None:
+        self.kind = kind
+        self.below: KindStack = self if below is None else below
+        self.depth: int = 0 if below is None else below.depth + 1
+
+
+EMPTY = KindStack(NOTHING)
+UNKNOWN = KindStack(NOTHING)  # stays what it is, whatever an operation does to it
+
+
+class Shape:
+    """The effect of an operation on the stack, parsed once from its row."""
+
+    __slots__ = ("branches", "inputs", "is_literal", "names", "outputs", "row")
+
+    def __init__(self, row: Operation) -> None:
+        self.row = row
+        taken, _, pushed = row.effect.partition("--")
+        self.inputs = [item.split(":") for item in taken.split()] if not row.is_raw else []
+        self.outputs = [item.split(":") for item in pushed.split()]
+        self.names = {operand.name: index for index, operand in enumerate(row.operands)}
+        self.branches = any(operand.kind == "branch" for operand in row.operands)
+        numbers = len(row.fixed) + len(row.operands)
+        self.is_literal = row.effect == "-- V:value" and not row.needs and numbers == 1
+        if any(letter == "AS" for letter, _ in self.inputs):  # an address is a value, as its function sees to
+            self.inputs = [[letter, "integral"] for letter, _ in self.inputs]
+
+    def value(self, at: Instruction, entries: dict[str, Kind], address_size: int) -> Kind:
+        """Return the kind of a value that an operation pushes, as far as it is known."""
+        row = self.row
+        if self.is_literal:
+            return int((*row.fixed, *at.operands)[0]) & (1 << 8 * address_size) - 1
+        if "DR" in self.names:
+            index = self.names["DR"]
+            if row.operands[index].kind != "uleb":  # an object, not a type
+                return VALUE
+            return GENERIC if at.operands[index] == 0 and "A" in entries else TYPED  # DWARF 5, 2.5.1.6
+        if "frame" in row.needs:
+            return VALUE
+        if row.spec.startswith("DWARF 5, 2.5.1.5"):  # a comparison
+            return GENERIC
+        return next((kind for kind in (TYPED, VALUE) if kind in entries.values()), GENERIC)
+
+    def location(self, entries: dict[str, Kind], target: Target | None) -> Kind:
+        """Return the kind of a location that an operation pushes, as far as it is known."""
+        row = self.row
+        section = row.spec.partition(" ")[0].removeprefix("A.2.5.4.4.")
+        if "BL" in entries:  # an overlay may cover all of the base, or nothing of it
+            return LOCATION
+        if section in _STORAGES:
+            return _STORAGES[section]
+        if "AS" in entries:
+            default = 0 if target is None else target.default_space.number
+            space = entries["AS"]
+            return (MEMORY if space == default else ELSEWHERE) if isinstance(space, int) else LOCATION
+        if "L" in entries:  # moved by bytes, or by bits
+            bits = entries.get("B", 0) if row.spec == "A.2.5.4.4.1 (3)" else 0
+            stays = isinstance(bits, int) and bits % 8 == 0
+            return entries["L"] if stays or entries["L"] not in (MEMORY, CONTEXT) else LOCATION
+        if row.fixed or "R" in self.names:
+            return MEMORY if section == "3" else LOCATION
+        if row.needs - {"unit"}:
+            return CONTEXT
+        return MEMORY if row.operands else LOCATION

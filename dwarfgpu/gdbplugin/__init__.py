@@ -2,17 +2,72 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+
 
 def install() -> None:
     """Begin to watch the processes of GDB, tell GDB of what there is, and say what is missing."""
-    from dwarfgpu.backends.gdb.watch import watch
+    from dwarfgpu.backends.gdb.process import watch
     from dwarfgpu.gdbplugin import commands, parameters
+    from dwarfgpu.gdbplugin.commands import ValueFunction
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
-    from dwarfgpu.gdbplugin.function import ValueFunction
-    from dwarfgpu.gdbplugin.requirements import report
 
     watch()
     commands.install()
     parameters.install(FrameFilter())
     ValueFunction()
     report()
+
+
+# --- What the Python inside GDB has of what dwarfgpu uses ---------------------------------------------
+
+OPTIONAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    # package, folders of its own that hold what was compiled, what is not possible without it
+    ("numpy", ("_core", "core"), "variables are read one lane at a time, and values are lists"),
+    ("msgpack", (), "the metadata of code objects is not read"),
+    ("zstandard", ("",), "sections that are compressed with zstd are not read"),
+)
+
+
+if sys.version_info >= (3, 14):  # which has zstd itself
+    OPTIONAL = OPTIONAL[:-1]
+
+
+def missing() -> list[tuple[str, str, str]]:
+    """The packages that cannot be used: the name, why, and what that means."""
+    found = []
+    for name, folders, meaning in OPTIONAL:
+        why = _why_not(name, folders)
+        if why:
+            found.append((name, why, meaning))
+    return found
+
+
+def _why_not(name: str, folders: tuple[str, ...]) -> str:
+    spec = find_spec(name)
+    if spec is None:
+        return "is not installed"
+    places = [os.path.join(base, each) for base in spec.submodule_search_locations or () for each in folders]  # noqa: PTH118 (`pathlib` costs start-up time)
+    if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in _files(places)):
+        return ""
+    return "was built for another version of Python"
+
+
+def _files(places: list[str]) -> list[str]:
+    found: list[str] = []
+    for place in places:
+        if os.path.isdir(place):  # noqa: PTH112
+            found += os.listdir(place)  # noqa: PTH208
+    return found
+
+
+def report() -> None:
+    """Say what is missing, a line for each."""
+    import gdb
+
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    for name, why, meaning in missing():
+        gdb.write(f"dwarfgpu: {name} {why} (GDB has Python {version}): {meaning}\n")

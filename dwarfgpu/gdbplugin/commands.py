@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from contextlib import contextmanager
 from importlib.util import find_spec
 from inspect import cleandoc
@@ -10,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.commands.table import COMMANDS
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.commands.registry import Command
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Command
+
 
 PREFIX = "dwarfgpu"
 ABOUT = """Variables, lanes and frames of GPU code, and of other code with the DWARF of GPU compilers.
@@ -61,8 +66,6 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
             found = debugger()
             found.look(is_typed=from_tty)
             if self.row.gdb == "snapshot":  # what is looked at is in no file yet
-                from dwarfgpu.gdbplugin.saving import save
-
                 save(found, text)
                 return
             found.execute(line_of(self.row, text))
@@ -75,8 +78,8 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
             return None
         try:
             with one_line_errors():
-                from dwarfgpu.commands.completion import complete
                 from dwarfgpu.gdbplugin.debugger import debugger
+                from dwarfgpu.questions.completion import complete
 
                 found = debugger()
                 found.look()
@@ -139,7 +142,7 @@ def documented(rows: list[Command]) -> dict[str, str]:
     """What the functions of commands say of themselves. GDB wants it at once, so their modules are read, not loaded."""
     found: dict[str, str] = {}
     for name in {row.run.partition(".")[0] for row in rows}:
-        spec = find_spec(f"dwarfgpu.commands.{name}")
+        spec = find_spec(f"dwarfgpu.questions.{name}")
         if spec is None or spec.origin is None:
             continue
         try:
@@ -159,3 +162,77 @@ def install() -> None:
     details["files.save_snapshot"] = f"{details.get('files.save_snapshot', '')}\n{OF_THREADS}".lstrip()
     for row in rows:
         TableCommand(row, details.get(row.run, ""))
+
+
+# --- ``$dwarfgpu("x")`` -------------------------------------------------------------------------------
+
+FUNCTION_HELP = """The value of a variable or an expression that dwarfgpu reads.
+
+$dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
+
+What GDB can reach is an lvalue: it has an address, or can be assigned to."""
+
+
+class ValueFunction(gdb.Function):  # type: ignore[misc]
+    """``$dwarfgpu``; it is about the selected frame."""
+
+    def __init__(self) -> None:
+        self.__doc__ = FUNCTION_HELP
+        gdb.Function.__init__(self, "dwarfgpu")
+
+    def invoke(self, *arguments: Any) -> Any:
+        """The value."""
+        if not 1 <= len(arguments) <= 2:
+            raise gdb.GdbError('It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).')
+        with one_line_errors():
+            from dwarfgpu.backends.gdb.process import selected_frame
+            from dwarfgpu.gdbplugin.host import gdb_host
+            from dwarfgpu.gdbplugin.values import value_of
+
+            frame = gdb_host().frame()
+            lane = int(arguments[1]) if len(arguments) == 2 else None
+            return value_of(frame[arguments[0].string()], frame, selected_frame(), lane)
+
+
+# --- ``dwarfgpu snapshot`` ----------------------------------------------------------------------------
+
+COMMAND = "generate-core-file"
+
+
+def save(debugger: Debugger, text: str) -> None:
+    """Save what stands still, and say how it is read."""
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quote that nothing closes
+        words = []
+    if len(words) != 1:
+        raise UsageError("`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes")
+    path = os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
+    machine = debugger.machine
+    if os.path.exists(path):  # noqa: PTH110
+        raise UsageError(f"{path} is there already, and is not overwritten", hint="name another file")
+    kind = _save_waves if machine.has_waves else _save_threads
+    what = kind(machine, path)
+    debugger.output.line(f"Saved {what} to {path}")
+    words = ["dwarfgpu", "debug", machine.program.file.name, "--state", path]
+    debugger.output.line(f"`{shlex.join(words)}` opens it")
+
+
+def _save_waves(machine: Attached, path: str) -> str:
+    from dwarfgpu.backends import snapshot
+    from dwarfgpu.program.stack.gdb_capture import captured
+
+    found = captured(machine)
+    snapshot.save(found, path)
+    return f"{found.wave_count} wave{'' if found.wave_count == 1 else 's'}"
+
+
+def _save_threads(machine: Attached, path: str) -> str:
+    if path.endswith((".json", ".dgs")):
+        raise UsageError(
+            f"{path} would be a snapshot of waves, and these are threads of {machine.state.target.name}",
+            hint="they are saved as a core file: `dwarfgpu snapshot core`",
+        )
+    gdb.execute(f"{COMMAND} {path}", to_string=True)
+    count = len(machine)
+    return f"{count} thread{'' if count == 1 else 's'} as a core file"

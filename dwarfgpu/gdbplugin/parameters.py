@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.commands.settings import MAX_NUMBER, SETTINGS
 from dwarfgpu.gdbplugin.commands import one_line_errors
+from dwarfgpu.questions.settings import MAX_NUMBER, SETTINGS
 
 if TYPE_CHECKING:
-    from dwarfgpu.commands.settings import Setting
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
+    from dwarfgpu.questions.settings import Setting
 
 SHARED = ("print ", "repair")
 """What the names of those settings of the debugger begin with; for all others GDB has its own."""
 UNREADABLE = ("unreadable", "all", "off")
 
 
-class Prefix(gdb.Command):  # type: ignore[misc]
+class SettingsPrefix(gdb.Command):  # type: ignore[misc]
     """``set dwarfgpu``, or ``show dwarfgpu`` which by itself shows all of them."""
 
     def __init__(self, verb: str, name: str = "") -> None:
@@ -61,7 +61,7 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         """GDB has changed it; what is wrong is refused."""
         from dwarfgpu.gdbplugin.debugger import debugger
         from dwarfgpu.gdbplugin.host import gdb_host
-        from dwarfgpu.program.repairs.repaired import policy_of
+        from dwarfgpu.program.code.repairs import policy_of
 
         try:
             with one_line_errors():
@@ -153,7 +153,7 @@ def install(frame_filter: FrameFilter) -> None:
     words = sorted({setting.name.partition(" ")[0] for setting in chosen if " " in setting.name})
     for name in ("", *words):
         for verb in ("set", "show"):
-            Prefix(verb, name)
+            SettingsPrefix(verb, name)
     for setting in chosen:
         Parameter(setting)
     FilterParameter(frame_filter)

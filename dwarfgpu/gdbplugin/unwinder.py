@@ -13,14 +13,13 @@ import gdb
 from gdb.unwinder import Unwinder
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.contents import number_of
-from dwarfgpu.backends.gdb.process import GdbProcess, is_wave
+from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, number_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.gdbplugin.host import gdb_host
-from dwarfgpu.program.machines.unwound import Unwound
+from dwarfgpu.program.stack.gdb_process import Unwound
 
 if TYPE_CHECKING:
-    from dwarfgpu.targets.target import Register
+    from dwarfgpu.targets.target import TargetRegister
 
 NAME = "dwarfgpu"
 STACK_TOP = 1 << 60
@@ -93,7 +92,7 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
                 found.caller_pc or 0
             )  # GDB ends a stack there, and asks for no caller of that
         else:
-            register: Register | None = found.machine.register_named(name)
+            register: TargetRegister | None = found.machine.register_named(name)
             is_kept = register is None or found.is_same(register)  # one that only GDB has stays as it is
             content = _known(here) if is_kept else found.register(register)  # type: ignore[arg-type]
         if content is not None:

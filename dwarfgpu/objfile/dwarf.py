@@ -11,21 +11,20 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.objfile.entries.abbrevs import AbbreviationTable
-from dwarfgpu.objfile.entries.attributes import AttributeDialect, dialect
-from dwarfgpu.objfile.source import Source
-from dwarfgpu.objfile.units.headers import read_headers
-from dwarfgpu.objfile.units.split import PackageIndex, find_split_unit
-from dwarfgpu.objfile.units.unit import Unit
+from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
+from dwarfgpu.objfile.info.attributes import AttributeDialect, dialect
+from dwarfgpu.objfile.info.split import PackageIndex, find_split_unit
+from dwarfgpu.objfile.info.unit import Unit, read_headers
+from dwarfgpu.objfile.section_source import SectionSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.entries.dies import Die
-    from dwarfgpu.objfile.indexes.index import Index
-    from dwarfgpu.objfile.source import Sections
-    from dwarfgpu.objfile.units.split import Contributions, OpenSplit, SplitFile
+    from dwarfgpu.objfile.indexes.lookup import Index
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.split import Contributions, OpenSplit, SplitFile
+    from dwarfgpu.objfile.section_source import Sections
 
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""
@@ -49,7 +48,7 @@ class Dwarf:
         package: Sections | None = None,
         supplementary: Sections | None = None,
     ) -> None:
-        self.source = Source(sections)
+        self.source = SectionSource(sections)
         self.name = sections.name
         self.dialect = dialect(attributes) if isinstance(attributes, str) else attributes
         """The dialect that was asked for, if any."""
@@ -253,7 +252,7 @@ class Dwarf:
     def index(self) -> Index:
         """Look-up by name and by address."""
         if self._index is None:
-            from dwarfgpu.objfile.indexes.index import Index
+            from dwarfgpu.objfile.indexes.lookup import Index
 
             self._index = Index(self)
         return self._index

@@ -6,20 +6,20 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.files.codeobject import CodeObject, opened
-from dwarfgpu.program.machines.choosing import no_wave
-from dwarfgpu.program.machines.live import Live, rules_of
-from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
-from dwarfgpu.program.machines.stopped import Stopped, load_code, open_stopped
-from dwarfgpu.program.repairs.repaired import AUTO, Policy, policy_of
-from dwarfgpu.program.variables.frame import Frame, frames_at
-from dwarfgpu.program.variables.state import State
-from dwarfgpu.program.variables.wave import Wave
+from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
+from dwarfgpu.program.stack.execution import Execution
+from dwarfgpu.program.stack.frame import Frame, frames_at
+from dwarfgpu.program.stack.gdb_process import Live, rules_of
+from dwarfgpu.program.stack.selectors import no_wave
+from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.stack.wave import Wave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.machines.stopped import Machine
+    from dwarfgpu.program.stack.stopped import Machine
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
 
@@ -32,7 +32,7 @@ class Program:
         self.dialect = dialect
         self.repair = repair
         """Which idioms of compilers are read as they are meant."""
-        self._state: State | None = None
+        self._state: Execution | None = None
         self._live: Live | None = None
         self._last: Attached | None = None
 
@@ -40,11 +40,11 @@ class Program:
         return f"Program({self.file.name!r})"
 
     @property
-    def state(self) -> State:
+    def state(self) -> Execution:
         """The file by itself, at the addresses it was linked for."""
         if self._state is None:
             loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
-            self._state = State(loaded, self.file.target.target)
+            self._state = Execution(loaded, self.file.target.target)
         return self._state
 
     @property
@@ -106,11 +106,11 @@ class Program:
             self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
         stopped = self._live.stopped(machine)
         last = self._last
-        state: State | None = None
+        state: Execution | None = None
         if last is not None and last.stopped.loaded is stopped.loaded and last.state.target == machine.target:
             state = last.state.with_machine(machine)
         if state is None:
-            state = State(stopped.loaded, machine.target, machine, rules_of(machine.target))
+            state = Execution(stopped.loaded, machine.target, machine, rules_of(machine.target))
         self._last = Attached(self, stopped, state)
         return self._last
 
@@ -118,10 +118,10 @@ class Program:
 class Attached:
     """A program with a machine: a sequence of waves (threads)."""
 
-    def __init__(self, program: Program, stopped: Stopped, state: State | None = None) -> None:
+    def __init__(self, program: Program, stopped: Stopped, state: Execution | None = None) -> None:
         self.program = program
         self.stopped = stopped
-        self.state = state or State(stopped.loaded, stopped.machine.target, stopped.machine)
+        self.state = state or Execution(stopped.loaded, stopped.machine.target, stopped.machine)
         self._waves: dict[int, Wave] = {}
 
     def __len__(self) -> int:
@@ -153,7 +153,7 @@ class Attached:
             dialect = None if code.dialect.name == usual else code.dialect.name
             codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
         machine, loaded = self.stopped.machine, Loaded(codes)
-        state = State(loaded, machine.target, machine, self.state.rules)
+        state = Execution(loaded, machine.target, machine, self.state.rules)
         return Attached(self.program, Stopped(machine, loaded, name=self.stopped.name), state)
 
     @property

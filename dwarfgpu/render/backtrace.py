@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.program.code.code_lookup import begins_line
+from dwarfgpu.program.types.model import Array, Pointer, Struct
+from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
     counted,
+    cut,
+    fitted,
     lanes_text,
     plain,
     plain_style,
@@ -17,17 +26,24 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
-from dwarfgpu.render.text import TextRenderer
+from dwarfgpu.render.values import ValueWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.machines.backtrace import Backtrace, Saved, ShownFrame, Span
+    from dwarfgpu.program.stack.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
     from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.target import Target
 
     Json = dict[str, Any]
+    from dwarfgpu.program.code.code_lookup import SourceLine
+    from dwarfgpu.program.code.loaded import Loaded
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.render.values import Look
+
 
 SIGNAL_HANDLER = "<signal handler called>"
 INDENT = 6
@@ -39,7 +55,7 @@ class BacktraceRenderer:
     """Writes backtraces of machines of a target."""
 
     def __init__(self, target: Target, style: Style = plain_style) -> None:
-        from dwarfgpu.program.cases.json_answers import JsonWriter
+        from dwarfgpu.expr.location_json import JsonWriter
 
         self.target = target
         self.style = style
@@ -109,7 +125,7 @@ class BacktraceRenderer:
         """The places of a register; lanes that are in one place, each where its number says, are named together."""
         unit = saved.register.lane_bits
         whole = saved.register.bit_size // (unit or 1) - 1
-        groups: dict[Any, list[Span]] = {}
+        groups: dict[Any, list[RegisterSpan]] = {}
         for span in saved.spans:
             groups.setdefault(_base(span, unit or 1), []).append(span)
         for spans in groups.values():
@@ -121,7 +137,7 @@ class BacktraceRenderer:
             numbers = ",".join(range_text(span.first, span.last) for span in spans)
             yield f"{_noun(unit, spans)} {numbers} {where}"
 
-    def _register_place(self, saved: Saved, span: Span) -> str | None:
+    def _register_place(self, saved: Saved, span: RegisterSpan) -> str | None:
         """A place in a vector register: its name, where each lane is in the same one, else with the lanes it takes."""
         place = span.location.single
         storage: Any = None if place is None else place.storage
@@ -191,14 +207,136 @@ def _number(location: Location) -> str | None:
     return f"value {place.storage.data:#x}"
 
 
-def _noun(unit: int, spans: Iterable[Span]) -> str:
+def _noun(unit: int, spans: Iterable[RegisterSpan]) -> str:
     noun = "lane" if unit else "bit"
     return noun if all(span.first == span.last for span in spans) and len([*spans]) == 1 else f"{noun}s"
 
 
-def _base(span: Span, unit: int) -> Any:
+def _base(span: RegisterSpan, unit: int) -> Any:
     """What spans have in common whose lanes are each where its number says, in one storage."""
     place = span.location.single
     if place is None or type(place.storage) not in (Memory, Register):
         return span
     return place.storage, int(place.bit_offset) - span.first * unit
+
+
+# --- Call frames on one line each ---------------------------------------------------------------------
+
+OPTIMIZED_OUT = "<optimized out>"
+ERROR = "<error>"
+CALL_INDENT = 4
+
+
+class CallWriter:
+    """Writes frames on one line each. ``arguments`` is ``scalars``, ``all`` or ``none``: which of them are shown."""
+
+    def __init__(self, lane: int | None, look: Look, arguments: str = "scalars") -> None:
+        self.lane = lane
+        self.look = look
+        self.arguments = arguments
+
+    def text(self, frame: Frame) -> str:
+        """A frame without its number."""
+        return " ".join(self._parts(frame)).rstrip()
+
+    def _parts(self, frame: Frame) -> tuple[str, str]:
+        """The call, and where it stands."""
+        physical = frame.physical
+        if physical is not None and physical.is_signal_frame and not frame.is_inlined:
+            return SIGNAL_HANDLER, ""
+        return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", _place(frame)
+
+    def lines(self, frame: Frame, width: int = WIDTH, style: Style = plain_style) -> list[str]:
+        """A frame with its number, in lines that fit the screen."""
+        head = f"#{frame.number}".ljust(3) + " "
+        call, place = self._parts(frame)
+        whole = f"{head}{call} {place}".rstrip()
+        if len(whole) > width >= len(head + call):  # as GDB does, it is rather broken before the place
+            lines = [head + call, *fitted(" " * CALL_INDENT + place, width, CALL_INDENT)]
+        else:
+            lines = fitted(whole, width, CALL_INDENT)
+        name = shown(frame.name or "??")
+        before, found, after = lines[0].partition(f"{name} (")
+        if found:
+            lines[0] = f"{before}{style('name', name)} ({after}"
+        return lines
+
+    def _arguments(self, frame: Frame) -> str:
+        parameters = [each for each in frame.variables() if each.kind == PARAMETER]
+        if not parameters:
+            return ""
+        if self.arguments == "none":
+            return "..."
+        return ", ".join(f"{shown(each.name)}={self._value(each, frame)}" for each in parameters)
+
+    def _value(self, variable: Variable, frame: Frame) -> str:
+        """The value of an argument in the lane, on one line; why there is none is what other commands tell."""
+        try:
+            if self.arguments == "scalars" and _has_parts(variable.type):
+                return "..."
+            (found,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).lanes
+            if found.value is None:
+                return ERROR if found.state == "error" else OPTIMIZED_OUT
+            kind = variable.type
+            return cut(
+                ValueWriter(self.look, is_cplus=False).text(found.value, 0, is_top=_is_reference(kind))
+            )
+        except DwarfGpuError:
+            return ERROR
+
+
+def _has_parts(kind: Type) -> bool:
+    """Whether a value is too large for one line: a structure, an array, or a reference to one."""
+    inner = resolved(kind)
+    if isinstance(inner, Pointer) and inner.is_reference:
+        inner = resolved(inner.target)
+    return isinstance(inner, (Struct, Array))
+
+
+def _is_reference(kind: Type) -> bool:
+    inner = resolved(kind)
+    return isinstance(inner, Pointer) and inner.is_reference
+
+
+def _address(frame: Frame) -> str:
+    """The address, where it is not the first one of the line; functions that share a frame do not repeat it."""
+    if frame.pc is None or frame.code is None:
+        return "" if frame.pc is None else f"{frame.pc:#x} in "
+    if not frame.is_innermost or (
+        frame.pc == frame.place and begins_line(frame.code.file, frame.code.in_file(frame.pc))
+    ):
+        return ""
+    return f"{frame.pc:#x} in "
+
+
+def _place(frame: Frame) -> str:
+    """``at k3.c:5``; of code without lines, ``from k3.hsaco``."""
+    source = frame.call.source
+    if source is None or source.file is None:
+        return "" if frame.code is None else f"from {shown(frame.code.file.name)}"
+    return f"at {line_text(source)}"
+
+
+def line_text(source: SourceLine, *, short: bool = False) -> str:
+    """``src/k3.c:5``; or, where there is not much room, ``k3.c:5``."""
+    name = source.file or "??"
+    return f"{shown(name.rpartition('/')[2] if short else name)}:{source.line}"
+
+
+def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str:
+    """Where something stands that is not looked at: ``0x1136 in add () at k3.c:5``."""
+    if pc is None:
+        return "??"
+    call = loaded.calls_at(pc)[0]
+    code = loaded.at(pc)
+    starts = code is not None and begins_line(code.file, code.in_file(pc))
+    where = ""
+    if call.source is not None and call.source.file is not None:
+        where = f" at {line_text(call.source, short=short)}"
+    return f"{'' if starts else f'{pc:#x} in '}{shown(call.function or '??')} (){where}"
+
+
+def call_lines(frames: Iterator[Frame], writer: CallWriter, width: int, style: Style) -> Iterator[str]:
+    """Some frames."""
+    for frame in frames:
+        yield from writer.lines(frame, width, style)

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.variables.declared import owner_of
+from dwarfgpu.program.variables.variable import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.listings import bytes_text
+from dwarfgpu.render.operations import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.variables.answers import Answer
-    from dwarfgpu.program.variables.declared import Checked
-    from dwarfgpu.program.variables.provenance import Source
-    from dwarfgpu.program.variables.variable import Described, Variable
+    from dwarfgpu.program.variables.reasons import ValueSource
+    from dwarfgpu.program.variables.variable import Checked, Described, Variable
     from dwarfgpu.render.layout import Style
 
 KINDS = {
@@ -155,7 +154,7 @@ def range_text(place: Described) -> str:
     return "everywhere" if place.range is None else f"{place.range[0]:#x} to {place.range[1]:#x}"
 
 
-def _extent(source: Source) -> str:
+def _extent(source: ValueSource) -> str:
     """Which bytes, or bits, of the value."""
     first, size = source.bit_offset, source.bit_size
     if first % 8 or size % 8:
@@ -163,7 +162,7 @@ def _extent(source: Source) -> str:
     return f"byte {first // 8}" if size == 8 else f"bytes {first // 8}-{(first + size) // 8 - 1}"
 
 
-def _place(source: Source, lane: int | None) -> str:
+def _place(source: ValueSource, lane: int | None) -> str:
     bit = f" from bit {source.bit} on" if source.bit else ""
     if source.kind == "register":
         own = ""

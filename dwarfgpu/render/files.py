@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.columns import table
-from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.files.codelookup import AtAddress, Named, SourceLine, SymbolInfo
-    from dwarfgpu.program.files.codeobject import Contents, Entry
-    from dwarfgpu.program.files.summary import DwarfSummary, FileSummary, SectionInfo, UnitInfo
+    from dwarfgpu.program.code.code_lookup import AtAddress, Named, SourceLine, SymbolInfo
+    from dwarfgpu.program.code.code_object import CodeObjectContents, ContainerEntry
+    from dwarfgpu.program.code.file_summary import DwarfSummary, FileSummary, SectionInfo, UnitSummary
     from dwarfgpu.render.layout import Style
 
 MANY_SECTIONS = 60
@@ -27,9 +26,9 @@ TYPES = {
 # --- ls -----------------------------------------------------------------------------------------------------------
 
 
-def contents_text(contents: Contents, style: Style = plain_style) -> list[str]:
+def contents_text(contents: CodeObjectContents, style: Style = plain_style) -> list[str]:
     """An image a line, below the place where it lies."""
-    places: dict[str, list[Entry]] = {}
+    places: dict[str, list[ContainerEntry]] = {}
     for entry in contents.entries:
         places.setdefault(entry.note, []).append(entry)
     rows = iter(table([_entry_row(entry) for group in places.values() for entry in group], "lllrrl"))
@@ -42,7 +41,7 @@ def contents_text(contents: Contents, style: Style = plain_style) -> list[str]:
     return lines
 
 
-def _entry_row(entry: Entry) -> tuple[str, ...]:
+def _entry_row(entry: ContainerEntry) -> tuple[str, ...]:
     # without a URI it lies in what must be decompressed first: the offset counts there
     offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}"
     if not entry.size:
@@ -57,13 +56,13 @@ def _entry_row(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: ContainerEntry) -> dict[str, Any]:
     """One image."""
     document: dict[str, Any] = plain(entry)
     return document
 
 
-def contents_json(contents: Contents) -> dict[str, Any]:
+def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
     """All images of a file."""
     return {
         "file": contents.name,
@@ -159,7 +158,7 @@ def _share(counts: dict[str, int]) -> str:
     return ", ".join(f"{text} ({count})" for text, count in counts.items())
 
 
-def _unit(unit: UnitInfo) -> list[str]:
+def _unit(unit: UnitSummary) -> list[str]:
     head = f"  {unit.section}+{unit.offset:#x}  {unit.kind}, version {unit.version}"
     lines = [head, *(f"    {line}" for line in wrapped(unit.name or "(no name)", 76))]
     if unit.split_name:

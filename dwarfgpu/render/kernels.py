@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.columns import table
-from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, wrapped
+from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.program.files.codeobject import Kernel
+    from dwarfgpu.program.code.code_object import Kernel
     from dwarfgpu.render.layout import Style
 
 NO_SGPR = 0xFFFF

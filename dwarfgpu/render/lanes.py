@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.machines.snapshots import dispatch_text
-from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.waves.places import group_text
-from dwarfgpu.render.columns import table
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.stack.snapshot_files import dispatch_text
+from dwarfgpu.program.stack.wave_positions import group_text
+from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    aligned,
     paragraphs,
     plain,
     plain_style,
     problem_json,
     ranges_text,
     shown,
+    table,
     wrapped,
 )
+from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.files.codelookup import CallFrame
-    from dwarfgpu.program.waves.groups import WaveRow
-    from dwarfgpu.program.waves.lanes import Lane, Lanes
-    from dwarfgpu.program.waves.places import WavePlace
+    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.stack.wave_groups import WaveRow
+    from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.variables.variable import Variable
+
 
 LETTERS = {ACTIVE: "A", INACTIVE: "I", UNUSED: "U", UNKNOWN: "?"}
 """The states as rocgdb shows them."""
@@ -40,10 +49,10 @@ MAX_LANES_SHOWN = 17
 # --- Lanes --------------------------------------------------------------------------------------------------------
 
 
-def folded(lanes: Iterable[Lane], how: str = "neighbours") -> list[list[Lane]]:
+def folded(lanes: Iterable[LaneStatus], how: str = "neighbours") -> list[list[LaneStatus]]:
     """Lanes in the same state at the same place as one: ``neighbours``, ``places`` (all that are equal) or ``none``."""
-    groups: list[list[Lane]] = []
-    by_place: dict[Any, list[Lane]] = {}
+    groups: list[list[LaneStatus]] = []
+    by_place: dict[Any, list[LaneStatus]] = {}
     for lane in lanes:
         if how == "places":
             if lane.place not in by_place:
@@ -59,7 +68,7 @@ def folded(lanes: Iterable[Lane], how: str = "neighbours") -> list[list[Lane]]:
 
 
 def lanes_table(
-    found: Lanes, lanes: Sequence[Lane], how: str = "neighbours", style: Style = plain_style
+    found: Lanes, lanes: Sequence[LaneStatus], how: str = "neighbours", style: Style = plain_style
 ) -> Iterator[str]:
     """The lanes of a wave, some of which may have been chosen, in 80 columns."""
     yield style("kind", f"wave {shown(found.wave)}") + _dispatch(found.where)
@@ -84,7 +93,7 @@ def _counts(found: Lanes) -> str:
     return text
 
 
-def _cells(found: Lanes, group: list[Lane]) -> tuple[str, ...]:
+def _cells(found: Lanes, group: list[LaneStatus]) -> tuple[str, ...]:
     """The cells of lanes in one state at one place."""
     first = group[0]
     where = ""
@@ -101,7 +110,7 @@ def _cells(found: Lanes, group: list[Lane]) -> tuple[str, ...]:
     return numbers, LETTERS[first.state], _items(group), pc, where
 
 
-def _items(group: list[Lane]) -> str:
+def _items(group: list[LaneStatus]) -> str:
     items = [lane.work_item for lane in group if lane.work_item is not None]
     if not items:
         return ""
@@ -121,7 +130,7 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) ->
     yield from table([heads, *parted], sides, indent=0, longest=MAX_LANES_SHOWN, width=WIDTH, style=style)
 
 
-def lanes_document(found: Lanes, lanes: Sequence[Lane]) -> Json:
+def lanes_document(found: Lanes, lanes: Sequence[LaneStatus]) -> Json:
     """A wave and some of its lanes."""
     return {
         **_lanes_head(found),
@@ -145,7 +154,7 @@ def _lanes_head(found: Lanes) -> Json:
     }
 
 
-def lane_json(lane: Lane) -> Json:
+def lane_json(lane: LaneStatus) -> Json:
     """One lane."""
     document: Json = {
         "lane": lane.number,
@@ -249,3 +258,99 @@ def _call_json(call: CallFrame | None) -> Json:
         "source": None if call is None or call.source is None else plain(call.source),
         "inlined": False if call is None else call.inlined,
     }
+
+
+# --- Lanes and variables as a table -------------------------------------------------------------------
+
+GAP = 2
+WIDEST = 24
+"""A longer value is cut."""
+LONGEST_NAME = 40
+
+
+@frozen
+class LaneRow:
+    """A row of the table."""
+
+    lane: int | None
+    """None for a thread, which has no lanes."""
+    is_active: bool
+    cells: tuple[str, ...]
+
+
+@frozen
+class LaneTable:
+    """Lanes and variables. Cells are as wide as `widths` says."""
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    rows: tuple[LaneRow, ...]
+
+    def fitting(self, width: int) -> int:
+        """How many columns there is room for, beside the one with the lanes."""
+        used, count = LANE_WIDTH, 0
+        for each in self.widths:
+            used += GAP + each
+            if used > width:
+                break
+            count += 1
+        return count
+
+    def head(self, width: int) -> str:
+        """The names of the variables that there is room for; how many there are besides."""
+        count = self.fitting(width)
+        cells = self._joined("lane", self.names[:count])
+        more = f"+{len(self.names) - count}" if count < len(self.names) else ""
+        if more and len(cells) + GAP + len(more) <= width:
+            cells = f"{cells:{width - len(more)}}{more}"
+        return cells[:width]
+
+    def line(self, row: LaneRow, width: int) -> str:
+        """A row."""
+        state = "" if row.is_active or row.lane is None else "-"
+        return self._joined(
+            f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)]
+        )[:width]
+
+    def _joined(self, first: str, cells: Sequence[str]) -> str:
+        widths = (LANE_WIDTH, *self.widths[: len(cells)])
+        return aligned((first, *cells), widths, "l" + "r" * len(cells), gap=GAP).rstrip()
+
+
+LANE_WIDTH = 4
+
+
+def lane_table(frame: Frame) -> LaneTable:
+    """The parameters and local variables of a frame in every lane; those that differ from lane to lane first."""
+    variables = [each for each in frame.variables() if not each.is_shadowed]
+    columns = [_column(frame, each) for each in variables]
+    order = sorted(range(len(columns)), key=lambda index: len(set(columns[index])) == 1)
+    names = [_cut(shown(variables[index].name), LONGEST_NAME) for index in order]
+    numbers = frame.lane_numbers(None)
+    mask = frame.active_mask
+    rows = tuple(
+        LaneRow(
+            lane,
+            mask is None or lane is None or bool(mask >> lane & 1),
+            tuple(columns[index][place] for index in order),
+        )
+        for place, lane in enumerate(numbers)
+    )
+    widths = tuple(
+        max(len(name), *map(len, columns[index])) for name, index in zip(names, order, strict=True)
+    )
+    return LaneTable(tuple(names), widths, rows)
+
+
+def _column(frame: Frame, variable: Variable) -> list[str]:
+    renderer = VariablesRenderer(frame)
+    try:
+        found = answer(variable, variable.name)
+    except DwarfGpuError:
+        return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
+    texts = (NO_VALUE[each.state] if each.value is None else renderer.cell(each) for each in found.lanes)
+    return [_cut(" ".join(text.split()), WIDEST) for text in texts]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.columns import Row, columns, fitted, table
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown
+from dwarfgpu.render.layout import (
+    WIDTH,
+    TableRow,
+    columns,
+    counted,
+    fitted,
+    labelled,
+    plain_style,
+    shown,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.machines.devices import Agent, DispatchRow, Queue
-    from dwarfgpu.program.machines.loaded import LoadedCode
-    from dwarfgpu.program.machines.snapshots import Summary
-    from dwarfgpu.program.waves.address_views import View, Views
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.stack.address_aliases import View, Views
+    from dwarfgpu.program.stack.devices import Agent, DispatchRow, Queue
+    from dwarfgpu.program.stack.snapshot_files import Summary
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
@@ -119,7 +128,7 @@ def agents_table(
 ) -> Iterator[str]:
     """Agents; all of them stand still, which is A."""
     rows = [
-        Row(
+        TableRow(
             (
                 each.number,
                 "A",
@@ -144,7 +153,7 @@ def queues_table(
         numbers = ("" if value is None else str(value) for value in (each.read, each.write, each.size))
         address = "" if each.address is None else f"{each.address:#x}"
         name = f"AMDGPU Queue {each.agent}:{each.number}"
-        rows.append(Row((str(number), name, each.kind or "", *numbers, address), current in each.waves))
+        rows.append(TableRow((str(number), name, each.kind or "", *numbers, address), current in each.waves))
     head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
     yield from columns(head, rows, width, style)
 
@@ -165,7 +174,7 @@ def dispatches_table(
             str(len(each.waves)),
             one.kernel or "??",
         )
-        rows.append(Row(cells, current in each.waves))
+        rows.append(TableRow(cells, current in each.waves))
     head = ("Id", "Target Id", "Grid", "Workgroup", "Fence", "Waves", "Kernel Function")
     yield from columns(head, rows, width, style)
 
@@ -183,7 +192,7 @@ def files_table(codes: Iterable[LoadedCode], width: int = WIDTH, style: Style = 
         digits = 2 + 2 * code.file.image.address_size
         cells = ["" if address is None else f"{address:#0{digits}x}" for address in (low, high)]
         lacks = lacks or not code.file.has_dwarf
-        rows.append(Row((*cells, "Yes" if code.file.has_dwarf else "Yes (*)", code.file.name)))
+        rows.append(TableRow((*cells, "Yes" if code.file.has_dwarf else "Yes (*)", code.file.name)))
     yield from columns(("From", "To", "Syms Read", "File"), rows, width, style)
     if lacks:
         yield from fitted("(*): the file has no debugging information.", width)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.columns import table
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.dispatches.dispatch import Dispatch, RegisterState
-    from dwarfgpu.program.dispatches.structures import ObjectInMemory, Part
+    from dwarfgpu.program.launch.dispatch import PlannedDispatch, RegisterState
+    from dwarfgpu.program.launch.structures import ObjectInMemory, ShownField
     from dwarfgpu.render.layout import Style
-    from dwarfgpu.targets.amdgpu.geometry import Place
+    from dwarfgpu.targets.amdgpu.geometry import WavePosition
 
 COLUMN = 18
 """Where the text behind a register begins."""
@@ -30,7 +29,10 @@ def _triple(numbers: tuple[int, ...]) -> str:
 
 
 def state_text(
-    dispatch: Dispatch, place: Place, registers: tuple[RegisterState, ...], style: Style = plain_style
+    dispatch: PlannedDispatch,
+    place: WavePosition,
+    registers: tuple[RegisterState, ...],
+    style: Style = plain_style,
 ) -> list[str]:
     """Every register of a wave that the documents speak of."""
     lines = [style("kind", shown(dispatch.kernel.name))]
@@ -43,7 +45,7 @@ def state_text(
     return [*lines, *_arguments(dispatch, style)]
 
 
-def _summary(dispatch: Dispatch, place: Place) -> list[tuple[str, str]]:
+def _summary(dispatch: PlannedDispatch, place: WavePosition) -> list[tuple[str, str]]:
     shape, start = dispatch.geometry, dispatch.start
     size = shape.size_of(place.group)
     group = (
@@ -106,7 +108,7 @@ def _runs(words: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
         at = end + 1
 
 
-def _arguments(dispatch: Dispatch, style: Style) -> list[str]:
+def _arguments(dispatch: PlannedDispatch, style: Style) -> list[str]:
     if not dispatch.arguments:
         return []
     head = f"  {style('name', 'arguments')}   at {dispatch.places.kernarg:#x}"
@@ -126,7 +128,9 @@ def _argument(value: bytes, *, is_given: bool) -> str:
     return f"{int.from_bytes(value, 'little'):#x}"
 
 
-def state_json(dispatch: Dispatch, place: Place, registers: tuple[RegisterState, ...]) -> dict[str, Any]:
+def state_json(
+    dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...]
+) -> dict[str, Any]:
     """The same as JSON. Words are 32 bits, the lowest first; null where nobody sets them."""
     shape = dispatch.geometry
     return {
@@ -201,7 +205,7 @@ def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
     return lines
 
 
-def _part_value(part: Part) -> str:
+def _part_value(part: ShownField) -> str:
     if part.kind in ("words", "reserved"):
         return "" if _words(part) else "0"
     is_hex = part.kind == "address" or part.bits or part.value >> WORD_BITS not in (0, -1)
@@ -209,7 +213,7 @@ def _part_value(part: Part) -> str:
     return f"{text} ({part.meaning})" if part.meaning else text
 
 
-def _words(part: Part) -> list[tuple[str, str]]:
+def _words(part: ShownField) -> list[tuple[str, str]]:
     """The 32-bit words of a field that is no number, where they are not all 0."""
     if part.kind not in ("words", "reserved") or not part.value:
         return []
@@ -234,7 +238,7 @@ def object_json(found: ObjectInMemory) -> dict[str, Any]:
     }
 
 
-def _part_json(part: Part) -> dict[str, Any]:
+def _part_json(part: ShownField) -> dict[str, Any]:
     value: Any = f"{part.value:#x}" if part.kind == "address" else part.value
     if part.kind in ("words", "reserved"):
         value = part.value.to_bytes(part.size, "little").hex()

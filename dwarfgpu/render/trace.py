@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.expr import listing
+from dwarfgpu.expr.location_json import JsonWriter
+from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
-from dwarfgpu.program.cases.json_answers import JsonWriter
-from dwarfgpu.program.repairs.repaired import repairs_of
+from dwarfgpu.program.code.repairs import repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
-from dwarfgpu.render.text import TextRenderer
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.program.repairs.rules import Repair
+    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.targets.target import Target
 
     Entries: TypeAlias = tuple[Entry, ...]

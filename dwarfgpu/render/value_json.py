@@ -28,10 +28,10 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.types.sizes import resolved, stripped
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.render import elements
+from dwarfgpu.render import values
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import float_text, signed
-from dwarfgpu.render.values import MAX_PARTS, PLAIN, Writer
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, ValueWriter
 
 if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
@@ -51,7 +51,7 @@ class _Json:
         self.look = look
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
-        self.text = Writer(look, is_cplus=is_cplus)
+        self.text = ValueWriter(look, is_cplus=is_cplus)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """A value, or why there is none."""
@@ -142,7 +142,7 @@ class _Json:
         if len(shown) < found.length:
             result["more"] = found.length - len(shown)
         if not found.is_vector and found.length:
-            text = elements.characters_of(self.look, found)
+            text = values.characters_of(self.look, found)
             if text is not None:
                 result["text"] = text
         return result

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
-from dwarfgpu.program.types.declaration import speaks_cplus, type_text
+from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
 from dwarfgpu.program.types.model import (
     Array,
     Base,
@@ -18,22 +19,24 @@ from dwarfgpu.program.types.model import (
     Qualified,
     String,
     Struct,
-    Unspecified,
+    UnspecifiedType,
     Void,
 )
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
-from dwarfgpu.render import characters, elements, member_pointers
+from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.model import Method, Type
+    from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
+
 
 OPTIMIZED_OUT = "<optimized out>"
 _WHOLE = frozenset("xduotz")
@@ -70,7 +73,7 @@ PLAIN = Look()
 
 def value_text(value: Object, look: Look = PLAIN) -> str:
     """A value by itself: a pointer says what it points to, a reference also what is there."""
-    return Writer(look, is_cplus=speaks_cplus(value.type)).top(value)
+    return ValueWriter(look, is_cplus=speaks_cplus(value.type)).top(value)
 
 
 def flags_text(pattern: int, type: Base) -> str:
@@ -78,7 +81,7 @@ def flags_text(pattern: int, type: Base) -> str:
     return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
 
 
-class Writer:
+class ValueWriter:
     """Writes values. A value that cannot be read, or has none, is written as the reason."""
 
     def __init__(self, look: Look, *, is_cplus: bool) -> None:
@@ -112,7 +115,7 @@ class Writer:
                 return text
             return f"({self._type(value.type)}) {text}"
         if isinstance(inner, MemberPointer):
-            return member_pointers.text(self, value, inner, is_top=True)
+            return member_pointer_text(self, value, inner, is_top=True)
         if letter is not None and letter in _WHOLE and value.parts() is not None:
             # a complex number by itself is one number to these letters, one in a structure is two
             reading = value.read()
@@ -144,7 +147,7 @@ class Writer:
         if isinstance(inner, Pointer):
             return self._pointer(value, inner, depth, is_top=is_top)
         if isinstance(inner, MemberPointer):
-            return member_pointers.text(self, value, inner, is_top=False)
+            return member_pointer_text(self, value, inner, is_top=False)
         if isinstance(inner, Function):
             address = value.address
             where = "" if address is None else f" {self.address(address, symbol=True)}"
@@ -210,11 +213,13 @@ class Writer:
         prefix = character_prefix(type) if scalar.kind in ("character", "integer") else None
         if prefix is not None:
             size = known_size(inner) or 1
-            return f"{number} {characters.character(pattern, prefix, size)}"
+            return f"{number} {numbers.character(pattern, prefix, size)}"
         if scalar.kind == "pointer":
             space = inner.address_space if isinstance(inner, Base) else None
             return (
-                "0" if isinstance(inner, Unspecified) else self.address(Address(space, pattern), symbol=True)
+                "0"
+                if isinstance(inner, UnspecifiedType)
+                else self.address(Address(space, pattern), symbol=True)
             )
         return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
 
@@ -298,14 +303,14 @@ class Writer:
                     raise EvaluationError("undefined_read", "the characters are optimized out")
                 code = int(reading.bits)
                 if not code:
-                    return characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
+                    return numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
                 codes.append(code)
         except DwarfGpuError as error:
             if not codes:
                 return f"<error: {_first_line(error)}>"
-            text = characters.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
+            text = numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
             return f"{text}<error: {_first_line(error)}>"
-        shown = characters.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
+        shown = numbers.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
         return f"{shown}..."
 
     # --- Strings and arrays ---------------------------------------------------------------------------------------
@@ -316,8 +321,8 @@ class Writer:
         reading = place.read(8 * count)
         if reading.undefined:
             return OPTIMIZED_OUT
-        codes = characters.codes_of(int(reading.bits), count, 1, place.storage.byte_order)
-        return characters.string(
+        codes = numbers.codes_of(int(reading.bits), count, 1, place.storage.byte_order)
+        return numbers.string(
             codes, 1, "", limit=self.look.elements, threshold=self.look.repeats, is_cut=length > count
         )
 
@@ -329,10 +334,10 @@ class Writer:
             address = value.address
             return "{}" if address is None else self.address(address, symbol=True)
         if self.look.letter in (("s", "r") if found.is_vector else (None, "s", "r")):
-            text = elements.characters_of(self.look, found)
+            text = characters_of(self.look, found)
             if text is not None:
                 return text
-        return "{...}" if self._is_deep(depth) else f"{{{elements.text(self, found, depth)}}}"
+        return "{...}" if self._is_deep(depth) else f"{{{elements_text(self, found, depth)}}}"
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
@@ -457,3 +462,211 @@ def problem(error: DwarfGpuError) -> str:
 
 def _first_line(error: DwarfGpuError) -> str:
     return error.message
+
+
+# --- The elements of arrays as text -------------------------------------------------------------------
+
+_BLOCK = 256
+"""How many elements are read at once to find out whether they are alike."""
+_LONGEST_RUN = 1 << 20
+"""How many equal elements are counted before the rest is counted anew."""
+
+
+def elements_text(writer: ValueWriter, found: Elements, depth: int) -> str:
+    """The elements up to the limit; a run counts as so many elements as are not folded yet."""
+    look = writer.look
+    shown: list[str] = []
+    index = counted = 0
+    while index < found.length and counted < look.elements and writer.left > 0:
+        run = _run(found, index)
+        failing = 0 if run else _failing(found, index, look.elements - counted)
+        element = _element(writer, found, index, depth)
+        writer.left -= 1
+        if max(run, failing) > look.repeats:
+            shown.append(f"{element} <repeats {run or failing} times>")
+            index += run or failing
+            counted += failing or look.repeats
+        else:
+            shown.append(element)
+            index += 1
+            counted += 1
+    return ", ".join(shown) + ("..." if index < found.length else "")
+
+
+def characters_of(look: Look, found: Elements) -> str | None:
+    """An array of characters as a string; None for any other, and for one of which a part has no value."""
+    prefix = character_prefix(found.element)
+    size = known_size(found.element)
+    if prefix is None or not size or found.stride != 8 * size:
+        return None
+    count = min(found.length, MAX_READ // size)
+    reading = found.place.read(count * found.stride)
+    if reading.undefined:
+        return None
+    codes = numbers.codes_of(int(reading.bits), count, size, found.place.storage.byte_order)
+    if count == found.length and not codes[-1]:
+        codes.pop()
+    return numbers.string(
+        codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < found.length
+    )
+
+
+def _element(writer: ValueWriter, found: Elements, index: int, depth: int) -> str:
+    """One element; a character of a vector is a number."""
+    element = found.at(index)
+    if found.is_vector and writer.look.letter is None:
+        scalar = element.scalar
+        if scalar is not None and scalar.kind == "character" and not scalar.prefix:
+            try:
+                return str(element.number())
+            except DwarfGpuError as error:
+                return problem(error)
+    return writer.member(element, depth + 1)
+
+
+def _run(found: Elements, index: int) -> int:
+    """How many elements from one on are stored alike; 0 if it cannot be read together with those behind it."""
+    size = found.stride
+    if not 0 < size <= 8 * MAX_READ:
+        return 1
+    first: Reading | None = None
+    end = index
+    count = 8
+    while end < found.length and end - index < _LONGEST_RUN:
+        count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, found.length - end))
+        try:
+            readings = list(_split(found, end, count))
+        except DwarfGpuError:
+            return end - index
+        for reading in readings:
+            if first is None:
+                first = reading
+            elif reading != first:
+                return end - index
+            end += 1
+    return end - index
+
+
+def _failing(found: Elements, index: int, limit: int) -> int:
+    """How many elements from one on fail in the same way."""
+    kind = None
+    for number in range(min(limit, found.length - index)):
+        try:
+            found.place.moved((index + number) * found.stride).read(found.stride)
+        except DwarfGpuError as error:
+            kind = kind or error.kind
+            if error.kind == kind:
+                continue
+        return number
+    return min(limit, found.length - index)
+
+
+def _split(found: Elements, index: int, count: int) -> Iterator[Reading]:
+    """The stored bits of some elements, read at once."""
+    place = found.place.moved(index * found.stride)
+    size = found.stride
+    reading = place.read(count * size)
+    bits, undefined = int(reading.bits), int(reading.undefined)
+    mask = (1 << size) - 1
+    little = place.storage.byte_order == "little"
+    for number in range(count):
+        shift = size * (number if little else count - 1 - number)
+        yield Reading(bits >> shift & mask, undefined >> shift & mask)
+
+
+# --- Pointers to members as text ----------------------------------------------------------------------
+
+_CONSTU = 0x10
+MAX_DEPTH = 16
+
+
+def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer, *, is_top: bool) -> str:
+    """A pointer to a data member or to a member function."""
+    size = type.byte_size
+    reading = value.place.read(8 * size)
+    if reading.undefined:
+        return "<optimized out>"
+    bits = int(reading.bits)
+    is_method = isinstance(resolved(type.target), Function)
+    letter = None if is_method and not is_top else writer.look.letter  # inside another value it has one look
+    if letter == "a":
+        return writer.address(Address(None, bits & ((1 << 64) - 1)), symbol=False)
+    if letter is not None and letter not in "sr":
+        return formatted(bits, 8 * size, letter, is_signed=True, layout=None)
+    if is_method:
+        return _method(writer, value, type)
+    offset = signed(bits, 8 * size)
+    if offset == -1:
+        return "NULL"
+    owner = stripped(type.owner.get())
+    found = _member_at(owner, 8 * offset, 0) if isinstance(owner, Struct) else None
+    return str(offset) if found is None else f"&{found}"
+
+
+def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
+    """The name of the member at an offset, in the class or a base."""
+    if depth > MAX_DEPTH:
+        return None
+    for member in owner.body.members:
+        if member.location is None and member.bit_offset == bit_offset and member.name is not None:
+            return f"{owner.name or '(unnamed)'}::{member.name}"
+    for base in owner.body.bases:
+        inner = stripped(base.type)
+        if base.location is None and isinstance(inner, Struct) and base.bit_offset is not None:
+            found = _member_at(inner, bit_offset - base.bit_offset, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _method(writer: ValueWriter, value: Object, type: MemberPointer) -> str:
+    """A pair of words: an address, or 1 plus the offset in the table of virtual functions; and what to add to this."""
+    half = 4 * type.byte_size
+    pointer = int(value.place.read(half).bits)
+    adjustment = signed(int(value.place.moved(half).read(half).bits), half)
+    if not pointer & 1:
+        if not pointer:
+            return "NULL"
+        kind = type_text(value.type, is_cplus=writer.is_cplus)
+        shown = f"({kind}) {writer.address(Address(None, pointer), symbol=True)}"
+        return f"{shown}, this adjustment {adjustment}" if adjustment else shown
+    offset = pointer - 1
+    owner = stripped(type.owner.get())
+    method = _virtual(owner, offset * 8 // half, 0) if isinstance(owner, Struct) else None
+    shown = f"&virtual table offset {offset}" if method is None else f"&virtual {method}"
+    return f"{shown}, this adjustment {adjustment}" if adjustment else shown
+
+
+def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
+    """The name of the virtual function in a slot of the table, in the class or a base."""
+    if depth > MAX_DEPTH:
+        return None
+    for method in owner.body.methods:
+        if method.is_virtual and _slot(method) == slot:
+            return _signature(owner, method)
+    for base in owner.body.bases:
+        inner = stripped(base.type)
+        found = _virtual(inner, slot, depth + 1) if isinstance(inner, Struct) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _slot(method: Method) -> int | None:
+    found = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
+    if found is None or found.value_class not in ("exprloc", "block"):
+        return None
+    data = found.block().data
+    if len(data) < 2 or data[0] != _CONSTU:
+        return None
+    value = 0
+    for index, byte in enumerate(data[1:10]):
+        value |= (byte & 0x7F) << 7 * index
+    return value
+
+
+def _signature(owner: Struct, method: Method) -> str:
+    parameters = Declarer(is_cplus=True).parameters(method.to.get(), skip=1)
+    shown = "" if parameters == "void" else parameters
+    qualifiers = [each for each in ("const", "volatile") if each in method.object_qualifiers]
+    return " ".join([f"{owner.name or '(unnamed)'}::{method.name}({shown})", *qualifiers])

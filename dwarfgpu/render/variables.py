@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.layout import (
@@ -19,7 +20,6 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
-from dwarfgpu.render.text import TextRenderer
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.targets.target import Scope
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.storage import Address
     from dwarfgpu.program.variables.answers import Answer, AsWritten, LaneAnswer
-    from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
+
 
 PER_LINE = 8
 """How many lanes stand on one line of a table, or half of them where they are too wide."""
@@ -333,3 +334,65 @@ def _short(answer: LaneAnswer, text: str) -> str:
     if answer.state == "inactive":
         return f"({text})"
     return text if answer.state == "active" else NO_VALUE[answer.state]
+
+
+# --- What something is in several lanes as one value --------------------------------------------------
+
+NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>", "error": "<error>"}
+LANE_INDENT = 4
+
+
+def value_in_lanes(writer: VariablesRenderer, found: Answer, head: str, width: int) -> Iterator[str]:
+    """The values of lanes in braces, runs of lanes with one value together, and below them why some have none.
+
+    The value of a lane that does not execute the code is in parentheses.
+    """
+    line, length = head + "{", len(head) + 1
+    runs = list(_runs(writer, found))
+    for index, (first, last, text, state) in enumerate(runs):
+        label = f"[{first}]=" if first == last else f"[{first}-{last}]="
+        value = f"({text})" if state == "inactive" else text
+        end = "}" if index == len(runs) - 1 else ","
+        size = len(label) + len(value) + len(end)
+        if length + size + (index > 0) > width and length > LANE_INDENT:
+            yield line
+            line, length = " " * LANE_INDENT, LANE_INDENT
+        elif index:
+            line, length = f"{line} ", length + 1
+        style = "dim" if state == "inactive" else "" if state == "active" else "error"
+        line += label + (writer.style(style, value) if style else value) + end
+        length += size
+    yield line
+    yield from _reasons(writer, found, width)
+
+
+def _runs(writer: VariablesRenderer, found: Answer) -> Iterator[tuple[int, int, str, str]]:
+    """Neighbouring lanes with the same value in the same state: the first, the last, the value, the state."""
+    before: tuple[int, int, str, str] | None = None
+    for each in found.lanes:
+        lane = each.lane or 0
+        text = NO_VALUE_IN_LANES[each.state] if each.value is None else writer.cell(each)
+        if before is not None and before[1] + 1 == lane and before[2:] == (text, each.state):
+            before = (before[0], lane, text, each.state)
+            continue
+        if before is not None:
+            yield before
+        before = (lane, lane, text, each.state)
+    if before is not None:
+        yield before
+
+
+def _reasons(writer: VariablesRenderer, found: Answer, width: int) -> Iterator[str]:
+    groups: dict[str, int] = {}
+    for each in found.lanes:
+        if each.value is None and each.reason is not None:
+            text = f"{NO_VALUE_IN_LANES[each.state]} ({each.reason.message})"
+            groups[text] = groups.get(text, 0) | 1 << _lane(each)
+    for text, mask in groups.items():
+        first, *rest = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
+        yield f"  {writer.style('error', first)}"
+        yield from (f"{' ' * LANE_INDENT}{writer.style('error', line)}" for line in rest)
+
+
+def _lane(answer: LaneAnswer) -> int:
+    return answer.lane or 0

@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.columns import python_value
-from dwarfgpu.program.waves.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.render.columns import Row, columns, fitted
-from dwarfgpu.render.layout import WIDTH, counted, cut, lanes_text, plain_style, shown
+from dwarfgpu.render.layout import (
+    WIDTH,
+    TableRow,
+    columns,
+    counted,
+    cut,
+    fitted,
+    lanes_text,
+    plain_style,
+    shown,
+)
 from dwarfgpu.render.values import value_text
 from dwarfgpu.render.wave_tables import lane_place, wave_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.variables.answers import Answer, LaneAnswer
-    from dwarfgpu.program.waves.lanes import Lane, Lanes
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
 
@@ -42,7 +51,7 @@ def places_map(
     found: Lanes, current: int | None, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Which lanes are where: a letter for each place, a capital where the lanes are active."""
-    groups: dict[Any, list[Lane]] = {}
+    groups: dict[Any, list[LaneStatus]] = {}
     for lane in found.lanes:
         groups.setdefault(lane.place, []).append(lane)
     letters = _letters(found, list(groups))
@@ -61,7 +70,9 @@ def places_map(
         where = lane_place(found, first)
         state = f"{len(lanes)} {first.state}"
         rows.append(
-            Row((letters[place], state, where, _list(lane.number for lane in lanes)), current in _set(lanes))
+            TableRow(
+                (letters[place], state, where, _list(lane.number for lane in lanes)), current in _set(lanes)
+            )
         )
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
@@ -80,7 +91,7 @@ def _letters(found: Lanes, places: list[Any]) -> dict[Any, str]:
     return letters
 
 
-def _set(lanes: list[Lane]) -> set[int]:
+def _set(lanes: list[LaneStatus]) -> set[int]:
     return {lane.number for lane in lanes}
 
 
@@ -130,9 +141,9 @@ def values_map(
         yield from (style("dim", line) for line in fitted(f"{each.name} is repaired ({names})", width))
     yield from _grid(signs, found.lane_count, per_row, width, style)
     yield ""
-    rows = [Row((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
+    rows = [TableRow((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     if unused:
-        rows.append(Row((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
+        rows.append(TableRow((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
     if any(not each.is_active for each in lanes.values()):
         yield style("dim", "  (parentheses: the lane is inactive)")

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.program.waves.lanes import ACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.waves.places import group_text, place_of, waves_of
-from dwarfgpu.render.calls import line_text, standing_text
-from dwarfgpu.render.columns import Row, columns
+from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.stack.wave_positions import group_text, place_of, waves_of
+from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import WIDTH, counted, plain_style, shown
+from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.machines.stopped import Stopped
-    from dwarfgpu.program.waves.groups import Standing
-    from dwarfgpu.program.waves.lanes import Lane, Lanes
-    from dwarfgpu.program.waves.places import Triple, WavePlace
-    from dwarfgpu.program.waves.runs import WaveRun, WorkGroup
+    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.program.stack.wave_groups import WaveRun, WavesAtPlace, WorkGroup
+    from dwarfgpu.program.stack.wave_positions import Triple, WavePlace
     from dwarfgpu.render.layout import Style
 
 
@@ -93,11 +91,11 @@ def waves_table(
             first,
             places[one.pc],
         )
-        rows.append(Row(cells, run.first == current))
+        rows.append(TableRow(cells, run.first == current))
     yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)
 
 
-def _active(one: Standing) -> str:
+def _active(one: WavesAtPlace) -> str:
     return "?" if one.mask is None else f"{one.mask.bit_count()}/{one.lane_count}"
 
 
@@ -133,16 +131,16 @@ def work_groups_table(
         lanes = sum(one.lane_count for one in first.standings) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
-        rows.append(Row(cells, current in first.waves))
+        rows.append(TableRow(cells, current in first.waves))
     yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows, width, style)
 
 
 # --- Lanes --------------------------------------------------------------------------------------------------------
 
 
-def folded(lanes: Iterable[Lane], current: int | None) -> Iterator[list[Lane]]:
+def folded(lanes: Iterable[LaneStatus], current: int | None) -> Iterator[list[LaneStatus]]:
     """Neighbours in one state at one place together; the lane that is looked at stands alone."""
-    run: list[Lane] = []
+    run: list[LaneStatus] = []
     for lane in lanes:
         if run:
             last = run[-1]
@@ -157,7 +155,7 @@ def folded(lanes: Iterable[Lane], current: int | None) -> Iterator[list[Lane]]:
 
 def lanes_table(
     found: Lanes,
-    groups: Iterable[list[Lane]],
+    groups: Iterable[list[LaneStatus]],
     current: int | None,
     width: int = WIDTH,
     style: Style = plain_style,
@@ -173,11 +171,11 @@ def lanes_table(
             lane_title(found.wave, found.where, numbers),
             lane_place(found, lane),
         )
-        rows.append(Row(cells, current in numbers, "" if lane.state == ACTIVE else "dim"))
+        rows.append(TableRow(cells, current in numbers, "" if lane.state == ACTIVE else "dim"))
     yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
 
 
-def lane_place(found: Lanes, lane: Lane, *, short: bool = True) -> str:
+def lane_place(found: Lanes, lane: LaneStatus, *, short: bool = True) -> str:
     """Where a lane stands; of one that does not execute that is only known where the program says it."""
     if lane.state == UNUSED:
         return "(unused)"

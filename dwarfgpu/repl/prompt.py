@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
+from prompt_toolkit.filters import completion_is_selected, has_focus
+from prompt_toolkit.history import History
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 
-from dwarfgpu.repl.completer import CommandCompleter, NameReader
-from dwarfgpu.repl.early import PROMPT, keys_wait
-from dwarfgpu.repl.history import LinesOfFile
-from dwarfgpu.repl.keys import bindings
-from dwarfgpu.repl.styles import STYLE, CommandColors
-from dwarfgpu.repl.toolbar import toolbar
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.questions.completion import complete
+from dwarfgpu.questions.scripts import is_open
+from dwarfgpu.render.layout import shown
+from dwarfgpu.repl.highlight import STYLE, CommandColors
+from dwarfgpu.repl.runner import errors_are_ours
+from dwarfgpu.repl.terminal import PROMPT, keys_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
-    from dwarfgpu.repl.early import FirstPrompt
-    from dwarfgpu.repl.runner import Runner
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.settings import Settings
+    from dwarfgpu.repl.runner import Interrupts, Runner
+    from dwarfgpu.repl.terminal import FirstPrompt
 
 
 T = TypeVar("T")
@@ -163,3 +177,199 @@ class Prompt:
         from dwarfgpu.repl.tui import FullScreen
 
         FullScreen(self.runner, self.session).run(self.wait_for)
+
+
+# --- The keys of the prompt that the editor does not have by itself -----------------------------------
+
+
+def bindings(interrupts: Interrupts) -> KeyBindings:
+    """Enter runs what is complete, and begins a further line of what is not. ^X a shows the full screen."""
+    keys = KeyBindings()
+    editing = has_focus(DEFAULT_BUFFER)
+
+    @keys.add("enter", filter=editing & completion_is_selected)
+    def _take_completion(event: KeyPressEvent) -> None:
+        event.current_buffer.complete_state = None
+
+    @keys.add("enter", filter=editing & ~completion_is_selected)
+    def _run(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_open(buffer.text):
+            buffer.cursor_position = len(buffer.text)
+            buffer.newline(copy_margin=False)
+        else:
+            interrupts.forget()  # they were about an earlier command
+            buffer.validate_and_handle()
+
+    @keys.add("c-x", "a", filter=editing)
+    @keys.add("c-x", "c-a", filter=editing)
+    def _full_screen(event: KeyPressEvent) -> None:
+        event.current_buffer.text = "tui"
+        event.current_buffer.validate_and_handle()
+
+    return keys
+
+
+# --- The lines of earlier times -----------------------------------------------------------------------
+
+
+class LinesOfFile(History):
+    """The history of the prompt. What cannot be written is kept for this time alone."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        chosen: str = self._settings["history filename"]
+        if chosen:
+            return os.path.expanduser(chosen)  # noqa: PTH111 (`pathlib` costs start-up time)
+        folder = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+        return os.path.join(folder, "dwarfgpu", "history")  # noqa: PTH118
+
+    def lines(self) -> list[str]:
+        """What the file has, the newest first."""
+        try:
+            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+                text = file.read()
+        except OSError:
+            return []
+        entries = text.replace("\\\n", "\0").splitlines()
+        return [entry.replace("\0", "\n") for entry in reversed(entries[-self._settings["history size"] :])]
+
+    def load_history_strings(self) -> Iterable[str]:
+        return self.lines() if self._settings["history save"] else []
+
+    def append_string(self, string: str) -> None:
+        if string.strip() and (not self._loaded_strings or self._loaded_strings[0] != string):
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        if self._settings["history save"]:
+            self._write([string], "a")
+
+    def trim(self) -> None:
+        """Keep no more lines than the user wants."""
+        size = self._settings["history size"]
+        if not self._settings["history save"]:
+            return
+        try:
+            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+                count = sum(not line.endswith("\\\n") for line in file)
+        except OSError:
+            return
+        if count > size:
+            self._write(reversed(self.lines()), "w")
+
+    def _write(self, entries: Iterable[str], mode: str) -> None:
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+            flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "a" else os.O_TRUNC)
+            file = os.open(self.path, flags, 0o600)
+            with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:  # noqa: PTH123
+                stream.writelines(entry.replace("\n", "\\\n") + "\n" for entry in entries)
+
+
+# --- The line at the bottom ---------------------------------------------------------------------------
+
+SEPARATOR = " | "
+
+
+def toolbar(debugger: Debugger, width: int) -> str:
+    """One line that fits into a width."""
+    parts: list[str] = []
+    try:
+        with errors_are_ours():
+            for part in _parts(debugger):
+                parts.append(part)  # noqa: PERF402 (those before an error are shown)
+    except DwarfGpuError as error:
+        parts.append(error.what)
+    text = f" {SEPARATOR.join(parts)} "
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _parts(debugger: Debugger) -> Iterator[str]:
+    if debugger.program is None:
+        yield "no file"
+        return
+    if debugger.attached is None:
+        yield shown(debugger.program.file.name).rpartition("/")[2]
+        yield "no machine"
+        return
+    noun = "wave" if debugger.attached.has_waves else "thread"
+    number = 0 if debugger.wave_number is None else debugger.wave_number
+    yield f"{noun} {number + 1} of {len(debugger.attached)} ({shown(debugger.wave.id)})"
+    if debugger.lane is not None:
+        yield f"lane {debugger.lane}"
+    frame = debugger.frame
+    yield f"frame {debugger.frame_number}"
+    source = frame.call.source
+    where = shown(frame.name or "??")
+    if source is not None and source.file is not None:
+        where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
+    yield where
+
+
+# --- Completion at the prompt -------------------------------------------------------------------------
+
+SLICE, PAUSE = 0.01, 0.002
+"""Seconds of reading, and of leaving the program to commands."""
+LARGE = 1 << 26
+"""With more bytes of debugging information than this, names are read only when somebody asks for them."""
+
+
+class CommandCompleter(Completer):
+    """Completes the line that the cursor is in."""
+
+    def __init__(self, debugger: Debugger, busy: threading.RLock) -> None:
+        self._debugger = debugger
+        self._busy = busy
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        line = document.current_line_before_cursor
+        try:
+            with self._busy, errors_are_ours():
+                start, found = complete(self._debugger, line)
+        except DwarfGpuError:  # a defect, which is worth no more than that nothing is offered
+            return
+        for each in found:
+            yield Completion(each.text, start - len(line), display_meta=each.meta)
+
+
+class NameReader:
+    """Reads the names of the program in a thread, whenever nothing else asks the program."""
+
+    def __init__(self, debugger: Debugger, busy: threading.RLock) -> None:
+        self._debugger = debugger
+        self._busy = busy
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def start(self) -> None:
+        """Begin, or go on with another program."""
+        if not self._is_closed and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._read, daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._is_closed = True
+        if self._thread is not None:
+            self._thread.join(1.0)
+
+    def _read(self) -> None:
+        try:
+            with errors_are_ours():
+                while not self._is_closed and self._goes_on():
+                    time.sleep(PAUSE)
+        except DwarfGpuError:  # whoever completes a line is going to meet it again
+            return
+
+    def _goes_on(self) -> bool:
+        with self._busy:
+            if self._debugger.program is None:
+                return False
+            names = self._debugger.known_names
+            return names.size <= LARGE and not names.read(SLICE)

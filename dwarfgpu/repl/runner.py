@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.commands.debugger import Quit
-from dwarfgpu.commands.scripts import joined
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.repl.interrupts import Interrupts
+from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.scripts import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.commands.debugger import Debugger
+    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.repl.prompt import Prompt
     from dwarfgpu.repl.terminal import Session, Terminal
+
 
 OK, INTERRUPTED = 0, 130
 
@@ -119,3 +120,46 @@ def errors_are_ours() -> Iterator[None]:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
         raise DwarfGpuError("internal_error", message, hint=hint) from error
+
+
+# --- ^C -----------------------------------------------------------------------------------------------
+
+
+class Interrupts:
+    """What the signal of ^C does. While keys are edited it does nothing: ^C is one of them."""
+
+    def __init__(self) -> None:
+        self._has_come = False
+
+    @contextmanager
+    def remembered(self) -> Iterator[None]:
+        """Remember it for the next command."""
+        # a handler, because what is ignored would be ignored by programs that are run, too
+        with _handled_by(self.remember):
+            yield
+
+    def remember(self, *_signal: Any) -> None:
+        """It has come."""
+        self._has_come = True
+
+    def forget(self) -> None:
+        """It was about something that is over."""
+        self._has_come = False
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Raise `KeyboardInterrupt`, at once if it has come already."""
+        with _handled_by(signal.default_int_handler):
+            if self._has_come:
+                self._has_come = False
+                raise KeyboardInterrupt
+            yield
+
+
+@contextmanager
+def _handled_by(handler: Any) -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,12 +7,11 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.commands.debugger import Debugger, Quit
-from dwarfgpu.commands.scripts import joined, run_script
 from dwarfgpu.errors import UsageError
-from dwarfgpu.repl.early import FirstPrompt, is_dumb
+from dwarfgpu.questions.debugger import Debugger, Quit
+from dwarfgpu.questions.scripts import joined, run_script
 from dwarfgpu.repl.runner import Runner
-from dwarfgpu.repl.terminal import Terminal
+from dwarfgpu.repl.terminal import FirstPrompt, Terminal, is_dumb
 
 if TYPE_CHECKING:
     from dwarfgpu.repl.terminal import Session
@@ -107,7 +106,7 @@ def _open(debugger: Debugger, options: Any) -> None:
             raise UsageError(f"--{name} needs a machine", hint="--state S names one")
     if options.file is None:
         return
-    from dwarfgpu.commands.files import attach_state, open_file
+    from dwarfgpu.questions.files import attach_state, open_file
 
     if options.repair:
         debugger.settings.set("repair", options.repair)
@@ -116,7 +115,7 @@ def _open(debugger: Debugger, options: Any) -> None:
         return
     attach_state(debugger, options.state, force=options.force)
     if options.wave is not None:
-        from dwarfgpu.program.machines.choosing import waves_of
+        from dwarfgpu.program.stack.selectors import waves_of
 
         debugger.select_wave(waves_of(debugger.machine.stopped.machine, options.wave)[0])
     if options.frame is not None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.commands.output import Output, without_styles
-from dwarfgpu.commands.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.output import Output, without_styles
+from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.render.layout import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
-    from dwarfgpu.commands.settings import Settings
     from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.questions.settings import Settings
 
     class Session(Protocol):
         """What the command line keeps for all its commands."""
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
         err: TextIO
 
         def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
-
         def report(self, error: DwarfGpuError, file: str = "") -> int: ...
+
+    from collections.abc import Iterator
 
 
 UNLIMITED = 10_000
@@ -153,3 +156,57 @@ class Terminal:
             raise KeyboardInterrupt
         if answer.startswith("c"):
             self._pages = False
+
+
+# --- The terminal while no editor has it --------------------------------------------------------------
+
+PROMPT = "(dwarfgpu) "
+DUMB = ("dumb", "unknown")
+
+
+def is_dumb() -> bool:
+    """Whether the terminal cannot move its cursor."""
+    return os.environ.get("TERM", "dumb") in DUMB
+
+
+@contextmanager
+def keys_wait() -> Iterator[None]:
+    """Keys that are typed wait, unseen, for whoever reads them as an editor does; but ^C sends its signal."""
+    try:
+        file = sys.stdin.fileno()
+        before, waiting = termios.tcgetattr(file), termios.tcgetattr(file)
+    except (OSError, ValueError, termios.error):  # keys come from somewhere else
+        yield
+        return
+    waiting[3] = (waiting[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG
+    termios.tcsetattr(file, termios.TCSANOW, waiting)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSANOW, before)
+
+
+class FirstPrompt:
+    """Shows the prompt; keys wait for the editor."""
+
+    def __init__(self, screen: TextIO) -> None:
+        self._screen = screen
+        self._mode = ExitStack()
+
+    def show(self) -> None:
+        """Show it."""
+        self._mode.enter_context(keys_wait())
+        self._write(PROMPT)
+
+    def hand_over(self) -> None:
+        """Take it away: what comes instead, and the prompt of the editor below that, stand in its place."""
+        self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        if not is_dumb():
+            self._screen.write(text)
+        self._screen.flush()
+
+    def end(self) -> None:
+        """The terminal is as it was before."""
+        self._mode.close()

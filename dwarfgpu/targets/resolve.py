@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from attrs import frozen
+
 from dwarfgpu.errors import UnknownTarget, UsageError
-from dwarfgpu.targets.target import Target
+from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 if TYPE_CHECKING:
     from dwarfgpu.targets.amdgpu.processors import Processor
+
 
 EM_X86_64 = 62
 EM_AMDGPU = 224
@@ -76,7 +79,6 @@ def resolve_elf(
 
 
 def _generic(byte_order: Literal["little", "big"], address_size: int) -> Target:
-    from dwarfgpu.targets.generic import ADDRESS_SIZES, generic
 
     if byte_order not in ("little", "big"):
         raise UsageError(f"byte order {byte_order!r} is neither little nor big")
@@ -96,7 +98,7 @@ def _x86_64() -> Target:
 
 def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ...]) -> Target:
     """Return the target of a processor with a wave size, or with its default for None."""
-    from dwarfgpu.targets.amdgpu.target import amdgpu_target
+    from dwarfgpu.targets.amdgpu.registers import amdgpu_target
 
     if wave_size is None:
         wave_size = processor.default_wave_size
@@ -171,7 +173,7 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
 def target_names() -> list[str]:
     """Return the canonical names of all targets."""
     from dwarfgpu.targets.amdgpu.processors import processors
-    from dwarfgpu.targets.amdgpu.target import target_name
+    from dwarfgpu.targets.amdgpu.registers import target_name
 
     amdgpu = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
     return ["generic", "x86_64", *amdgpu]
@@ -204,7 +206,6 @@ def _common_prefix(left: str, right: str) -> int:
 
 
 def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> Target:
-    from dwarfgpu.targets.amdgpu.elf import LAST_R600_MACH, decode_flags
     from dwarfgpu.targets.amdgpu.processors import processor_of_mach
 
     decoded = decode_flags(flags, abi_version)
@@ -219,3 +220,64 @@ def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> T
         raise UnknownTarget(message, hint="name the target, for example amdgcn-gfx90a")
     settings = tuple(feature for feature in decoded.features if processor.has(feature[:-1]))
     return _amdgpu(processor, wave_size, settings)
+
+
+# --- The target without an architecture ---------------------------------------------------------------
+
+ADDRESS_SIZES = range(1, 9)
+
+
+def generic(byte_order: Literal["little", "big"] = "little", address_size: int = 8) -> Target:
+    """Return the generic target: one address space, and a register ``r<number>`` for every number."""
+    bits = 8 * address_size
+    return Target(
+        name="generic",
+        byte_order=byte_order,
+        address_size=address_size,
+        lane_count=1,
+        default_dialect="gnu",
+        default_rules="dwarf5",
+        families=(RegisterFamily(0, 1 << 64, "r", bits),),
+        # No ABI says which address is null, and A.6.4.1's default rule holds for every register.
+        address_spaces=(AddressSpace(0, "default", bits, None, Scope.PROCESS),),
+    )
+
+
+# --- The ELF header flags of an AMDGPU code object ----------------------------------------------------
+# AMDGPU usage, section "Header": one table of ``e_flags`` per code object version.
+# ``e_ident[EI_ABIVERSION]`` tells the version.
+
+EF_AMDGPU_MACH = 0xFF
+LAST_R600_MACH = 0x1F
+
+# e_ident[EI_ABIVERSION] of ELFOSABI_AMDGPU_HSA; V4 is 2, V5 is 3, V6 is 4
+ABI_V2 = 0
+ABI_V3 = 1
+
+
+@frozen
+class ElfFlags:
+    """The decoded ``e_flags``."""
+
+    mach: int
+    """The processor; 0 if it does not say."""
+    features: tuple[str, ...]
+    """The settings that are fixed, as a target ID writes them: ``sramecc-``, ``xnack+``. "Any" is left out."""
+    generic_version: int
+    """The version of a generic processor's code object, from 1; 0 for any other."""
+
+
+def decode_flags(flags: int, abi_version: int | None = None) -> ElfFlags:
+    """Read ``e_flags``. Without an ABI version the tables of V4 and later hold, which other versions contradict."""
+    if abi_version == ABI_V2:  # EF_AMDGPU_FEATURE_XNACK_V2; the processor is in a note
+        return ElfFlags(0, ("xnack+",) if flags & 0x01 else (), 0)
+    mach = flags & EF_AMDGPU_MACH
+    if abi_version == ABI_V3:
+        # "The code object V2 to V3 cannot represent Any and treats it the same as On": only On is certain.
+        names = ((0x200, "sramecc+"), (0x100, "xnack+"))
+        return ElfFlags(mach, tuple(name for bit, name in names if flags & bit), 0)
+    settings = ("", "", "-", "+")  # unsupported, any, off, on
+    sramecc = settings[flags >> 10 & 3]
+    xnack = settings[flags >> 8 & 3]
+    features = tuple(f"{name}{sign}" for name, sign in (("sramecc", sramecc), ("xnack", xnack)) if sign)
+    return ElfFlags(mach, features, flags >> 24 & 0xFF)

@@ -33,7 +33,7 @@ class Scope:
     DEPENDS = "depends"
 
 
-class Unspecified:
+class UnspecifiedRegister:
     """The default of a register without a rule in the call frame information (``Target.unspecified_rule``)."""
 
     UNDEFINED = "undefined"
@@ -62,7 +62,7 @@ class Alias(Protocol):
 
 
 @frozen
-class Register:
+class TargetRegister:
     """One register of a target."""
 
     number: int
@@ -91,7 +91,7 @@ class RegisterFamily:
     other: str = ""
     """A second spelling of ``prefix`` that is understood too: the one of the document, or of other tools."""
 
-    def register(self, number: int) -> Register:
+    def register(self, number: int) -> TargetRegister:
         """Return the register with a DWARF number, which must be in the family."""
         position = number - self.first
         if self.names:
@@ -100,7 +100,7 @@ class RegisterFamily:
             name = self.prefix
         else:
             name = f"{self.prefix}{self.index + position}"
-        return Register(number, name, self.bit_size, self.lane_bits)
+        return TargetRegister(number, name, self.bit_size, self.lane_bits)
 
     def number_named(self, name: str) -> int | None:
         """Return the DWARF number of a register name in lower case."""
@@ -183,14 +183,14 @@ class Target:
 
     # --- Registers ----------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> Register | None:
+    def register(self, number: int) -> TargetRegister | None:
         """Return the register with a DWARF number, or None."""
         for family in self.families:
             if 0 <= number - family.first < family.count:
                 return family.register(number)
         return None
 
-    def register_named(self, name: str) -> Register | None:
+    def register_named(self, name: str) -> TargetRegister | None:
         """Return the register with a name, in any case and with or without a leading ``$``."""
         name = name.removeprefix("$").lower()
         for family in self.families:
@@ -199,7 +199,7 @@ class Target:
                 return family.register(number)
         return None
 
-    def unnumbered_register(self, name: str) -> Register | None:
+    def unnumbered_register(self, name: str) -> TargetRegister | None:
         """Return the register with a name that has no DWARF number."""
         name = name.removeprefix("$").lower()
         for family in self.unnumbered:
@@ -208,7 +208,7 @@ class Target:
                 return family.register(number)
         return None
 
-    def registers(self) -> Iterator[Register]:
+    def registers(self) -> Iterator[TargetRegister]:
         """Yield all registers, by number.
 
         On ``generic``, which has infinitely many, these are ``r0`` to ``r31``, which have operations of their own.
@@ -225,10 +225,10 @@ class Target:
         may specify an alternate default value for any or all columns" (A.6.4.1, ``initial_instructions``).
         """
         if number == self.stack_pointer:
-            return Unspecified.CFA
+            return UnspecifiedRegister.CFA
         if any(first <= number <= last for first, last in self.same_value):
-            return Unspecified.SAME_VALUE
-        return Unspecified.UNDEFINED
+            return UnspecifiedRegister.SAME_VALUE
+        return UnspecifiedRegister.UNDEFINED
 
     def untouched(self, number: int) -> bool:
         """Return whether a register without a rule is unchanged, if the information names the changed ones.

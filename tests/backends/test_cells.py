@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.cells import Cells, byte_size, item_size
+from dwarfgpu.backends.columns import Cells, byte_size, item_size
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,7 +72,7 @@ def test_texts_have_four_bytes_a_character():
 
 def test_a_forked_process_has_cells_of_its_own():
     code = (
-        "import os\nfrom dwarfgpu.backends.cells import Cells\n"
+        "import os\nfrom dwarfgpu.backends.columns import Cells\n"
         "cells = Cells('|u1', (100_000,))\n"
         "if not os.fork():\n    cells.buffer[0] = 1\n    os._exit(0)\n"
         "print(os.wait()[1], cells.buffer[0])"

@@ -12,8 +12,8 @@ from dwarfgpu.backends.core import CoreMachine
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.objfile.elf.core import read_core
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.cores import bias_of, open_core
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.stack.stopped import bias_of, open_core
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import cores
 

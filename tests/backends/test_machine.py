@@ -9,6 +9,7 @@ from hypothesis import given
 
 from dwarfgpu.backends.extents import Extents, Overlap
 from dwarfgpu.backends.machine import Dispatch, Machine
+from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.dialects import get as dialect
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
@@ -16,8 +17,7 @@ from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.top_frame import TopFrame
-from dwarfgpu.targets.amdgpu.apertures import Apertures
+from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")

@@ -8,14 +8,13 @@ from typing import Any
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cfi import rows as cfi_rows
-from dwarfgpu.cfi.thread import Information, NoInformation, Thread
+from dwarfgpu.cfi.activation import Information, NoInformation, Thread
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE, CallStack
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.objfile.frames.entries import Fde
-from dwarfgpu.objfile.frames.section import FrameSection
+from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.cases.run import parse_line, run_case
+from dwarfgpu.cases.case import parse_line, run_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dwarfgpu.backends.machine import Machine
-from dwarfgpu.program.files import codeobject
-from dwarfgpu.program.machines.loaded import Loaded, LoadedCode
-from dwarfgpu.program.machines.stopped import Stopped
+from dwarfgpu.program.code import code_object
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.stack.stopped import Stopped
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 VARIANTS = (
@@ -48,7 +48,7 @@ class Example:
     """One of the fixtures, loaded at an address."""
 
     def __init__(self, name: str, dialect: str | None, bias: int = 0x7F00_0000_0000) -> None:
-        self.file = codeobject.opened(str(FIXTURES / name))
+        self.file = code_object.opened(str(FIXTURES / name))
         self.target = self.file.target.target
         self.lane_count = self.target.lane_count
         self.bias = bias

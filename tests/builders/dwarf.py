@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.encoding.leb128 import encode_signed, encode_unsigned
-from dwarfgpu.objfile.entries.attributes import LLVM_CURRENT, LLVM_OLD
-from dwarfgpu.objfile.entries.forms import FORMS
+from dwarfgpu.encoding.cursor import encode_signed, encode_unsigned
+from dwarfgpu.objfile.info.attributes import LLVM_CURRENT, LLVM_OLD
+from dwarfgpu.objfile.info.forms import FORMS
 
 TAGS = {name.removeprefix("DW_TAG_"): number for number, name in names("DW_TAG").items()}
 FORM_CODES = {form.name.removeprefix("DW_FORM_"): code for code, form in FORMS.items()}

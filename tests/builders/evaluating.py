@@ -8,15 +8,13 @@ from typing import Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
-from dwarfgpu.program.source import syntax as s
-from dwarfgpu.program.source.arithmetic import Arithmetic
-from dwarfgpu.program.source.data_model import DataModel
-from dwarfgpu.program.source.operands import Operand, converted, is_true, loaded
-from dwarfgpu.program.source.parser import parse
-from dwarfgpu.program.source.type_builder import TypeBuilder
-from dwarfgpu.program.types.finding import find_type
+from dwarfgpu.program.language import syntax as s
+from dwarfgpu.program.language.arithmetic import Arithmetic
+from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted, is_true, loaded
+from dwarfgpu.program.language.parser import parse
+from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types.model import Array, Function, Pointer
-from dwarfgpu.program.types.naming import is_cplus
+from dwarfgpu.program.types.reader import find_type, is_cplus
 from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
@@ -39,26 +37,26 @@ class Evaluator:
 
     def text(self, expression: str, letter: str | None = None) -> str:
         found = self.value(parse(expression, self.is_type))
-        if isinstance(found, Operand):
+        if isinstance(found, ScalarOperand):
             found = self.object(found)
         return self.program.text(found, letter)
 
-    def object(self, operand: Operand) -> Object:
+    def object(self, operand: ScalarOperand) -> Object:
         size = 8 * byte_size(operand.type)
         scalar = scalar_of(operand.type)
         bits = operand.bits if scalar is None else scalar.stored(operand.bits, "little")
         return Object(operand.type, self.program.around.located(locations.at(Implicit(bits, size))))
 
-    def operand(self, node: Any) -> Operand:
+    def operand(self, node: Any) -> ScalarOperand:
         return self.loaded(self.value(node))
 
-    def loaded(self, found: Any) -> Operand:
-        if isinstance(found, Operand):
+    def loaded(self, found: Any) -> ScalarOperand:
+        if isinstance(found, ScalarOperand):
             return found
         found = found.target()
         inner = resolved(found.type)
         if isinstance(inner, Function) or (isinstance(inner, Array) and not inner.is_vector):
-            return Operand(self.compute.decayed(found.type), found.address.value)
+            return ScalarOperand(self.compute.decayed(found.type), found.address.value)
         return loaded(found)
 
     def value(self, node: Any) -> Any:
@@ -89,12 +87,12 @@ class Evaluator:
                     kind = self.program.types.of(die)
                     for each in kind.enumerators:
                         if node.text in (each.name, kind.prefix + each.name):
-                            return Operand(kind, each.value & (1 << 8 * byte_size(kind)) - 1)
+                            return ScalarOperand(kind, each.value & (1 << 8 * byte_size(kind)) - 1)
         raise UsageError(f"there is no {node.text}")
 
     def on_member(self, node: Any) -> Any:
         found = self.value(node.operand)
-        if isinstance(found, Operand):
+        if isinstance(found, ScalarOperand):
             found = self.object(found)
         found = found.target()
         if node.is_arrow:
@@ -108,11 +106,11 @@ class Evaluator:
     def on_index(self, node: Any) -> Any:
         found = self.value(node.operand)
         index = self.operand(node.index)
-        if isinstance(found, Operand) or isinstance(resolved(found.type), Pointer):
+        if isinstance(found, ScalarOperand) or isinstance(resolved(found.type), Pointer):
             return self.pointed(self.compute.binary("+", self.loaded(found), index))
         return found.target().element(int(index.number()))
 
-    def pointed(self, pointer: Operand) -> Object:
+    def pointed(self, pointer: ScalarOperand) -> Object:
         return self.object(pointer).dereferenced()
 
     def on_unary(self, node: Any) -> Any:
@@ -123,14 +121,14 @@ class Evaluator:
             return self.pointed(self.loaded(found))
         if node.operator == "&":
             found = self.value(node.operand).target()
-            return Operand(self.compute.model.pointer_to(found.type), found.address.value)
+            return ScalarOperand(self.compute.model.pointer_to(found.type), found.address.value)
         return self.compute.unary(node.operator, self.operand(node.operand))
 
     def on_binary(self, node: Any) -> Any:
         left = self.operand(node.left)
         if node.operator in ("&&", "||"):
             if bool(is_true(left)) is (node.operator == "||"):
-                return Operand(self.compute.model.truth, int(node.operator == "||"))
+                return ScalarOperand(self.compute.model.truth, int(node.operator == "||"))
             return self.compute.logical(node.operator, left, self.operand(node.right))
         return self.compute.binary(node.operator, left, self.operand(node.right))
 
@@ -145,7 +143,7 @@ class Evaluator:
         if isinstance(node.operand, s.TYPE_NODES):
             return self.compute.size(self.builder.build(node.operand))
         found = self.value(node.operand)
-        return self.compute.size(found.type if isinstance(found, Operand) else found.target().type)
+        return self.compute.size(found.type if isinstance(found, ScalarOperand) else found.target().type)
 
     def on_repeat(self, node: Any) -> Any:
         found = self.value(node.operand)

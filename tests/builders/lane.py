@@ -13,7 +13,7 @@ from tests.builders.prologue import instruction, registers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dwarfgpu.program.dispatches.dispatch import Dispatch
+    from dwarfgpu.program.launch.dispatch import PlannedDispatch
     from tests.builders.prologue import Instruction
 
 MASK = 0xFFFFFFFF
@@ -29,7 +29,7 @@ ANDS = ("s_and_b32", "v_and_b32_e32", "v_dual_and_b32")
 class Lane:
     """Registers of a lane, the memory of its dispatch, and what it stores."""
 
-    def __init__(self, dispatch: Dispatch, initial: Mapping[str, int]) -> None:
+    def __init__(self, dispatch: PlannedDispatch, initial: Mapping[str, int]) -> None:
         self._dispatch = dispatch
         self._values = dict(initial)
         self._carry = 0

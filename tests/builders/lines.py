@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dwarfgpu.encoding.leb128 import encode_signed as sleb
-from dwarfgpu.encoding.leb128 import encode_unsigned as uleb
+from dwarfgpu.encoding.cursor import encode_signed as sleb
+from dwarfgpu.encoding.cursor import encode_unsigned as uleb
 from tests.builders.lists import number
 
 OPCODE_LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dwarfgpu.encoding.leb128 import encode_unsigned as uleb
+from dwarfgpu.encoding.cursor import encode_unsigned as uleb
 
 LLE = {
     "end_of_list": (0, ""),

@@ -7,8 +7,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from dwarfgpu.backends.machine import NONE, CodeObject, Dispatch, Machine
-from dwarfgpu.targets.amdgpu.apertures import Apertures
+from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
+from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
 
 TARGETS = (
@@ -41,7 +41,7 @@ def machines(draw: Any) -> Machine:
             )
         )
     if draw(st.booleans()):
-        machine.code_objects.append(CodeObject("/nowhere/k.co", draw(st.none() | ADDRESSES), "ab" * 32))
+        machine.code_objects.append(LoadedCodeObject("/nowhere/k.co", draw(st.none() | ADDRESSES), "ab" * 32))
     if draw(st.booleans()):
         machine.set_apertures(Apertures(5 << 32, 7 << 32))
     known = range(NONE, len(machine.dispatches))

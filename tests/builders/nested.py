@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.machine import CodeObject, Machine
+from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
@@ -154,5 +154,5 @@ def _machine(pc: int, mask: int, scalar: Any, vector: Any, accumulation: Any, sc
 
 def with_code(machine: Machine, path: str, bias: int = 0) -> Machine:
     """A machine that has the code object of a file loaded."""
-    machine.code_objects.append(CodeObject(path, bias))
+    machine.code_objects.append(LoadedCodeObject(path, bias))
     return machine

@@ -12,12 +12,12 @@ from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.objfile.entries.scopes import is_local, qualified_name
-from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.loaded import LoadedCode
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
 from dwarfgpu.render.values import Look, value_text
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Program:
                 stretches.append((each.address, stream.read()))
         target = self.file.target.target
         context = Context(target=target, rules=PRESETS[target.default_rules], backend=Dumped(stretches))
-        self.around = Surroundings(context, LoadedCode(self.file))
+        self.around = ObjectSurroundings(context, LoadedCode(self.file))
         answers = [_NUMBERED.sub("", each.rstrip("\n")) for each in found]
         assert len(answers) == len(commands), text[-2000:]
         return dict(zip(commands, answers, strict=True))

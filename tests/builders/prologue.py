@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.code.code_object import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

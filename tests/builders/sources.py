@@ -8,7 +8,7 @@ from typing import Any
 
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.objfile.source import ImageSections
+from dwarfgpu.objfile.section_source import ImageSections
 
 C = """
 struct S { int a; unsigned b:3; int c:5; struct S *next; double d[4]; };

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.cfi import table
-from dwarfgpu.cfi.decode import decode
-from dwarfgpu.cfi.rules import Block
-from dwarfgpu.encoding.frame_format import FrameFormat
+from dwarfgpu.cfi import instructions
+from dwarfgpu.cfi.instructions import decode
+from dwarfgpu.cfi.rules import ExpressionBytes
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import Bases
+from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import IllFormed, Unsupported
 from tests.builders.frames import INSTRUCTIONS, cfa
 
@@ -27,7 +26,7 @@ def one(text, format=FORMAT):
     return instruction
 
 
-EXPRESSION = Block(bytes.fromhex("3023"), ".debug_frame", 0x102)
+EXPRESSION = ExpressionBytes(bytes.fromhex("3023"), ".debug_frame", 0x102)
 
 # instruction -> operands: what is factored is multiplied by 4 (code) or -8 (data)
 OPERANDS = [
@@ -54,8 +53,8 @@ OPERANDS = [
     ("val_offset 64 1", (64, -8)),
     ("val_offset_sf 64 -1", (64, 8)),
     ("register 62 70", (62, 70)),
-    ("expression 16 3023", (16, Block(bytes.fromhex("3023"), ".debug_frame", 0x103))),
-    ("val_expression 16 -", (16, Block(b"", ".debug_frame", 0x103))),
+    ("expression 16 3023", (16, ExpressionBytes(bytes.fromhex("3023"), ".debug_frame", 0x103))),
+    ("val_expression 16 -", (16, ExpressionBytes(b"", ".debug_frame", 0x103))),
     ("restore 16", (16,)),
     ("restore_extended 2600", (2600,)),
     ("remember_state", ()),
@@ -80,18 +79,18 @@ def test_operands(text, operands):
 
 def test_every_instruction_is_shown():
     assert {text.split()[0] for text, _ in OPERANDS} == set(INSTRUCTIONS)
-    assert {row.name for row in table.rows()} == {f"DW_CFA_{name}" for name in INSTRUCTIONS}
+    assert {row.name for row in instructions.rows()} == {f"DW_CFA_{name}" for name in INSTRUCTIONS}
 
 
 def test_rows_have_the_numbers_of_the_text():
-    assert {row.code: row.name.removeprefix("DW_CFA_") for row in table.rows()} == {
+    assert {row.code: row.name.removeprefix("DW_CFA_") for row in instructions.rows()} == {
         code: name for name, (code, _) in INSTRUCTIONS.items()
     }
-    for row in table.rows():
+    for row in instructions.rows():
         assert row.spec
         assert row.meaning
         assert row.effect in ("location", "cfa", "register", "state", "nothing")
-        assert all(operand.kind in table.KINDS for operand in row.operands)
+        assert all(operand.kind in instructions.KINDS for operand in row.operands)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +103,11 @@ def test_rows_have_the_numbers_of_the_text():
     ],
 )
 def test_names_and_other_names(alias, name):
-    assert table.named(alias).name == name
+    assert instructions.named(alias).name == name
 
 
 def test_there_is_no_row_for_a_name_that_nobody_gave():
-    assert table.named("DW_CFA_lo_user") is None
+    assert instructions.named("DW_CFA_lo_user") is None
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -168,7 +167,7 @@ def test_no_instructions():
     assert read(b"").fault is None
 
 
-@pytest.mark.parametrize("code", [code for code in range(0x40) if table.find(code) is None])
+@pytest.mark.parametrize("code", [code for code in range(0x40) if instructions.find(code) is None])
 def test_an_unknown_instruction_ends_the_listing(code):
     found = read(cfa("def_cfa 7 8") + bytes([code]) + cfa("nop"))
 

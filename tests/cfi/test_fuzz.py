@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.cfi import rows as cfi_rows
-from dwarfgpu.cfi.decode import decode
-from dwarfgpu.encoding.frame_format import FrameFormat
+from dwarfgpu.cfi.instructions import decode
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import Bases
+from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames.entries import Cie, Fde
-from dwarfgpu.objfile.frames.index import FrameIndex, read_frame_header
-from dwarfgpu.objfile.frames.section import FrameSection
+from dwarfgpu.objfile.frames.fde_index import FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder, z
 

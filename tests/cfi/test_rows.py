@@ -6,20 +6,19 @@ import pytest
 
 from dwarfgpu.cfi import rows as cfi_rows
 from dwarfgpu.cfi.rules import (
-    Block,
     CfaExpression,
-    Expression,
+    ExpressionBytes,
+    ExpressionRule,
     Offset,
-    Register,
     RegisterOffset,
+    RegisterRule,
     SameValue,
-    Undefined,
+    UndefinedRule,
     ValExpression,
     ValOffset,
 )
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.objfile.frames.entries import Fde
-from dwarfgpu.objfile.frames.section import FrameSection
+from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 
@@ -231,14 +230,14 @@ def test_an_offset_of_more_than_64_bits(text):
 @pytest.mark.parametrize(
     "text, register, expected",
     [
-        ("undefined 3", 3, Undefined()),
+        ("undefined 3", 3, UndefinedRule()),
         ("same_value 3", 3, SameValue()),
         ("offset 3 2", 3, Offset(-16)),
         ("offset_extended 300 2", 300, Offset(-16)),
         ("offset_extended_sf 300 -2", 300, Offset(16)),
         ("val_offset 3 2", 3, ValOffset(-16)),
         ("val_offset_sf 3 -2", 3, ValOffset(16)),
-        ("register 3 4", 3, Register(4)),
+        ("register 3 4", 3, RegisterRule(4)),
         ("GNU_negative_offset_extended 3 2", 3, Offset(16)),
     ],
 )
@@ -249,7 +248,7 @@ def test_register_rules(text, register, expected):
 
 
 @pytest.mark.parametrize(
-    "text, kind", [("expression 3 3023", Expression), ("val_expression 3 3023", ValExpression)]
+    "text, kind", [("expression 3 3023", ExpressionRule), ("val_expression 3 3023", ValExpression)]
 )
 def test_expression_rules(text, kind):
     found = rule(text, 3)
@@ -266,7 +265,7 @@ def test_an_expression_knows_where_it_stands():
     row = next(cfi_rows.rows(section.entry_at(len(builder.data) - 32), None))
 
     for block in (row.registers[3].block, row.cfa.block):
-        assert isinstance(block, Block)
+        assert isinstance(block, ExpressionBytes)
         assert builder.data[block.offset : block.offset + len(block.data)] == block.data
 
 
@@ -291,7 +290,9 @@ class TestRestore:
         assert error.where.operation.startswith("DW_CFA_restore")
 
     def test_can_be_taken_back(self, text):
-        assert rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == Undefined()
+        assert (
+            rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == UndefinedRule()
+        )
 
 
 # --- State (DWARF 5, 6.4.2.4) ---------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.cfi.flat import flattened
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import EMPTY, UNDEFINED
+from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Memory, Part, Register
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import SIZE, START, stack

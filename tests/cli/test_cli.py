@@ -343,9 +343,7 @@ KERNELS = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
     ids=str,
 )
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:
-    late = (
-        "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'attr', 'json', 'msgpack', 'shutil', 'textwrap'}"
-    )
+    late = "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'json', 'msgpack', 'shutil', 'textwrap'}"
     code = f"""
 import sys
 from dwarfgpu.cli import main

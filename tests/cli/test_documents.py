@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dwarfgpu.cli.documents import Document
+from dwarfgpu.cli.session import Document
 from dwarfgpu.errors import MalformedFile
 
 BROKEN = MalformedFile("broken", "something is broken")

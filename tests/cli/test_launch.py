@@ -14,8 +14,8 @@ import pytest
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.cli import main
-from dwarfgpu.program.dispatches.launch import launch, machine_for
-from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.launch.launch import launch, machine_for
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "docs/examples/launch.json"
@@ -114,7 +114,7 @@ def test_values_of_every_kind(capsys):
 def test_arguments_by_name(capsys, monkeypatch):
     from attrs import evolve
 
-    from dwarfgpu.program.dispatches import planning
+    from dwarfgpu.program.launch import planning
 
     facts = planning._facts
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from dwarfgpu.cli.progress import Progress
+from dwarfgpu.cli.session import Progress
 
 
 class Terminal(io.StringIO):

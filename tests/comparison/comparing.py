@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from dwarfgpu.program.files.codeobject import CodeObject, opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.comparison import library, llvm
 from tests.comparison.differences import DIFFERENCES
 from tests.comparison.rows import Difference, differences

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.files.codeobject import CodeObject
+from dwarfgpu.program.code.code_object import CodeObject
 from tests.comparison.library_lines import line_rows
 from tests.comparison.library_lists import list_section_rows, old_list_rows
 from tests.comparison.library_opened import Opened

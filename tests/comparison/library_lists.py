@@ -8,7 +8,7 @@ from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import TableHeader, contributions
-from dwarfgpu.objfile.lists.encoding import ListContext, RawEntry, list_table_at
+from dwarfgpu.objfile.lists.list_encoding import ListContext, RawEntry, list_table_at
 from dwarfgpu.objfile.lists.location_lists import raw_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list
 from tests.comparison.library_opened import Opened, format_name, length

@@ -9,9 +9,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.lines.table import LineTable, line_table
-from dwarfgpu.objfile.units.unit import Unit
-from dwarfgpu.program.files.codeobject import CodeObject
+from dwarfgpu.objfile.info.unit import Unit
+from dwarfgpu.objfile.lines.line_table import LineTable, line_table
+from dwarfgpu.program.code.code_object import CodeObject
 from tests.comparison.library_operations import operations_of
 
 

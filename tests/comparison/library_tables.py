@@ -7,11 +7,11 @@ from typing import Any
 
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.addresses import address_tables
 from dwarfgpu.objfile.contributions import contributions
-from dwarfgpu.objfile.indexes.aranges import read_sets
+from dwarfgpu.objfile.indexes.address_index import read_sets
 from dwarfgpu.objfile.indexes.debug_names import read_tables
-from dwarfgpu.objfile.units.split import PackageIndex
+from dwarfgpu.objfile.info.split import PackageIndex
+from dwarfgpu.objfile.info.unit_tables import address_tables
 from tests.comparison.library_lists import table_header
 from tests.comparison.library_opened import Opened
 from tests.comparison.rows import Row, escaped, header

@@ -14,13 +14,12 @@ from dwarfgpu.dwarf_constants import (
     names,
 )
 from dwarfgpu.errors import MissingContext
-from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.dies import Die
-from dwarfgpu.objfile.entries.values import VALUE_KINDS, Attribute
-from dwarfgpu.objfile.lists.encoding import ListContext
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
+from dwarfgpu.objfile.info.unit import Unit
+from dwarfgpu.objfile.lists.list_encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
-from dwarfgpu.objfile.units.unit import Unit
 from tests.comparison.library_lists import raw_entry
 from tests.comparison.library_opened import Opened, format_name, length
 from tests.comparison.rows import Row, escaped, header

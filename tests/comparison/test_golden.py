@@ -15,7 +15,7 @@ import pytest
 from dwarfgpu.objfile.containers.bundle import open_container
 from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.code.code_object import opened
 from tests.comparison import library, llvm
 from tests.comparison.comparing import against, live
 from tests.comparison.differences import DIFFERENCES

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding import operands
-from dwarfgpu.encoding.leb128 import encode_unsigned
+from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.asm import encode
-from dwarfgpu.expr.context import Context, Die
+from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.instruction import Instruction
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Memory, Register
@@ -222,7 +222,7 @@ class Unit:
 
     def die(self, reference):
         kind = reference.offset % 3
-        return Die(self, None, bytes(8)) if kind < 2 else Die(self, ())
+        return DieInfo(self, None, bytes(8)) if kind < 2 else DieInfo(self, ())
 
 
 class Frame:

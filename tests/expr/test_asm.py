@@ -8,10 +8,9 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import rules
-from dwarfgpu.expr.asm import assemble, encode, implied_register, parse
+from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.table import find
-from dwarfgpu.expr.text import MAX_DEPTH
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,

@@ -13,7 +13,7 @@ from dwarfgpu.expr import rules, table
 from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _Walk, verify
+from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWalk, verify
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,
@@ -580,7 +580,7 @@ HOSTILE = {
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_programs_do_not_multiply_the_work(data):
     expression = decode(data, LLVM_USER, FORM)
-    walk = _Walk(expression, rules.AMD, AMDGCN, 8)
+    walk = _ExpressionWalk(expression, rules.AMD, AMDGCN, 8)
     walk.findings(0, None)
     assert sum(map(len, walk.seen)) <= (_MAX_STATES + 1) * (len(expression.instructions) + 1)
 

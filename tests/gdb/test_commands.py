@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from dwarfgpu.commands.table import COMMANDS
+from dwarfgpu.questions.table import COMMANDS
 from tests.gdb.running import ENTRY, ROOT, environment, run_gdb, stub
 from tests.gdb.test_waves import EXAMPLES, SNAPSHOTS, connected, states
 
@@ -268,7 +268,7 @@ def test_without_a_process(require_tool, runnable_host):
 
 @pytest.mark.slow
 def test_a_host_without_the_characters(require_tool):
-    show = "python from dwarfgpu.gdbplugin.screen import write; write('\\u2192 \\xe9\\n')"
+    show = "python from dwarfgpu.gdbplugin.debugger import write; write('\\u2192 \\xe9\\n')"
     assert run_gdb(require_tool, "-ex", show, variables={"LC_ALL": "C"}) == "\\u2192 \\xe9\n"
 
 

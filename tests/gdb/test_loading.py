@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu import gdbplugin
 from dwarfgpu.cli import main
-from dwarfgpu.gdbplugin import entry, requirements
+from dwarfgpu.gdbplugin import entry
 from tests.gdb.running import ENTRY, ROOT, python, run_gdb
 
 FIXTURE = ROOT / "fixtures" / "asm" / "host.x86_64"
@@ -61,8 +62,8 @@ def test_what_is_missing_is_found_without_loading_it(tmp_path, monkeypatch):
     (tmp_path / "of_another_version" / "_core" / "x.cpython-32-x86_64-linux-gnu.so").touch()
     monkeypatch.syspath_prepend(tmp_path)
     optional = (("of_another_version", ("_core",), "a"), ("not_there_at_all", (), "b"), ("os", (), "c"))
-    monkeypatch.setattr(requirements, "OPTIONAL", optional)
-    assert requirements.missing() == [
+    monkeypatch.setattr(gdbplugin, "OPTIONAL", optional)
+    assert gdbplugin.missing() == [
         ("of_another_version", "was built for another version of Python", "a"),
         ("not_there_at_all", "is not installed", "b"),
     ]

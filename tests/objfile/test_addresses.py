@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.addresses import address_table, address_tables
 from dwarfgpu.objfile.contributions import MAX_BROKEN, contribution_with_base
+from dwarfgpu.objfile.info.unit_tables import address_table, address_tables
 from tests.builders.lists import contribution, number
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.objfile.source import ImageSections
+from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.compiled import compiled
 from tests.builders.sources import compile_source, opened, with_split_files
 from tests.comparison.comparing import live

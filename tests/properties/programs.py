@@ -8,6 +8,7 @@ from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, table
 from dwarfgpu.expr.context import Context, DieReference, Limits
@@ -17,7 +18,6 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 TARGETS = ("amdgcn-gfx90a", "amdgcn-gfx1100-wave32")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.program.cases.json_answers import JsonWriter
-from dwarfgpu.program.cases.run import answer_case, parse_case
-from dwarfgpu.render.text import TextRenderer
+from dwarfgpu.cases.case import answer_case, parse_case
+from dwarfgpu.expr.location_json import JsonWriter
+from dwarfgpu.expr.location_text import TextRenderer
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dwarfgpu.commands.debugger import Debugger, Quit
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.start import sit_down
 from dwarfgpu.repl.terminal import Terminal

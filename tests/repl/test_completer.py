@@ -9,13 +9,12 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from dwarfgpu.objfile.indexes import index
-from dwarfgpu.program.files import known_names
-from dwarfgpu.repl import completer
-from dwarfgpu.repl.completer import CommandCompleter, NameReader
-from dwarfgpu.repl.panels import Panels
-from dwarfgpu.repl.toolbar import toolbar
-from tests.commands.harness import Run
+from dwarfgpu.objfile.indexes import lookup
+from dwarfgpu.program.code import completion_index
+from dwarfgpu.repl import prompt
+from dwarfgpu.repl.prompt import CommandCompleter, NameReader, toolbar
+from dwarfgpu.repl.tui import Panels
+from tests.questions.harness import Run
 from tests.repl.sitting import Sitting
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +42,7 @@ def broken(*_arguments: object) -> None:
 
 class TestReading:
     def test_what_is_read_bit_by_bit_is_the_same(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(known_names, "STEP", 1)
+        monkeypatch.setattr(completion_index, "STEP", 1)
         at_once = run.debugger.known_names.starting("", ("function", "variable", "type"), 1000)
         run.debugger._known_names = None
         names = run.debugger.known_names
@@ -57,7 +56,7 @@ class TestReading:
     def test_names_that_nobody_types_are_left_out(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         kinds = ("function", "variable", "type")
         names = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
-        monkeypatch.setattr(index, "LONGEST", 5)
+        monkeypatch.setattr(lookup, "LONGEST", 5)
         run.debugger._known_names = None
         short = {name for name, _ in run.debugger.known_names.starting("", kinds, 1000)}
         assert short == {name for name in names if len(name) < 5}
@@ -77,7 +76,7 @@ class TestReading:
         assert names._unread is None
 
     def test_not_what_is_large(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(completer, "LARGE", 100)
+        monkeypatch.setattr(prompt, "LARGE", 100)
         names = run.debugger.known_names
         assert names.size > 100
         read(run)
@@ -93,7 +92,7 @@ class TestReading:
         assert reader._thread is None
 
     def test_a_defect_is_met_by_nobody(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dwarfgpu.program.files.known_names._sources", broken)
+        monkeypatch.setattr("dwarfgpu.program.code.completion_index._sources", broken)
         read(run)
 
 
@@ -104,17 +103,17 @@ class TestDefects:
         found = CommandCompleter(run.debugger, threading.RLock())
         document, event = Document("show ver"), CompleteEvent()
         assert [each.text for each in found.get_completions(document, event)] == ["version"]
-        monkeypatch.setattr("dwarfgpu.repl.completer.complete", broken)
+        monkeypatch.setattr("dwarfgpu.repl.prompt.complete", broken)
         assert list(found.get_completions(document, event)) == []
 
     def test_in_the_toolbar(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dwarfgpu.repl.toolbar.shown", broken)
+        monkeypatch.setattr("dwarfgpu.repl.prompt.shown", broken)
         assert toolbar(run.debugger, 200) == " internal error "
 
     def test_on_the_full_screen(self, monkeypatch: pytest.MonkeyPatch) -> None:
         sitting = Sitting(FILE, STATE)
         panels = Panels(sitting.debugger, sitting.terminal)
-        monkeypatch.setattr("dwarfgpu.repl.panels.file_of", broken)
-        monkeypatch.setattr("dwarfgpu.render.lane_table.lane_table", broken)
+        monkeypatch.setattr("dwarfgpu.repl.tui.file_of", broken)
+        monkeypatch.setattr("dwarfgpu.render.lanes.lane_table", broken)
         for lines in (panels.source(200, 5), panels.lanes(200, 5)):
             assert "internal error: ZeroDivisionError" in lines[0][0][1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.repl.interrupts import Interrupts
+from dwarfgpu.repl.runner import Interrupts
 from tests.repl.sitting import ENTER, INTERRUPT, Sitting
 
 
@@ -85,6 +85,6 @@ def test_waiting_for_the_program_can_be_interrupted() -> None:
         return "show version"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dwarfgpu.commands.control.show_version", begin)
+        patch.setattr("dwarfgpu.questions.control.show_version", begin)
         patch.setattr("dwarfgpu.repl.prompt.Prompt._ask", ask)
         assert sitting() == "Quit\n"

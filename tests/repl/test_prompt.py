@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.repl.toolbar import toolbar
+from dwarfgpu.repl.prompt import toolbar
 from tests.repl.sitting import ENTER, INTERRUPT, TAB, Sitting
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ def test_an_error_is_one_line_and_the_prompt_returns(sitting: Sitting) -> None:
 
 
 def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dwarfgpu.commands.control.echo", lambda _debugger, _arguments: int("x"))
+    monkeypatch.setattr("dwarfgpu.questions.control.echo", lambda _debugger, _arguments: int("x"))
     text = sitting("echo", ENTER, "show confirm", ENTER)
     assert text.startswith("error: internal error: ValueError: invalid literal for int")
     assert "confirm  on\n" in text
@@ -70,7 +70,7 @@ def test_interrupting_a_command_ends_the_command(sitting: Sitting, monkeypatch: 
         os.kill(os.getpid(), signal.SIGINT)
         signal.sigtimedwait([signal.SIGUSR1], 60)
 
-    monkeypatch.setattr("dwarfgpu.commands.control.show_version", interrupted)
+    monkeypatch.setattr("dwarfgpu.questions.control.show_version", interrupted)
     assert sitting("show version", ENTER, "echo on\\n", ENTER) == "Quit\non\n"
 
 

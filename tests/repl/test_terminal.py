@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.commands.debugger import Debugger
-from dwarfgpu.commands.output import ASSEMBLY, OPERATIONS, SOURCE
+from dwarfgpu.questions.debugger import Debugger
+from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS, SOURCE
 from dwarfgpu.repl.highlight import highlighted
 from dwarfgpu.repl.terminal import MORE, Terminal
 from tests.repl.sitting import Session

@@ -10,10 +10,9 @@ from prompt_toolkit.formatted_text import fragment_list_to_text
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dwarfgpu.commands.debugger import Quit
-from dwarfgpu.render.lane_table import lane_table
-from dwarfgpu.repl.panels import Panels
-from dwarfgpu.repl.tui import FullScreen
+from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.render.lanes import lane_table
+from dwarfgpu.repl.tui import FullScreen, Panels
 from tests.repl.sitting import ENTER, INTERRUPT, LEAVE, Sitting
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,7 +164,7 @@ class TestCommands:
         assert "lines that belong together are typed at the prompt" in text
 
     def test_a_defect_is_shown_too(self, sat: Sat, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dwarfgpu.commands.control.echo", lambda _debugger, _arguments: int("x"))
+        monkeypatch.setattr("dwarfgpu.questions.control.echo", lambda _debugger, _arguments: int("x"))
         assert "internal error: ValueError" in sat.types("echo", ENTER)
 
     def test_what_is_assigned_is_shown(self, sat: Sat) -> None:

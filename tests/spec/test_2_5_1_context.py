@@ -8,7 +8,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr import asm, locations, types
-from dwarfgpu.expr.context import Context, Die
+from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
@@ -231,7 +231,7 @@ class Unit:
         return address
 
     def die(self, reference):
-        return Die(self)
+        return DieInfo(self)
 
 
 class Zeros:

@@ -8,6 +8,8 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine
+from dwarfgpu.cases.case import answer_case, parse_case
+from dwarfgpu.cases.context import DescribedFrame
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.access import Accessor
@@ -17,8 +19,6 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.described import DescribedFrame
-from dwarfgpu.program.cases.run import answer_case, parse_case
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, notation, run, table
 

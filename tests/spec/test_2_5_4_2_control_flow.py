@@ -8,7 +8,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import asm
-from dwarfgpu.expr.context import Context, Die
+from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
@@ -652,7 +652,7 @@ class Unit:
     def die(self, reference):
         location = self.units.locations[reference.base, reference.offset]
         unit = self if reference.base == "unit" else self.units.other
-        return Die(unit, location)
+        return DieInfo(unit, location)
 
 
 class Units:

@@ -11,13 +11,13 @@ from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Implicit, Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.json_answers import JsonWriter
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, notation, run, run_lanes, table
 

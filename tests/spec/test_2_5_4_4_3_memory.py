@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine
+from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import asm
@@ -17,7 +18,6 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.described import DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, run_lanes, table
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine
+from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.access import Accessor
@@ -17,7 +18,6 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
-from dwarfgpu.program.cases.described import DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, run, table
 

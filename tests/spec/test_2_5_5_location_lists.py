@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.program.cases.list_cases import run_list_case
+from dwarfgpu.cases.section_cases import run_list_case
 from tests.builders.cases import Case, table
 from tests.builders.lists import loc, loclist
 

@@ -12,9 +12,9 @@ from attrs import evolve
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.activation import CFA
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.render.text import TextRenderer
 from tests.builders.activations import START, stack
 
 BASE = "LLVM_def_aspace_cfa $s33 0 6"

@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import asm, locations, table, types
@@ -18,7 +19,6 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 pytestmark = pytest.mark.spec("A.6.4.2")

@@ -19,7 +19,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr import table as operations
-from dwarfgpu.expr.context import Context, Die
+from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
@@ -53,7 +53,7 @@ class Unit:
         return address
 
     def die(self, reference):
-        return Die(self)
+        return DieInfo(self)
 
 
 class Frame:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm
@@ -25,7 +26,6 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.cases.described import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:

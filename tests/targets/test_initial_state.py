@@ -7,11 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.targets.amdgpu.geometry import geometry
-from dwarfgpu.targets.amdgpu.initial_rules import SYSTEM_SGPRS, USER_SGPRS
-from dwarfgpu.targets.amdgpu.initial_state import item_words, problems, rows
-from dwarfgpu.targets.amdgpu.modes import mode, mode_fields
+from dwarfgpu.targets.amdgpu.initial_state import (
+    SYSTEM_SGPRS,
+    USER_SGPRS,
+    Scratch,
+    Start,
+    item_words,
+    mode,
+    mode_fields,
+    problems,
+    rows,
+    scratch_descriptor,
+    scratch_wave_bytes,
+)
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
-from dwarfgpu.targets.amdgpu.start import Scratch, Start, scratch_descriptor, scratch_wave_bytes
 
 PACKET, QUEUE, KERNARG, ENTRY, BASE = (
     0x7F0000001000,

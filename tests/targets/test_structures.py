@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, KERNEL_DISPATCH_HEADER, QUEUE, SIGNAL
-from dwarfgpu.targets.structure import Structure
+from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, KERNEL_DISPATCH_HEADER, QUEUE, SIGNAL, Structure
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
 

@@ -8,10 +8,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import EvaluationError, MissingContext
-from dwarfgpu.targets.amdgpu import apertures as ap
-from dwarfgpu.targets.amdgpu.alias import PRIVATE_LANE, GenericView, LaneView
-from dwarfgpu.targets.amdgpu.scratch import lane_segments, lane_to_wave, wave_to_lane
-from dwarfgpu.targets.amdgpu.spaces import with_apertures
+from dwarfgpu.targets.amdgpu import address_spaces as ap
+from dwarfgpu.targets.amdgpu.address_spaces import (
+    PRIVATE_LANE,
+    GenericView,
+    LaneView,
+    lane_segments,
+    lane_to_wave,
+    wave_to_lane,
+    with_apertures,
+)
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Scope
 

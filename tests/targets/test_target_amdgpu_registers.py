@@ -7,7 +7,7 @@ import pytest
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.resolve import resolve
-from dwarfgpu.targets.target import Register, Unspecified
+from dwarfgpu.targets.target import TargetRegister, UnspecifiedRegister
 
 # First and last number, first name, bits. Of the edition of LLVM 22; 1792 up to 2047 and 3584 to 4095 are used only by
 # processors with 1024 vector registers, AGPRs only by those that have them.
@@ -75,25 +75,25 @@ def test_accumulation_registers_are_where_the_matrix_instructions_are():
 @pytest.mark.parametrize(
     "target, name, register",
     [
-        ("gfx90a", "v40", Register(2600, "v40", 2048, 32)),
-        ("gfx1100-wave32", "v40", Register(1576, "v40", 1024, 32)),
-        ("gfx90a", "s30", Register(62, "s30", 32, 0)),
-        ("gfx90a", "s31", Register(63, "s31", 32, 0)),
-        ("gfx90a", "s32", Register(64, "s32", 32, 0)),
-        ("gfx90a", "s33", Register(65, "s33", 32, 0)),
-        ("gfx90a", "s63", Register(95, "s63", 32, 0)),
-        ("gfx90a", "s64", Register(1088, "s64", 32, 0)),
-        ("gfx90a", "s105", Register(1129, "s105", 32, 0)),
-        ("gfx90a", "a32", Register(3104, "a32", 2048, 32)),
-        ("gfx1250", "v1023", Register(4095, "v1023", 1024, 32)),
+        ("gfx90a", "v40", TargetRegister(2600, "v40", 2048, 32)),
+        ("gfx1100-wave32", "v40", TargetRegister(1576, "v40", 1024, 32)),
+        ("gfx90a", "s30", TargetRegister(62, "s30", 32, 0)),
+        ("gfx90a", "s31", TargetRegister(63, "s31", 32, 0)),
+        ("gfx90a", "s32", TargetRegister(64, "s32", 32, 0)),
+        ("gfx90a", "s33", TargetRegister(65, "s33", 32, 0)),
+        ("gfx90a", "s63", TargetRegister(95, "s63", 32, 0)),
+        ("gfx90a", "s64", TargetRegister(1088, "s64", 32, 0)),
+        ("gfx90a", "s105", TargetRegister(1129, "s105", 32, 0)),
+        ("gfx90a", "a32", TargetRegister(3104, "a32", 2048, 32)),
+        ("gfx1250", "v1023", TargetRegister(4095, "v1023", 1024, 32)),
         # the spelling of the document
-        ("gfx90a", "VGPR255", Register(2815, "v255", 2048, 32)),
-        ("gfx90a", "AGPR1", Register(3073, "a1", 2048, 32)),
-        ("gfx90a", "SGPR70", Register(1094, "s70", 32, 0)),
-        ("gfx90a", "PC_64", Register(16, "pc", 64, 0)),
-        ("gfx90a", "EXEC_MASK_64", Register(17, "exec", 64, 0)),
-        ("gfx1100-wave32", "EXEC_MASK_32", Register(1, "exec", 32, 0)),
-        ("gfx1100-wave32", "VCC_32", Register(512, "vcc", 32, 0)),
+        ("gfx90a", "VGPR255", TargetRegister(2815, "v255", 2048, 32)),
+        ("gfx90a", "AGPR1", TargetRegister(3073, "a1", 2048, 32)),
+        ("gfx90a", "SGPR70", TargetRegister(1094, "s70", 32, 0)),
+        ("gfx90a", "PC_64", TargetRegister(16, "pc", 64, 0)),
+        ("gfx90a", "EXEC_MASK_64", TargetRegister(17, "exec", 64, 0)),
+        ("gfx1100-wave32", "EXEC_MASK_32", TargetRegister(1, "exec", 32, 0)),
+        ("gfx1100-wave32", "VCC_32", TargetRegister(512, "vcc", 32, 0)),
     ],
 )
 def test_registers_by_name(target, name, register):
@@ -165,14 +165,14 @@ def test_what_a_callee_preserves(target):
     def rules(prefix, indices):
         return {target.unspecified_rule(target.register_named(f"{prefix}{i}").number) for i in indices}
 
-    assert rules("v", range(32)) == {Unspecified.UNDEFINED}
-    assert rules("v", range(32, 256)) == {Unspecified.SAME_VALUE}
-    assert rules("s", range(4, 30)) == {Unspecified.UNDEFINED}
-    assert rules("s", [30, 31, *range(33, 106)]) == {Unspecified.SAME_VALUE}
-    assert rules("s", [32]) == {Unspecified.CFA}
-    assert target.unspecified_rule(target.execution_mask) == Unspecified.SAME_VALUE
+    assert rules("v", range(32)) == {UnspecifiedRegister.UNDEFINED}
+    assert rules("v", range(32, 256)) == {UnspecifiedRegister.SAME_VALUE}
+    assert rules("s", range(4, 30)) == {UnspecifiedRegister.UNDEFINED}
+    assert rules("s", [30, 31, *range(33, 106)]) == {UnspecifiedRegister.SAME_VALUE}
+    assert rules("s", [32]) == {UnspecifiedRegister.CFA}
+    assert target.unspecified_rule(target.execution_mask) == UnspecifiedRegister.SAME_VALUE
     for name in ("pc", "vcc", "status"):  # the kernel's return address is undefined: the outermost frame
-        assert target.unspecified_rule(target.register_named(name).number) == Unspecified.UNDEFINED
+        assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
 
 
 def test_numbers_that_are_no_registers_have_the_default_rule():
-    assert resolve("gfx90a").unspecified_rule(1536 + 40) == Unspecified.UNDEFINED
-    assert resolve("gfx90a").unspecified_rule(1 << 70) == Unspecified.UNDEFINED
+    assert resolve("gfx90a").unspecified_rule(1536 + 40) == UnspecifiedRegister.UNDEFINED
+    assert resolve("gfx90a").unspecified_rule(1 << 70) == UnspecifiedRegister.UNDEFINED
 
 
 @pytest.mark.parametrize(

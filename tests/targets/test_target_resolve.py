@@ -7,14 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
-from dwarfgpu.targets.amdgpu.elf import decode_flags
 from dwarfgpu.targets.amdgpu.processors import (
     ALTERNATIVES,
     processor_named,
     processor_of_mach,
     processors,
 )
-from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, resolve, resolve_elf, target_names
+from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, resolve, resolve_elf, target_names
 
 PROCESSORS = list(processors())
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.targets.generic import generic
-from dwarfgpu.targets.resolve import resolve, target_names
-from dwarfgpu.targets.target import Register, Scope, Unspecified
+from dwarfgpu.targets.resolve import generic, resolve, target_names
+from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
 
 ALL = [resolve(name) for name in target_names()]
 
@@ -146,9 +145,9 @@ def test_generic_has_a_register_of_the_address_size_for_every_number(number, add
 
     register = target.register(number)
 
-    assert register == Register(number, f"r{number}", 8 * address_size, 0)
+    assert register == TargetRegister(number, f"r{number}", 8 * address_size, 0)
     assert target.register_named(f"R{number}") == register
-    assert target.unspecified_rule(number) == Unspecified.UNDEFINED
+    assert target.unspecified_rule(number) == UnspecifiedRegister.UNDEFINED
 
 
 @pytest.mark.parametrize("address_size", range(1, 9))
@@ -199,14 +198,14 @@ def test_x86_64_names(name, number):
 def test_the_psabi_lets_a_callee_preserve(name):
     target = resolve("x86_64")
 
-    assert target.unspecified_rule(target.register_named(name).number) == Unspecified.SAME_VALUE
+    assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.SAME_VALUE
 
 
 def test_the_stack_pointer_of_the_caller_is_the_cfa():
     target = resolve("x86_64")
 
     assert target.register(target.stack_pointer).name == "rsp"
-    assert target.unspecified_rule(7) == Unspecified.CFA
+    assert target.unspecified_rule(7) == UnspecifiedRegister.CFA
     assert target.stack_scale == 1
 
 
@@ -216,7 +215,7 @@ def test_the_stack_pointer_of_the_caller_is_the_cfa():
 def test_other_x86_64_registers_are_undefined_without_a_rule(name):
     target = resolve("x86_64")
 
-    assert target.unspecified_rule(target.register_named(name).number) == Unspecified.UNDEFINED
+    assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
 
 
 def test_x86_64_has_one_space():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.targets.target import AddressSpace, Register, Target
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 GDB_NAMES = {
     "rflags": "eflags",
@@ -70,7 +70,7 @@ WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
 """The position of a work-group in the grid, and the number of a wave in it."""
 
 
-class Column(list[Any]):
+class RegisterColumn(list[Any]):
     """One property of all waves."""
 
     def tolist(self) -> list[Any]:
@@ -137,7 +137,7 @@ class GdbBackend(Backend):
         self.target = target
         self.process = process
         self.ids = process.ids
-        self._dispatches: tuple[list[Dispatch], Column] | None = None
+        self._dispatches: tuple[list[Dispatch], RegisterColumn] | None = None
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """The contents of registers that were read, by thread and number."""
         self._known_until = process.changes
@@ -150,11 +150,11 @@ class GdbBackend(Backend):
     def wave_count(self) -> int:
         return len(self.ids)
 
-    def register(self, number: int) -> Register | None:
+    def register(self, number: int) -> TargetRegister | None:
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
-    def register_named(self, name: str) -> Register | None:
+    def register_named(self, name: str) -> TargetRegister | None:
         """Return the register with a name, that of the target or GDB's."""
         ours = next((ours for ours, theirs in GDB_NAMES.items() if theirs == name.lower()), name)
         return self.target.register_named(ours) or self.target.register_named(name)
@@ -165,7 +165,7 @@ class GdbBackend(Backend):
 
     # --- Where waves belong ---------------------------------------------------------------------------------------
 
-    def _found_dispatches(self) -> tuple[list[Dispatch], Column]:
+    def _found_dispatches(self) -> tuple[list[Dispatch], RegisterColumn]:
         if self._dispatches is None:
             self._dispatches = dispatches_of(self.ids, self.process.dispatches())
         return self._dispatches
@@ -176,14 +176,16 @@ class GdbBackend(Backend):
         return self._found_dispatches()[0]
 
     @property
-    def dispatch(self) -> Column:
+    def dispatch(self) -> RegisterColumn:
         """The index of the dispatch that each wave belongs to; -1 where that is not known."""
         return self._found_dispatches()[1]
 
     @property
-    def work_group(self) -> Column:
+    def work_group(self) -> RegisterColumn:
         """The position of the work-group of each wave in the grid; -1 where that is not known."""
-        return Column(list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places)
+        return RegisterColumn(
+            list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places
+        )
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
         """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
@@ -202,7 +204,7 @@ class GdbBackend(Backend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def read_register(self, register: Register, wave: int, lane: int | None) -> bytes:
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         if self._known_until != self.process.changes:
             self._known_until = self.process.changes
             self._known.clear()
@@ -215,7 +217,7 @@ class GdbBackend(Backend):
             return content
         raise content.with_traceback(None)
 
-    def _read(self, register: Register, wave: int) -> bytes | DwarfGpuError:
+    def _read(self, register: TargetRegister, wave: int) -> bytes | DwarfGpuError:
         try:
             self._check_wave(register, wave)
             content = self.process.read_register(wave, _gdb_name(register))
@@ -225,7 +227,7 @@ class GdbBackend(Backend):
             return error
         return _pattern(content, register).to_bytes(-(-register.bit_size // 8), self.target.byte_order)
 
-    def write_register(self, register: Register, data: bytes, wave: int, lane: int | None) -> None:
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         self._check_wave(register, wave)
         size = -(-register.bit_size // 8)
         if len(data) != size:
@@ -236,7 +238,7 @@ class GdbBackend(Backend):
         except Refused as refused:
             raise _not_written(f"register {register.name}", refused) from None
 
-    def _check_wave(self, register: Register, wave: int) -> None:
+    def _check_wave(self, register: TargetRegister, wave: int) -> None:
         self._check_current()
         if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no thread {wave}")
@@ -262,7 +264,7 @@ class GdbBackend(Backend):
         return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
 
     def gather_register(
-        self, register: Register, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         self._check_current()
         return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
@@ -340,7 +342,7 @@ class GdbBackend(Backend):
         return address + low
 
 
-def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[list[Dispatch], Column]:
+def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[list[Dispatch], RegisterColumn]:
     """Return the dispatches in the names of waves, and the index of the one that each wave belongs to.
 
     A wave is agent:queue:dispatch:wave, and a dispatch agent:queue:dispatch (ROCgdb manual). What is not ``known`` of a
@@ -352,14 +354,14 @@ def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[li
     for index, name in enumerate(names):
         number = name.rpartition(":")[2]
         dispatches.append(known.get(name) or Dispatch(int(number) if number.isdecimal() else index))
-    return dispatches, Column(-1 if owner is None else names.index(owner) for owner in owners)
+    return dispatches, RegisterColumn(-1 if owner is None else names.index(owner) for owner in owners)
 
 
-def _gdb_name(register: Register) -> str:
+def _gdb_name(register: TargetRegister) -> str:
     return GDB_NAMES.get(register.name, register.name)
 
 
-def _pattern(content: int, register: Register) -> int:
+def _pattern(content: int, register: TargetRegister) -> int:
     """Return the bits of a register from those of GDB's register, which may have more or fewer."""
     return content & ((1 << register.bit_size) - 1)
 

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
-from dwarfgpu.backends.gdb.contents import assign, number_of
-from dwarfgpu.backends.gdb.dispatches import known_dispatches
-from dwarfgpu.backends.gdb.objfiles import object_files
-from dwarfgpu.backends.gdb.watch import watch
+from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.errors import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.gdb.backend import WavePlace
-    from dwarfgpu.backends.machine import Dispatch
+
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")
 """``AMDGPU Wave 1:2:1:1 (0,0,0)/0``: agent, queue, dispatch and wave; the work-group, and the number in it."""
@@ -230,3 +227,213 @@ def _address(space: str | None, address: int) -> Any:
 def _one_line(error: Exception) -> str:
     """Return GDB's message without the full stop at its end."""
     return " ".join(str(error).split()).removesuffix(".")
+
+
+# --- Values of GDB as numbers with their bits ---------------------------------------------------------
+# GDB 13 gives no bytes of a value, and as integers only up to 64 bits of it; as text in hexadecimal it gives
+# every bit of every type. What is made of bytes is assigned through a convenience variable, for no method
+# does it.
+
+_NUMBER = re.compile(r"0x([0-9a-fA-F]+)")
+_VARIABLE = "__dwarfgpu"
+_UNIONS = (gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_STRUCT)
+_FORMAT: dict[str, Any] = {
+    "format": "x",
+    "raw": True,
+    "max_elements": 0,  # all of them
+    "repeat_threshold": 0,  # each of them
+    "symbols": False,
+    "address": False,
+}
+
+
+def number_of(value: Any) -> int:
+    """Return the bits of a value, with those of its first element lowest."""
+    kind = value.type.strip_typedefs()
+    if kind.code in _UNIONS:  # such as those of vector registers: one member has all the bits
+        whole = [member for member in kind.fields() if member.type.sizeof == kind.sizeof]
+        if not whole:
+            raise Refused(f"GDB shows it as {kind}")
+        return number_of(value[whole[-1]])
+    text = value.format_string(**_FORMAT)
+    numbers = [int(member, 16) for member in _NUMBER.findall(text)]
+    count, size = _elements(kind)
+    if len(numbers) != count:
+        raise Refused(text if len(text) < 60 else "a part of it is not available")  # `<unavailable>`
+    bits = 0
+    for number in reversed(numbers):
+        bits = bits << 8 * size | number
+    return bits
+
+
+def _elements(kind: Any) -> tuple[int, int]:
+    """Return the total number of elements of a type, and the size of one."""
+    inner = kind
+    while inner.code == gdb.TYPE_CODE_ARRAY:
+        inner = inner.target().strip_typedefs()
+    return kind.sizeof // inner.sizeof, inner.sizeof
+
+
+def assign(name: str, number: int) -> None:
+    """Replace the content of a register of the selected frame."""
+    kind = gdb.selected_frame().read_register(name).type
+    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, _byte_order())
+    gdb.set_convenience_variable(_VARIABLE, gdb.Value(data, kind))
+    try:
+        gdb.execute(f"set variable ${name} = ${_VARIABLE}", to_string=True)
+    finally:
+        gdb.set_convenience_variable(_VARIABLE, None)
+
+
+def _byte_order() -> Any:
+    """Return the byte order of the selected frame."""
+    return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"
+
+
+# --- The dispatches that GDB shows --------------------------------------------------------------------
+
+INFO_DISPATCHES = "info dispatches"
+_ROW = re.compile(
+    r"AMDGPU Dispatch (\d+:\d+:(\d+)).*?\s\[(\d+),(\d+),(\d+)\]\s+\[(\d+),(\d+),(\d+)\]\s+(?:[A-Z]\S*\|\S+\s+)?(.*)$",
+    re.MULTILINE,
+)
+"""``AMDGPU Dispatch 1:1:1 (PKID 0) [256,1,1] [128,1,1] B|Aa|Ra saxpy(int)``: grid, work-group, fence, kernel."""
+
+
+def known_dispatches() -> dict[str, Dispatch]:
+    """Return the table of dispatches, by agent:queue:dispatch."""
+    try:
+        text = gdb.execute(INFO_DISPATCHES, to_string=True)
+    except gdb.error:  # there is no such command
+        return {}
+    return listed_dispatches(text)
+
+
+def listed_dispatches(text: str) -> dict[str, Dispatch]:
+    """Parse the rows of the table."""
+    dispatches = {}
+    for row in _ROW.finditer(text):
+        numbers = [int(row[index]) for index in range(3, 9)]
+        grid, group = numbers[:3], numbers[3:]
+        dispatches[row[1]] = Dispatch(int(row[2]), row[9].strip() or None, _triple(grid), _triple(group))
+    return dispatches
+
+
+def _triple(numbers: list[int]) -> tuple[int, int, int]:
+    x, y, z = numbers
+    return x, y, z
+
+
+# --- The files of code that GDB has loaded ------------------------------------------------------------
+
+INFO_SECTIONS = "maintenance info sections -all-objects CODE"
+_FILE = re.compile(r"\S+ file: [`'](.*)', file type .*\.$")
+_SYMBOLS = re.compile(r"^Symbols from [\"`'](.*)[\"']\.$", re.MULTILINE)
+_PROGRAM = re.compile(r"^Local exec file:\n\s+[`'](.*)', file type .*\.$", re.MULTILINE)
+_SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: (\S+)(.*)$")
+
+
+def object_files() -> list[LoadedFile]:
+    """Return the files of the selected program, in GDB's order."""
+    return listed_objfiles(
+        gdb.execute(INFO_SECTIONS, to_string=True), lambda: gdb.execute("info files", to_string=True)
+    )
+
+
+def listed_objfiles(text: str, files: Callable[[], str]) -> list[LoadedFile]:
+    """Parse the output of the commands. A file with equal sections at equal addresses has the debugging information.
+
+    Symbols that were read from such a file by itself (``symbol-file``) hide the program, which is then added.
+    """
+    by_sections: dict[tuple[tuple[int, int, str], ...], list[tuple[str, bool]]] = {}
+    name = ""
+    sections: list[tuple[int, int, str]] = []
+    has_contents = False
+
+    def close() -> None:
+        if sections:
+            by_sections.setdefault(tuple(sections), []).append((name, has_contents))
+
+    for line in text.splitlines():
+        head = _FILE.match(line)
+        if head is not None:
+            close()
+            name, sections, has_contents = head[1], [], False
+            continue
+        row = _SECTION.match(line)
+        if row is not None and int(row[1], 16) < int(row[2], 16):
+            sections.append((int(row[1], 16), int(row[2], 16), row[3]))
+            has_contents = has_contents or " HAS_CONTENTS" in row[4]
+    close()
+    return [_joined(key, names, files) for key, names in by_sections.items()]
+
+
+def _joined(
+    sections: tuple[tuple[int, int, str], ...], same: list[tuple[str, bool]], files: Callable[[], str]
+) -> LoadedFile:
+    names = [name for name, has_contents in same if has_contents]
+    if not names:
+        symbols, program = _SYMBOLS.search(files()), _PROGRAM.search(files())
+        is_program = symbols is not None and program is not None and symbols[1] == same[0][0]
+        names = [program[1] if program is not None and is_program else same[0][0]]
+    others = [name for name, _ in same if name != names[0]]
+    code = tuple((low, high) for low, high, _ in sections)
+    start, _, section = sections[0]
+    return LoadedFile(names[0], others[0] if others else None, code, section, start)
+
+
+# --- Changes of the processes of GDB ------------------------------------------------------------------
+# An event does nothing else, so that a program that stops ten thousand times costs little.
+
+
+class Watch:
+    """The counters of events that make cached facts about a process outdated."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        """Registers or memory were written."""
+        self.files = 0
+        """A file was loaded, or all were forgotten."""
+        self._runs: dict[int, int] = {}
+        self._everywhere = 0
+        events = gdb.events
+        for event in (events.cont, events.stop, events.exited):
+            event.connect(self._moved)
+        for event in (events.memory_changed, events.register_changed, events.inferior_call):
+            event.connect(self._changed)
+        for event in (events.new_objfile, events.clear_objfiles):
+            event.connect(self._loaded)
+        if hasattr(events, "free_objfile"):  # GDB 13
+            events.free_objfile.connect(self._loaded)
+
+    def runs(self, number: int) -> int:
+        """Return how often the inferior with a number has begun to run or has stopped."""
+        return self._everywhere + self._runs.get(number, 0)
+
+    def _moved(self, event: Any) -> None:
+        inferior = getattr(event, "inferior", None)
+        thread = getattr(event, "inferior_thread", None)
+        if thread is not None:
+            inferior = thread.inferior
+        if inferior is None:  # all threads, of the selected inferior or of every one
+            if gdb.parameter("schedule-multiple"):
+                self._everywhere += 1
+                return
+            inferior = gdb.selected_inferior()
+        self._runs[inferior.num] = self._runs.get(inferior.num, 0) + 1
+
+    def _changed(self, _event: Any) -> None:
+        self.changes += 1
+
+    def _loaded(self, _event: Any) -> None:
+        self.files += 1
+
+
+_watch: list[Watch] = []
+
+
+def watch() -> Watch:
+    """Return the only watch; the first call starts it."""
+    if not _watch:
+        _watch.append(Watch())
+    return _watch[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.types import BaseType
-    from dwarfgpu.targets.target import Register as TargetRegister
+    from dwarfgpu.targets.target import TargetRegister
 
 equivalent(
     "DW_OP_regval_type",

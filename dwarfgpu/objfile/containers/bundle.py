@@ -19,7 +19,7 @@ from dwarfgpu.objfile.containers.offload import (
     MAX_ENTRIES,
     OFFLOAD_MAGIC,
     Found,
-    Part,
+    ImagePart,
     Scanner,
 )
 from dwarfgpu.objfile.containers.place import (
@@ -55,7 +55,7 @@ SHOWN = 12
 
 
 @frozen
-class Entry:
+class ContainerEntry:
     """One image of a container, as it is listed."""
 
     index: int
@@ -103,18 +103,18 @@ class Container:
         if not self._images:
             raise self.problems[0] if self.problems else self._not_a_container()
         entries = (self._entry(index, image) for index, image in enumerate(self._images))
-        self.entries: tuple[Entry, ...] = tuple(entries)
+        self.entries: tuple[ContainerEntry, ...] = tuple(entries)
 
     # --- Opening ------------------------------------------------------------------------------------------------
 
-    def content(self, entry: Entry) -> memoryview:
+    def content(self, entry: ContainerEntry) -> memoryview:
         """Return the bytes of an entry, decompressed."""
         image = self._images[entry.index]
         if image.problem is not None:
             raise image.problem.again()
         return image.part.content()[image.offset : image.offset + image.size]
 
-    def image(self, entry: Entry) -> Image:
+    def image(self, entry: ContainerEntry) -> Image:
         """Open an entry, which must be an ELF file."""
         from dwarfgpu.objfile.elf.image import Image
 
@@ -133,7 +133,7 @@ class Container:
             )
         return Image(content, name=name, path=self.path)
 
-    def select(self, select: str | int | None) -> Entry:
+    def select(self, select: str | int | None) -> ContainerEntry:
         """Return the entry with an index, or for a target; without either, the only code object there is.
 
         A target is matched by the rules of target IDs; where several entries fit, one that is called exactly so wins.
@@ -169,18 +169,18 @@ class Container:
             entries, f"several entries are for {text}" if entries else f"no entry is for {text}"
         )
 
-    def _only(self, entries: list[Entry], message: str) -> Entry:
+    def _only(self, entries: list[ContainerEntry], message: str) -> ContainerEntry:
         if len(entries) == 1:
             return entries[0]
         kind = "ambiguous" if entries else "no_entry"
         raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(entries or self.entries))
 
-    def _is_ambiguous(self, entry: Entry) -> bool:
+    def _is_ambiguous(self, entry: ContainerEntry) -> bool:
         """Return whether the target of an entry fits other entries, too."""
         same = sum(other.target_id == entry.target_id for other in self.entries)
         return same > 1 or not entry.target_id
 
-    def _target(self, entry: Entry) -> TargetId:
+    def _target(self, entry: ContainerEntry) -> TargetId:
         target = self._images[entry.index].target
         if entry.id or target.processor:
             return target
@@ -208,7 +208,7 @@ class Container:
         image = Image(self.data, name=self.name, path=self.path)
         self.problems += image.problems
         target = TargetId("" if image.machine == EM_AMDGPU else "host", "", "", ())
-        part = Part(self.name, self.data, self.start, "the file itself")
+        part = ImagePart(self.name, self.data, self.start, "the file itself")
         yield Found(part, "", target, 0, len(self.data), part.note)
         for section in image.sections:
             prefix = BUNDLE_MAGIC.decode()
@@ -228,10 +228,10 @@ class Container:
                 yield from scanner.offload_binaries(data, base, section.name)
             else:
                 id_ = section.name.removeprefix(prefix)
-                part = Part(self.name, data, base, "a section of its own")
+                part = ImagePart(self.name, data, base, "a section of its own")
                 yield Found(part, id_, parse_target(id_), 0, len(data), part.note)
 
-    def _entry(self, index: int, image: Found) -> Entry:
+    def _entry(self, index: int, image: Found) -> ContainerEntry:
         target, part = image.target, image.part
         plain = part.compressed is None
         offset = image.offset + (part.base if plain else 0)
@@ -244,7 +244,7 @@ class Container:
             kind = "empty"
         else:
             kind = _format_of(bytes(part.raw[image.offset : image.offset + 8])) if plain else "compressed"
-        return Entry(
+        return ContainerEntry(
             index,
             image.id,
             target.kind,
@@ -273,7 +273,7 @@ def _format_of(head: bytes) -> str:
     return next((name for magic, name in FORMATS if head.startswith(magic[:8])), "unknown")
 
 
-def _candidates(entries: Sequence[Entry]) -> str:
+def _candidates(entries: Sequence[ContainerEntry]) -> str:
     shown = [f"@{entry.index} ({entry.id or 'the file itself'})" for entry in entries[:SHOWN]]
     more = len(entries) - len(shown)
     return "there are " + ", ".join(shown) + (f" and {more} more" if more > 0 else "")

@@ -50,7 +50,7 @@ class CompressedHeader:
     """The bytes of header and stream; 0 in version 1, whose header does not say."""
 
 
-class Part:
+class ImagePart:
     """Bytes that hold images: a piece of the file, or what a compressed bundle of it decompresses to."""
 
     __slots__ = ("_content", "base", "compressed", "content_size", "file", "note", "raw")
@@ -69,7 +69,7 @@ class Part:
         """Return the first bytes of the content."""
         if self.compressed is None or self._content is not None:
             return (self._content or self.raw)[:limit]
-        from dwarfgpu.objfile.elf.compression import check_size, decompress_some
+        from dwarfgpu.objfile.elf.sections import check_size, decompress_some
 
         header = self.compressed
         check_size(header.size, len(header.stream), file=self.file, section=None, spec=SPEC)
@@ -89,7 +89,7 @@ class Part:
 class Found:
     """An image in a part, before it has its number."""
 
-    part: Part
+    part: ImagePart
     id: str
     target: TargetId
     offset: int
@@ -131,20 +131,20 @@ class Scanner:
                 broken += 1
             position = min(end, len(data))
 
-    def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[Part, int]:
+    def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[ImagePart, int]:
         """Return the bundle at a position, and where it ends as far as its header tells."""
         raw = data[position:]
         if raw[:4] != COMPRESSED_MAGIC:
-            return Part(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
+            return ImagePart(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
         header = compressed_header(raw, self.file, base + position)
         size = header.whole or max(next_bundle(raw, 4), 0) or len(raw)
         note += f", compressed (CCOB {header.version}, {header.method}, {size} -> {header.size} bytes)"
-        part = Part(self.file, raw[:size], base + position, note)
+        part = ImagePart(self.file, raw[:size], base + position, note)
         part.compressed = header
         part.content_size = header.size
         return part, position + size
 
-    def _entries(self, part: Part) -> Iterator[Found]:
+    def _entries(self, part: ImagePart) -> Iterator[Found]:
         """Yield the entries of one bundle."""
         limit = 1 << 14
         head = part.head(limit)
@@ -202,7 +202,7 @@ class Scanner:
                 continue
             number += 1
             size: int = struct.unpack_from("<Q", data, position + 8)[0]
-            part = Part(self.file, data[position : position + max(size, 32)], base + position, where)
+            part = ImagePart(self.file, data[position : position + max(size, 32)], base + position, where)
             try:
                 yield from self._offload_entries(part)
             except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
@@ -214,7 +214,7 @@ class Scanner:
             position += max(size, 32)
             position += -position % 8
 
-    def _offload_entries(self, part: Part) -> Iterator[Found]:
+    def _offload_entries(self, part: ImagePart) -> Iterator[Found]:
         data = part.raw
         version, _, start, count = struct.unpack_from("<IQQQ", data, 4)
         if version not in (1, 2):
@@ -267,7 +267,7 @@ def decompressed(header: CompressedHeader, file: str, offset: int) -> memoryview
     """Decompress a bundle and compare its hash, the first 8 bytes of the MD5 of its content."""
     import hashlib
 
-    from dwarfgpu.objfile.elf.compression import decompress
+    from dwarfgpu.objfile.elf.sections import decompress
 
     data = decompress(header.stream, header.method, header.size, file=file, spec=SPEC)
     try:

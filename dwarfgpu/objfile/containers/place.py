@@ -23,7 +23,7 @@ KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
 @frozen
-class Place:
+class FilePlace:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
     path: str
@@ -61,7 +61,7 @@ class TargetId:
         return ":".join((self.processor, *self.features))
 
 
-def parse_place(text: str) -> Place:
+def parse_place(text: str) -> FilePlace:
     """Read what a user wrote. A file whose own name contains ``@`` is that file."""
     if text.startswith("file://"):
         return _parse_uri(text)
@@ -70,22 +70,22 @@ def parse_place(text: str) -> Place:
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
     if at and not os.path.exists(text) and os.path.exists(path):  # noqa: PTH110
-        return Place(path, select)
-    return Place(text)
+        return FilePlace(path, select)
+    return FilePlace(text)
 
 
-def _parse_uri(text: str) -> Place:
+def _parse_uri(text: str) -> FilePlace:
     rest = text.removeprefix("file://")
     cuts = [index for index in (rest.find("#"), rest.find("?")) if index >= 0]
     cut = min(cuts, default=len(rest))
     path, range_ = rest[:cut], rest[cut + 1 :]
     if not range_ and cut == len(rest):
-        return Place(_percent_decoded(path))
+        return FilePlace(_percent_decoded(path))
     offset_text, _, size_text = range_.partition("&")
     offset, size = _number(offset_text, "offset="), _number(size_text, "size=")
     if not path or offset is None or size is None:
         raise UsageError(f"not a code object URI: {text}", hint=URI_HINT)
-    return Place(_percent_decoded(path), None, offset, size)
+    return FilePlace(_percent_decoded(path), None, offset, size)
 
 
 def _number(text: str, key: str) -> int | None:
@@ -118,7 +118,7 @@ def file_uri(path: str, offset: int, size: int | None) -> str:
     return f"file://{encoded}" + ("" if size is None else f"#offset={offset}&size={size}")
 
 
-def read_place(place: Place) -> memoryview:
+def read_place(place: FilePlace) -> memoryview:
     """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
         data = _read_file(place.path)

@@ -86,7 +86,7 @@ def malformed(
 
 
 @frozen
-class Layout:
+class ElfLayout:
     """How the tables of one class and byte order are laid out; ``section`` and so on are the formats of their rows."""
 
     address_size: int
@@ -105,7 +105,7 @@ class Layout:
 class Header:
     """What the ELF header says (gABI, "ELF Header")."""
 
-    layout: Layout
+    layout: ElfLayout
     osabi: int
     abi_version: int
     type: int
@@ -154,10 +154,10 @@ class Segment:
         return SEGMENT_TYPES.get(self.type, f"{self.type:#x}")
 
 
-_layouts: dict[tuple[int, ByteOrder], Layout] = {}
+_layouts: dict[tuple[int, ByteOrder], ElfLayout] = {}
 
 
-def layout_of(address_size: int, byte_order: ByteOrder) -> Layout:
+def layout_of(address_size: int, byte_order: ByteOrder) -> ElfLayout:
     """Return the layout of files with 4 or 8 byte addresses in a byte order."""
     key = (address_size, byte_order)
     if key not in _layouts:
@@ -168,7 +168,9 @@ def layout_of(address_size: int, byte_order: ByteOrder) -> Layout:
             if wide
             else ("HHIIIIIHHHHHH", "IIIIIIIIII", "IIIIIIII", "IIIBBH", "II", "IIi", "III", "I")
         )
-        _layouts[key] = Layout(address_size, byte_order, *(struct.Struct(order + text) for text in formats))
+        _layouts[key] = ElfLayout(
+            address_size, byte_order, *(struct.Struct(order + text) for text in formats)
+        )
     return _layouts[key]
 
 
@@ -258,7 +260,7 @@ def read_segments(
     ]
 
 
-def _section_header(data: memoryview, offset: int, layout: Layout) -> SectionHeader:
+def _section_header(data: memoryview, offset: int, layout: ElfLayout) -> SectionHeader:
     return SectionHeader(*layout.section.unpack_from(data, offset))
 
 

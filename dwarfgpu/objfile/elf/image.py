@@ -26,7 +26,7 @@ from dwarfgpu.objfile.elf.header import (
     SHT_RELA,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
-    Layout,
+    ElfLayout,
     SectionHeader,
     Segment,
     malformed,
@@ -119,7 +119,7 @@ class Image:
     # --- The header -------------------------------------------------------------------------------------------
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ElfLayout:
         return self.header.layout
 
     @property

@@ -19,7 +19,7 @@ from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, R
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.relocation import Rule
+    from dwarfgpu.objfile.elf.relocation import RelocationType
 
 PT_DYNAMIC = 2
 SHN_UNDEF = 0
@@ -149,7 +149,7 @@ class _Loader:
             raise self._malformed("overflow", f"{rule.name} gives {value:#x}, more than {bits} bits", offset)
         place[:] = (value % (1 << bits)).to_bytes(rule.width, self._image.layout.byte_order)
 
-    def _symbol(self, index: int, table: int, rule: Rule) -> int:
+    def _symbol(self, index: int, table: int, rule: RelocationType) -> int:
         """Return the address of a dynamic symbol."""
         if index == 0:
             return self._bias

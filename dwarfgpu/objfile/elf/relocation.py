@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.objfile.elf.header import Layout
+    from dwarfgpu.objfile.elf.header import ElfLayout
 
 SPECS = {
     EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
@@ -39,7 +39,7 @@ NEEDS_LOAD = "the loader"
 
 
 @frozen
-class Rule:
+class RelocationType:
     """One relocation type: its name, the bytes of its field, what is computed and how far that is shifted right."""
 
     name: str
@@ -50,11 +50,11 @@ class Rule:
     """Whether bits that do not fit are cut off on purpose."""
 
 
-def _rules(prefix: str, rows: tuple[tuple[int, str, int, str], ...]) -> dict[int, Rule]:
-    return {number: Rule(prefix + name, width, formula) for number, name, width, formula in rows}
+def _rules(prefix: str, rows: tuple[tuple[int, str, int, str], ...]) -> dict[int, RelocationType]:
+    return {number: RelocationType(prefix + name, width, formula) for number, name, width, formula in rows}
 
 
-AMDGPU: dict[int, Rule] = {
+AMDGPU: dict[int, RelocationType] = {
     **_rules(
         "R_AMDGPU_",
         (
@@ -70,10 +70,10 @@ AMDGPU: dict[int, Rule] = {
             (14, "REL16", 2, BRANCH),
         ),
     ),
-    1: Rule("R_AMDGPU_ABS32_LO", 4, ABSOLUTE, wraps=True),
-    2: Rule("R_AMDGPU_ABS32_HI", 4, ABSOLUTE, shift=32, wraps=True),
-    10: Rule("R_AMDGPU_REL32_LO", 4, RELATIVE, wraps=True),
-    11: Rule("R_AMDGPU_REL32_HI", 4, RELATIVE, shift=32, wraps=True),
+    1: RelocationType("R_AMDGPU_ABS32_LO", 4, ABSOLUTE, wraps=True),
+    2: RelocationType("R_AMDGPU_ABS32_HI", 4, ABSOLUTE, shift=32, wraps=True),
+    10: RelocationType("R_AMDGPU_REL32_LO", 4, RELATIVE, wraps=True),
+    11: RelocationType("R_AMDGPU_REL32_HI", 4, RELATIVE, shift=32, wraps=True),
 }
 """The relocation types of AMDGPU; REL16 is that of a branch, counted in words of 4 bytes from its end."""
 
@@ -179,7 +179,7 @@ def relocate(
     address: int,
     relocations: Relocations,
     machine: int,
-    layout: Layout,
+    layout: ElfLayout,
     *,
     file: str,
     section: str,
@@ -207,7 +207,7 @@ class Relocator:
         address: int,
         relocations: Relocations,
         machine: int,
-        layout: Layout,
+        layout: ElfLayout,
         file: str,
         section: str,
     ) -> None:
@@ -279,7 +279,7 @@ class Relocator:
             raise self._malformed("overflow", f"{rule.name} gives {value:#x}, more than {bits} bits", offset)
         self._data[offset:end] = (value & ((1 << bits) - 1)).to_bytes(rule.width, order)
 
-    def _value(self, rule: Rule, symbol: int, addend: int, offset: int) -> int:
+    def _value(self, rule: RelocationType, symbol: int, addend: int, offset: int) -> int:
         place = self._address + offset
         if rule.formula == SIZE:
             return self._relocations.sizes[symbol] + addend

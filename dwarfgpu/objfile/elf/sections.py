@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.objfile.elf.header import (
     EM_AMDGPU,
     SECTION_TYPES,
@@ -15,11 +18,11 @@ from dwarfgpu.objfile.elf.header import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from dwarfgpu.objfile.elf.compression import Stream
-    from dwarfgpu.objfile.elf.header import SectionHeader
+    from dwarfgpu.objfile.elf.header import ElfLayout, SectionHeader
     from dwarfgpu.objfile.elf.image import Image
+
 
 FLAG_LETTERS = (
     (0x1, "W"), (0x2, "A"), (0x4, "X"), (0x10, "M"), (0x20, "S"), (0x40, "I"), (0x80, "L"), (0x100, "O"),
@@ -165,8 +168,6 @@ class Section:
         if not (gnu or self.header.flags & SHF_COMPRESSED) or self.header.type == SHT_NOBITS:
             return None
         if self._stream is None:
-            from dwarfgpu.objfile.elf.compression import section_stream
-
             image = self._image
             gnu = gnu and not self.header.flags & SHF_COMPRESSED
             self._stream = section_stream(self.raw, image.layout, gnu=gnu, file=image.name, section=self.name)
@@ -181,7 +182,6 @@ class Section:
         stream = self._compressed()
         if stream is None:
             return bytes(raw)
-        from dwarfgpu.objfile.elf.compression import decompress
 
         return decompress(
             raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name
@@ -217,8 +217,6 @@ def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> byte
 
     Section headers may lead to the same bytes again and again, so the whole has a limit as a stream has.
     """
-    from dwarfgpu.objfile.elf.compression import most_of
-
     limit = most_of(len(image.data))
     contents: list[bytes | memoryview] = []
     size = 0
@@ -229,3 +227,130 @@ def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> byte
             raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
         contents.append(part)
     return contents[0] if len(contents) == 1 else b"".join(contents)
+
+
+# --- Compressed sections and bundles ------------------------------------------------------------------
+# gABI, "Compression" (``SHF_COMPRESSED``: a header, then a stream) and the older GNU form (``.zdebug_*``:
+# ``ZLIB``, the size as 8 big-endian bytes, then a zlib stream). Offload bundles use the same two methods.
+
+METHODS = {1: "zlib", 2: "zstd"}  # ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD
+GNU_MAGIC = b"ZLIB"
+GNU_HEADER_SIZE = 12
+SPEC = 'gABI, "Compression"'
+
+FREE_SIZE = 16 << 20
+"""The decompressed size that is always accepted."""
+MAX_RATIO = 250
+"""How many times the size of the stream a larger content may be. Debug information gets 3 to 10 times smaller."""
+MAX_SIZE = 1 << 30
+"""The largest decompressed size."""
+ZSTD_MAX_WINDOW = 1 << 27
+
+_ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"
+
+
+@frozen
+class Stream:
+    """A compressed stream: how it is compressed, where it begins, and the size it should have afterwards."""
+
+    method: str
+    size: int
+    start: int
+    gnu: bool = False
+    """Whether the header is the old GNU one."""
+
+
+def section_stream(raw: memoryview, layout: ElfLayout, *, gnu: bool, file: str, section: str) -> Stream:
+    """Read the header of a compressed section. ``gnu`` says whether it is the one of ``.zdebug_*``."""
+    if gnu:
+        if len(raw) < GNU_HEADER_SIZE or raw[:4] != GNU_MAGIC:
+            message = "a .zdebug section does not begin with ZLIB and a size"
+            raise malformed(file, "bad_compression", message, section=section, offset=0, spec="GNU .zdebug")
+        return Stream("zlib", int.from_bytes(raw[4:12], "big"), GNU_HEADER_SIZE, gnu=True)
+    header = layout.compression
+    if len(raw) < header.size:
+        message = f"a compression header needs {header.size} bytes, {len(raw)} are left"
+        raise malformed(file, "truncated", message, section=section, offset=0, spec=SPEC)
+    fields = header.unpack_from(raw)
+    method = METHODS.get(fields[0])
+    if method is None:
+        message = f"compression type {fields[0]} is not known"
+        raise malformed(file, "bad_compression", message, section=section, offset=0, spec=SPEC)
+    return Stream(method, fields[-2], header.size)
+
+
+def most_of(size: int) -> int:
+    """Return how many bytes at most may be made of ``stream_size`` compressed ones."""
+    return min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * size))
+
+
+def check_size(size: int, stream_size: int, *, file: str, section: str | None, spec: str) -> None:
+    """Refuse to make much of little: a size that no honest stream of ``stream_size`` bytes has."""
+    limit = most_of(stream_size)
+    if size > limit:
+        message = f"{stream_size} compressed bytes claim to be {size}; at most {limit} are accepted"
+        raise malformed(
+            file,
+            "too_large",
+            message,
+            section=section,
+            offset=0,
+            spec=spec,
+            hint="decompress it with another tool if the size is right",
+        )
+
+
+def decompress(
+    stream: memoryview, method: str, size: int, *, file: str, section: str | None = None, spec: str = SPEC
+) -> bytes:
+    """Decompress ``stream`` to exactly ``size`` bytes. What follows the end of the stream is ignored."""
+    check_size(size, len(stream), file=file, section=section, spec=spec)
+    out = decompress_some(stream, method, size + 1, file=file, section=section, spec=spec)
+    if len(out) == size:
+        return out
+    if len(out) > size:
+        message = f"a {method} stream holds more than the {size} bytes that its header claims"
+        raise malformed(file, "size_mismatch", message, section=section, offset=0, spec=spec)
+    message = f"a {method} stream ends after {len(out)} of {size} bytes"
+    raise malformed(file, "truncated", message, section=section, offset=0, spec=spec)
+
+
+def decompress_some(
+    stream: memoryview, method: str, limit: int, *, file: str, section: str | None = None, spec: str = SPEC
+) -> bytes:
+    """Return the first ``limit`` bytes of a stream, or all that are there."""
+    if method == "zstd":
+        return _zstd(stream, limit, lambda why: _broken(method, why, file, section, spec))
+    import zlib
+
+    inflater = zlib.decompressobj()
+    try:
+        return inflater.decompress(stream, limit)
+    except zlib.error as error:
+        raise _broken(method, error, file, section, spec) from None
+
+
+def _broken(method: str, error: object, file: str, section: str | None, spec: str) -> Exception:
+    return malformed(
+        file, "bad_compression", f"not a {method} stream: {error}", section=section, offset=0, spec=spec
+    )
+
+
+def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception]) -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        try:
+            return zstd.ZstdDecompressor().decompress(stream, limit)
+        except zstd.ZstdError as error:
+            raise broken(error) from None
+    try:
+        import zstandard
+    except ImportError:
+        raise Unsupported("no_zstd", "this Python cannot read zstd streams", hint=_ZSTD_HINT) from None
+    decompressor: Any = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
+    try:
+        out: bytes = decompressor.stream_reader(stream).read(limit)
+    except zstandard.ZstdError as error:
+        raise broken(error) from None
+    return out

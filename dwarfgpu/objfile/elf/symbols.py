@@ -17,7 +17,7 @@ from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.elf.header import Layout
+    from dwarfgpu.objfile.elf.header import ElfLayout
     from dwarfgpu.objfile.elf.sections import Section
 
 TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}
@@ -99,7 +99,7 @@ class SymbolTable:
     )
 
     def __init__(
-        self, data: bytes, strings: bytes, extended: bytes, sections: tuple[Section, ...], layout: Layout
+        self, data: bytes, strings: bytes, extended: bytes, sections: tuple[Section, ...], layout: ElfLayout
     ) -> None:
         self._data = data
         self._strings = strings

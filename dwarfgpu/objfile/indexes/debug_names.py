@@ -6,29 +6,21 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_FORM_flag_present,
-    DW_IDX_compile_unit,
-    DW_IDX_die_offset,
-    DW_IDX_GNU_external,
-    DW_IDX_GNU_internal,
-    DW_IDX_parent,
-    DW_IDX_type_unit,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import each_contribution, initial_length
-from dwarfgpu.objfile.entries.forms import form_name, read_value
-from dwarfgpu.objfile.source import decode
-from dwarfgpu.objfile.units.tables import numbers
+from dwarfgpu.objfile.info.forms import form_name, read_value
+from dwarfgpu.objfile.info.unit_tables import numbers
+from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.source import Source
+    from dwarfgpu.objfile.section_source import SectionSource
 
 SECTION = ".debug_names"
 SPEC = "DWARF 5, 6.1.1.4"
@@ -60,7 +52,7 @@ class NameEntry:
 class NameTable:
     """One name index. Almost always there is one for all units of a file."""
 
-    def __init__(self, source: Source, start: int) -> None:
+    def __init__(self, source: SectionSource, start: int) -> None:
         self._source = source
         self._data = data = source.data(SECTION)
         self._order: ByteOrder = source.byte_order
@@ -202,26 +194,26 @@ class NameTable:
         parent = None
         for attribute, form in attributes:
             value = read_value(cursor, form, self.format)
-            if type(value) is not int and form != DW_FORM_flag_present:
+            if type(value) is not int and form != dw.DW_FORM_flag_present:
                 raise self._error("bad_form", f"{form_name(form)} is not a number", start)
-            if attribute == DW_IDX_parent:
-                parent = None if form == DW_FORM_flag_present else self._pool + value
+            if attribute == dw.DW_IDX_parent:
+                parent = None if form == dw.DW_FORM_flag_present else self._pool + value
             values.setdefault(attribute, value)
         unit, signature = self._unit_of(values, start)
-        external = DW_IDX_GNU_external in values or (False if DW_IDX_GNU_internal in values else None)
-        return NameEntry(start, tag, values.get(DW_IDX_die_offset, 0), unit, signature, parent, external)
+        external = dw.DW_IDX_GNU_external in values or (False if dw.DW_IDX_GNU_internal in values else None)
+        return NameEntry(start, tag, values.get(dw.DW_IDX_die_offset, 0), unit, signature, parent, external)
 
     def _unit_of(self, values: dict[int, Any], start: int) -> tuple[int | None, int | None]:
         """Return the unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
         unit = None
-        index = values.get(DW_IDX_compile_unit)
+        index = values.get(dw.DW_IDX_compile_unit)
         if index is None and len(self.compile_units) == 1:
             index = 0  # the only unit need not be named
         if index is not None:
             if not 0 <= index < len(self.compile_units):
                 raise self._error("index_out_of_range", f"there is no unit {index}", start)
             unit = self.compile_units[index]
-        index = values.get(DW_IDX_type_unit)
+        index = values.get(dw.DW_IDX_type_unit)
         if index is None:
             return unit, None
         if 0 <= index < len(self.type_units):
@@ -235,7 +227,7 @@ class NameTable:
         return MalformedFile(kind, message, spec=SPEC).at(section=SECTION, offset=offset)  # type: ignore[no-any-return]
 
 
-def read_tables(source: Source) -> Iterator[NameTable | DwarfGpuError]:
+def read_tables(source: SectionSource) -> Iterator[NameTable | DwarfGpuError]:
     """Yield all name indices of a file, with an error in place of one that cannot be read."""
     return each_contribution(
         source.data(SECTION),

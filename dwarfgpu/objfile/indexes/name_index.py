@@ -8,50 +8,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_abstract_origin,
-    DW_AT_linkage_name,
-    DW_AT_location,
-    DW_AT_MIPS_linkage_name,
-    DW_AT_name,
-    DW_AT_specification,
-    DW_FORM_indirect,
-    DW_FORM_strp,
-    DW_TAG_constant,
-    DW_TAG_entry_point,
-    DW_TAG_member,
-    DW_TAG_namespace,
-    DW_TAG_subprogram,
-    DW_TAG_variable,
-)
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.dies import MAX_ORIGINS
-from dwarfgpu.objfile.entries.forms import class_of
-from dwarfgpu.objfile.entries.readers import FAILURES, truncated
-from dwarfgpu.objfile.entries.scan import Plan, scan
-from dwarfgpu.objfile.entries.scopes import ANONYMOUS
-from dwarfgpu.objfile.indexes.entries import KIND_OF, is_static, may_be_entry
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.dies import MAX_ORIGINS
+from dwarfgpu.objfile.info.forms import class_of
+from dwarfgpu.objfile.info.readers import FAILURES, truncated
+from dwarfgpu.objfile.info.scan import Plan, is_declaration, scan
+from dwarfgpu.objfile.info.scopes import ANONYMOUS, is_local, qualified_name
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
-    from dwarfgpu.objfile.entries.abbrevs import Abbreviation
-    from dwarfgpu.objfile.entries.dies import Die
-    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+
+    Kind: TypeAlias = Literal["function", "variable", "type", "namespace", "label"]
+
 
 Key: TypeAlias = "int | bytes"
 """A name: its offset in ``.debug_str`` of the unit's file, or the name itself where it is not there."""
 
-LINKAGE_NAMES = (DW_AT_linkage_name, DW_AT_MIPS_linkage_name)
-ORIGINS = (DW_AT_specification, DW_AT_abstract_origin)
+LINKAGE_NAMES = (dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name)
+ORIGINS = (dw.DW_AT_specification, dw.DW_AT_abstract_origin)
 COMPLETED = frozenset(
-    (DW_TAG_subprogram, DW_TAG_entry_point, DW_TAG_variable, DW_TAG_constant, DW_TAG_member)
+    (dw.DW_TAG_subprogram, dw.DW_TAG_entry_point, dw.DW_TAG_variable, dw.DW_TAG_constant, dw.DW_TAG_member)
 )
 """Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
-_FUNCTION = (DW_AT_name, *LINKAGE_NAMES, *ORIGINS)
-_VARIABLE = (DW_AT_name, *LINKAGE_NAMES, DW_AT_specification, DW_AT_location)
-_OTHER = (DW_AT_name,)
+_FUNCTION = (dw.DW_AT_name, *LINKAGE_NAMES, *ORIGINS)
+_VARIABLE = (dw.DW_AT_name, *LINKAGE_NAMES, dw.DW_AT_specification, dw.DW_AT_location)
+_OTHER = (dw.DW_AT_name,)
 
 
 def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
@@ -68,7 +57,7 @@ class NameIndex:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        self._readers: dict[Abbreviation, _Reader] = {}
+        self._readers: dict[Abbreviation, _PlanReader] = {}
         self._inherited: dict[int, tuple[Key, ...]] = {}
         self.names: dict[Key, list[int]] = {}
         """For each name the offsets of the entries in the unit."""
@@ -82,9 +71,9 @@ class NameIndex:
             tuple[int, int, Any]
         ] = []  # entries that complete others, with form and value of the reference
         for offset, plan, picked in scan(unit, _select):
-            reader: _Reader | None = plan.note
+            reader: _PlanReader | None = plan.note
             if reader is None:
-                reader = plan.note = _Reader(plan, unit.version)
+                reader = plan.note = _PlanReader(plan, unit.version)
             location = reader.location
             if location >= 0 and picked[location] and not is_static(picked[location]):
                 continue
@@ -92,7 +81,7 @@ class NameIndex:
                 completed.append((offset, reader.origin_form, picked[reader.origin]))
             for place, form in reader.names:
                 key = picked[place]
-                if form != DW_FORM_strp:
+                if form != dw.DW_FORM_strp:
                     try:
                         key = key_of(unit, form, key)
                     except DwarfGpuError as error:
@@ -113,7 +102,7 @@ class NameIndex:
         """Return the names of the entry that a reference leads to, and of those that it completes."""
         try:
             if form not in forms.REF_UNIT:
-                if form == DW_FORM_indirect:
+                if form == dw.DW_FORM_indirect:
                     form, value = value.form, value.value
                 return tuple(names_of(self._unit.refer(form, value)))
             names = self._inherited.get(value)
@@ -134,7 +123,7 @@ class NameIndex:
                 abbreviation, start = table.at(data, offset)
                 reader = self._readers.get(abbreviation)
                 if reader is None:
-                    reader = self._readers[abbreviation] = _Reader(
+                    reader = self._readers[abbreviation] = _PlanReader(
                         Plan(abbreviation, _FUNCTION), unit.version
                     )
                 picked = reader.plan.values(data, start)
@@ -150,7 +139,7 @@ class NameIndex:
         return names
 
 
-class _Reader:
+class _PlanReader:
     """What the picked values of one plan are."""
 
     __slots__ = ("anonymous", "location", "names", "origin", "origin_form", "plan")
@@ -160,7 +149,7 @@ class _Reader:
         abbreviation, places = plan.abbreviation, plan.places
         self.names = [
             (places[number], abbreviation.form_of(number))
-            for number in (DW_AT_name, *LINKAGE_NAMES)
+            for number in (dw.DW_AT_name, *LINKAGE_NAMES)
             if number in places
         ]
         """The place and form of each name."""
@@ -170,16 +159,16 @@ class _Reader:
             if number in places:
                 self.origin, self.origin_form = places[number], abbreviation.form_of(number)
                 break
-        self.location = places.get(DW_AT_location, -1)
-        if class_of(abbreviation.form_of(DW_AT_location), DW_AT_location, version) != "exprloc":
+        self.location = places.get(dw.DW_AT_location, -1)
+        if class_of(abbreviation.form_of(dw.DW_AT_location), dw.DW_AT_location, version) != "exprloc":
             self.location = -1
 
 
 def key_of(unit: Unit, form: int, value: Any) -> Key:
     """Return the key of a name."""
-    if form == DW_FORM_indirect:
+    if form == dw.DW_FORM_indirect:
         form, value = value.form, value.value
-    if form == DW_FORM_strp:
+    if form == dw.DW_FORM_strp:
         return int(value)
     if form in forms.STRING_INDEX:
         return unit.tables.string_offset(value)
@@ -189,16 +178,16 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 def names_of(die: Die) -> set[bytes]:
     """Return all names of an entry and of those that it completes."""
     attributes = (
-        origin.number(number) for origin in die.origins() for number in (DW_AT_name, *LINKAGE_NAMES)
+        origin.number(number) for origin in die.origins() for number in (dw.DW_AT_name, *LINKAGE_NAMES)
     )
     return {name.string() for name in attributes if name is not None}
 
 
 def is_named(die: Die, name: bytes) -> bool:
     """Return whether an entry has a name or linkage name: its own, or else that of the nearest entry it completes."""
-    missing = {DW_AT_name, DW_AT_linkage_name}
+    missing = {dw.DW_AT_name, dw.DW_AT_linkage_name}
     for _ in range(MAX_ORIGINS):
-        for kind, numbers in ((DW_AT_name, (DW_AT_name,)), (DW_AT_linkage_name, LINKAGE_NAMES)):
+        for kind, numbers in ((dw.DW_AT_name, (dw.DW_AT_name,)), (dw.DW_AT_linkage_name, LINKAGE_NAMES)):
             attribute = next(filter(None, map(die.number, numbers)), None) if kind in missing else None
             if attribute is not None:
                 if attribute.string() == name:
@@ -212,4 +201,116 @@ def is_named(die: Die, name: bytes) -> bool:
         die = die.unit.die_known_at(reference.value) if known else reference.reference()
         if die.tag not in COMPLETED:
             break
-    return DW_AT_name in missing and die.tag == DW_TAG_namespace and name == ANONYMOUS.encode()
+    return dw.DW_AT_name in missing and die.tag == dw.DW_TAG_namespace and name == ANONYMOUS.encode()
+
+
+# --- What an index is about ---------------------------------------------------------------------------
+# The rule is that of ``.debug_names`` (DWARF 5 section 6.1.1.1, A.6.1.1.1), with three differences. Inlined
+# calls are not entries of their own: the function they are calls of is. A function or a variable at
+# namespace scope without code or location is one too, because "it was optimized out" is an answer. And a
+# local variable belongs to it if its location begins with an address or a constant, so that it does not
+# depend on a frame.
+
+KINDS: tuple[Kind, ...] = ("function", "variable", "type", "namespace", "label")
+
+_TAGS: dict[Kind, tuple[int, ...]] = {
+    "function": (dw.DW_TAG_subprogram, dw.DW_TAG_entry_point),
+    "variable": (dw.DW_TAG_variable, dw.DW_TAG_constant),  # variable, constant
+    "type": (
+        dw.DW_TAG_array_type,
+        dw.DW_TAG_class_type,
+        dw.DW_TAG_enumeration_type,
+        dw.DW_TAG_pointer_type,
+        dw.DW_TAG_reference_type,
+        dw.DW_TAG_string_type,
+        dw.DW_TAG_structure_type,
+        dw.DW_TAG_subroutine_type,
+        dw.DW_TAG_typedef,
+        dw.DW_TAG_union_type,
+        dw.DW_TAG_ptr_to_member_type,
+        dw.DW_TAG_set_type,
+        dw.DW_TAG_subrange_type,
+        dw.DW_TAG_base_type,
+        dw.DW_TAG_const_type,
+        dw.DW_TAG_file_type,
+        dw.DW_TAG_packed_type,
+        dw.DW_TAG_thrown_type,
+        dw.DW_TAG_volatile_type,
+        dw.DW_TAG_restrict_type,
+        dw.DW_TAG_interface_type,
+        dw.DW_TAG_unspecified_type,
+        dw.DW_TAG_shared_type,
+        dw.DW_TAG_rvalue_reference_type,
+        dw.DW_TAG_template_alias,
+        dw.DW_TAG_coarray_type,
+        dw.DW_TAG_generic_subrange,
+        dw.DW_TAG_dynamic_type,
+        dw.DW_TAG_atomic_type,
+        dw.DW_TAG_immutable_type,
+    ),  # all types of DWARF 5; only those with a name count
+    "namespace": (dw.DW_TAG_namespace, dw.DW_TAG_module),  # namespace, module
+    "label": (dw.DW_TAG_label,),
+}
+KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
+
+_ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index
+_CONSTANTS = bytes(
+    (*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC)
+)  # const*, lit*, constx, GNU_const_index
+_STACK_VALUE = 0x9F
+_NAMED = (dw.DW_AT_name, dw.DW_AT_specification, dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name)
+
+
+@frozen
+class IndexEntry:
+    """One entry of an index."""
+
+    kind: Kind
+    die: Die
+
+    @property
+    def name(self) -> str | None:
+        return self.die.name
+
+    @property
+    def qualified_name(self) -> str | None:
+        """The name with its scopes, such as ``ns::f``."""
+        return qualified_name(self.die)
+
+
+def is_static(location: bytes) -> bool:
+    """Return whether a location does not depend on a frame.
+
+    It begins with an address, or with a constant and is a location.
+    """
+    if not location:
+        return False
+    return location[0] in _ADDRESSES or (location[0] in _CONSTANTS and location[-1] != _STACK_VALUE)
+
+
+def may_be_entry(abbreviation: Abbreviation) -> bool:
+    """Return whether entries of an abbreviation can be entries of an index."""
+    kind = KIND_OF.get(abbreviation.tag)
+    if kind is None or is_declaration(abbreviation):
+        return False
+    known = abbreviation.attributes
+    if kind == "variable":
+        return dw.DW_AT_abstract_origin not in known and any(number in known for number in _NAMED)
+    if kind == "function":
+        return dw.DW_AT_abstract_origin in known or any(number in known for number in _NAMED)
+    if kind == "label":
+        return dw.DW_AT_name in known and dw.DW_AT_low_pc in known
+    return kind == "namespace" or dw.DW_AT_name in known
+
+
+def kind_of(die: Die) -> Kind | None:
+    """Return the kind of an entry in an index, or None if the index leaves it out."""
+    if not may_be_entry(die.abbreviation) or die.is_declaration:
+        return None
+    kind = KIND_OF[die.tag]
+    if kind == "variable":
+        location = die.number(dw.DW_AT_location)
+        if location is not None and location.value_class == "exprloc" and location.value:
+            return kind if is_static(location.value) else None
+        return None if is_local(die) else kind
+    return kind

@@ -12,29 +12,19 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_name,
-    DW_FORM_ref1,
-    DW_FORM_ref2,
-    DW_FORM_ref4,
-    DW_FORM_ref8,
-    DW_FORM_strx1,
-    DW_FORM_strx2,
-    DW_FORM_strx3,
-    DW_FORM_strx4,
-)
-from dwarfgpu.encoding.leb128 import encode_unsigned
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.entries import forms
-from dwarfgpu.objfile.entries.dies import Die
 from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.indexes.name_index import Key
-    from dwarfgpu.objfile.source import Source
-    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.section_source import SectionSource
 
 MAX_COPIES = 16
 """With more copies of a name than this, also as the end of other names, it is quicker to read all entries."""
@@ -43,9 +33,9 @@ MAX_HITS = 200
 
 _HEAD = 256
 """How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
-_NAMES = (DW_AT_name, *LINKAGE_NAMES)
-_REFERENCE_SIZES = {DW_FORM_ref1: 1, DW_FORM_ref2: 2, DW_FORM_ref4: 4, DW_FORM_ref8: 8}
-_INDEX_SIZES = {DW_FORM_strx1: 1, DW_FORM_strx2: 2, DW_FORM_strx3: 3, DW_FORM_strx4: 4}
+_NAMES = (dw.DW_AT_name, *LINKAGE_NAMES)
+_REFERENCE_SIZES = {dw.DW_FORM_ref1: 1, dw.DW_FORM_ref2: 2, dw.DW_FORM_ref4: 4, dw.DW_FORM_ref8: 8}
+_INDEX_SIZES = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, dw.DW_FORM_strx4: 4}
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
@@ -85,7 +75,7 @@ class Needle:
 
     __slots__ = ("_offsets", "name", "source")
 
-    def __init__(self, source: Source, name: bytes) -> None:
+    def __init__(self, source: SectionSource, name: bytes) -> None:
         self.source = source
         self.name = name
         self._offsets: dict[str, list[int]] = {}

@@ -16,7 +16,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
 from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL
-from dwarfgpu.objfile.kernels.fields import (
+from dwarfgpu.objfile.kernels.descriptor_fields import (
     CODE_FIELDS,
     DESCRIPTOR_FIELDS,
     GFX8,

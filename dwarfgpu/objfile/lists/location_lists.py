@@ -9,25 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_LLE_base_addressx,
-    DW_LLE_default_location,
-    DW_LLE_end_of_list,
-    DW_LLE_GNU_view_pair,
-    DW_LLE_offset_pair,
-    DW_LLE_start_end,
-    DW_LLE_start_length,
-    DW_LLE_startx_endx,
-    DW_LLE_startx_length,
-    name_of,
-)
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.encoding import (
+from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,
+    ListReading,
     RawEntry,
-    Reading,
     list_cursor,
     operands_of,
     pairs_before_5,
@@ -87,15 +77,15 @@ def read_location_list(
     """Read the list at an offset. The name of the section, which may end in ``.dwo``, says how it is encoded."""
     cursor = list_cursor(data, offset, section, context, end)
     bounds = Bounds(context, before_5=not section.startswith(".debug_loclists"))
-    reading = Reading(cursor, _decoder(section)(cursor, context.address_size))
+    reading = ListReading(cursor, _decoder(section)(cursor, context.address_size))
     entries: list[ListEntry] = []
     views: tuple[int, int] | None = None
     for raw in reading:
-        if raw.kind == DW_LLE_GNU_view_pair:
+        if raw.kind == dw.DW_LLE_GNU_view_pair:
             views = raw.operands[0], raw.operands[1]
             continue
         try:
-            span = (0, 0) if raw.kind == DW_LLE_default_location else bounds.of(raw.kind, raw.operands)
+            span = (0, 0) if raw.kind == dw.DW_LLE_default_location else bounds.of(raw.kind, raw.operands)
         except DwarfGpuError as error:
             reading.note(error, raw.offset)
             views = None
@@ -104,7 +94,7 @@ def read_location_list(
             entries.append(
                 ListEntry(
                     *span,
-                    raw.kind == DW_LLE_default_location,
+                    raw.kind == dw.DW_LLE_default_location,
                     raw.expression,
                     raw.offset,
                     raw.expression_offset,
@@ -120,7 +110,7 @@ def raw_location_list(
 ) -> tuple[list[RawEntry], int, DwarfGpuError | None]:
     """Return the entries as they are encoded, where the list ends, and the error that cut it short, if any."""
     cursor = list_cursor(data, offset, section, context, end)
-    reading = Reading(cursor, _decoder(section)(cursor, context.address_size))
+    reading = ListReading(cursor, _decoder(section)(cursor, context.address_size))
     return list(reading), cursor.position, reading.error
 
 
@@ -141,9 +131,9 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     while True:
         offset = cursor.position
         kind = cursor.unsigned(1)
-        if kind == DW_LLE_end_of_list:
+        if kind == dw.DW_LLE_end_of_list:
             return
-        if kind > DW_LLE_GNU_view_pair:
+        if kind > dw.DW_LLE_GNU_view_pair:
             raise cursor.fail(
                 "unknown_entry_kind",
                 f"the location list entry kind {kind:#x} is not known",
@@ -152,8 +142,8 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
             )
         operands = operands_of(cursor, kind, address_size)
         if (
-            DW_LLE_startx_endx <= kind <= DW_LLE_default_location
-            or DW_LLE_start_end <= kind <= DW_LLE_start_length
+            dw.DW_LLE_startx_endx <= kind <= dw.DW_LLE_default_location
+            or dw.DW_LLE_start_end <= kind <= dw.DW_LLE_start_length
         ):
             yield _with_expression(cursor, offset, kind, operands, cursor.uleb())
         else:
@@ -163,18 +153,18 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
 def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     """Read ``.debug_loc``: pairs of addresses, each with the 2-byte length of its expression (DWARF 4, 7.7.3)."""
     for offset, kind, operands in pairs_before_5(cursor, address_size):
-        if kind == DW_LLE_offset_pair:
+        if kind == dw.DW_LLE_offset_pair:
             yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
         else:
             yield RawEntry(offset, kind, operands)
 
 
 _GNU_KINDS = (
-    DW_LLE_end_of_list,
-    DW_LLE_base_addressx,
-    DW_LLE_startx_endx,
-    DW_LLE_startx_length,
-    DW_LLE_offset_pair,
+    dw.DW_LLE_end_of_list,
+    dw.DW_LLE_base_addressx,
+    dw.DW_LLE_startx_endx,
+    dw.DW_LLE_startx_length,
+    dw.DW_LLE_offset_pair,
 )
 
 
@@ -186,7 +176,7 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     while True:
         offset = cursor.position
         kind = cursor.unsigned(1)
-        if kind == DW_LLE_end_of_list:
+        if kind == dw.DW_LLE_end_of_list:
             return
         if kind >= len(_GNU_KINDS):
             raise cursor.fail(
@@ -195,13 +185,13 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
                 "DWARF 5, 7.7.3",
                 offset,
             )
-        if kind == DW_LLE_offset_pair:
+        if kind == dw.DW_LLE_offset_pair:
             operands: tuple[int, ...] = (cursor.unsigned(4), cursor.unsigned(4))
-        elif kind == DW_LLE_base_addressx:
+        elif kind == dw.DW_LLE_base_addressx:
             yield RawEntry(offset, kind, (cursor.uleb(),))
             continue
         else:
-            operands = (cursor.uleb(), cursor.uleb() if kind == DW_LLE_startx_endx else cursor.unsigned(4))
+            operands = (cursor.uleb(), cursor.uleb() if kind == dw.DW_LLE_startx_endx else cursor.unsigned(4))
         yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
 
 

@@ -9,11 +9,11 @@ from attrs import frozen
 from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.encoding import (
+from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,
+    ListReading,
     RawEntry,
-    Reading,
     list_cursor,
     operands_of,
     pairs_before_5,
@@ -83,9 +83,9 @@ def kind_name(kind: int, section: str = ".debug_rnglists") -> str:
     return name_of("DW_RLE", kind - (kind > DW_LLE_default_location))
 
 
-def _reading(cursor: Cursor, section: str, context: ListContext) -> Reading:
+def _reading(cursor: Cursor, section: str, context: ListContext) -> ListReading:
     decoder = _before_5 if section.startswith(".debug_ranges") else _version_5
-    return Reading(cursor, decoder(cursor, context.address_size))
+    return ListReading(cursor, decoder(cursor, context.address_size))
 
 
 def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:

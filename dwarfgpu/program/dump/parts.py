@@ -26,7 +26,7 @@ class Table:
 
 
 @frozen
-class Part:
+class SectionPart:
     """One table, list or header of a section."""
 
     section: str

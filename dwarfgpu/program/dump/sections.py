@@ -2,20 +2,253 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.dump import lines, tables
-from dwarfgpu.program.dump.code import CodeReader
+from dwarfgpu.objfile.lines.line_table import line_tables
+from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.program.code.code_object import NotFound
+from dwarfgpu.program.dump.expressions import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
-from dwarfgpu.program.files.codeobject import NotFound
+from dwarfgpu.program.dump.parts import Columns, SectionPart, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.dump.parts import Part
-    from dwarfgpu.program.files.codeobject import CodeObject
-    from dwarfgpu.program.files.frames import Entry, ListedEntry
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.indexes.debug_names import NameTable
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lines.line_header import LineHeader
+    from dwarfgpu.objfile.lines.line_program import LineRow
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
+
+
+# --- Show the sections that find names ----------------------------------------------------------------
+
+
+def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
+    """``.debug_names``: the name indices of the producer."""
+    for table in file.dwarf.index.tables:
+        facts = {
+            "size": table.end - table.start,
+            "version": table.format.version,
+            "format": "DWARF64" if table.format.offset_size == 8 else "DWARF32",
+            "augmentation": table.augmentation or None,
+            "units": [f".debug_info+{offset:#x}" for offset in table.compile_units],
+            "type units": [f".debug_info+{offset:#x}" for offset in table.type_units] or None,
+            "foreign type units": [f"{number:#018x}" for number in table.foreign_types] or None,
+            "names": len(table),
+        }
+        columns: Columns = (
+            ("name", "text"),
+            ("entry", "address"),
+            ("tag", "text"),
+            ("unit", "address"),
+            ("die", "address"),
+            ("signature", "address"),
+            ("parent", "address"),
+        )
+        yield SectionPart(
+            section,
+            table.start,
+            "name index",
+            facts,
+            (Table("entries", columns, _name_rows(file.dwarf, table)),),
+        )
+
+
+def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
+    for index in range(len(table)):
+        try:
+            name = decode(table.name(index))
+            for each in table.entries(index):
+                die = each.die_offset + (each.unit or 0)
+                tag = name_of("DW_TAG", each.tag)
+                yield name, each.offset, tag, each.unit, die, each.signature, each.parent
+        except DwarfGpuError as error:
+            dwarf.note(error)
+
+
+def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
+    """``.debug_aranges``: the sets; with ``pc`` those that have it."""
+    from dwarfgpu.objfile.indexes.address_index import read_sets
+
+    source = file.dwarf.source
+    for found in read_sets(source.data(section), source.byte_order):
+        if isinstance(found, DwarfGpuError):
+            file.dwarf.note(found)
+            continue
+        rows = tuple(found.ranges())
+        if pc is not None:
+            rows = tuple(each for each in rows if each[0] <= pc < each[1])
+            if not rows:
+                continue
+        columns: Columns = (("start", "address"), ("end", "address"))
+        facts = {"unit": f".debug_info+{found.unit:#x}"}
+        yield SectionPart(section, found.offset, "address set", facts, (Table("ranges", columns, rows),))
+
+
+def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
+    """``.eh_frame_hdr``: the sorted table of call frame information."""
+    from dwarfgpu.objfile.frames.fde_index import read_frame_header
+
+    image = file.image
+    found = image.section(section)
+    if found is None:
+        return
+    header = read_frame_header(
+        found.data, address=found.address, byte_order=image.byte_order, address_size=image.address_size
+    )
+    if header is None:
+        yield SectionPart(section, 0, "index of frames", {"table": "none that can be searched"})
+        return
+    facts = {
+        "eh_frame": None if header.eh_frame is None else f"{header.eh_frame:#x}",
+        "entries": header.count,
+        "encoding": f"{header.encoding:#x}",
+    }
+    columns: Columns = (("location", "address"), ("entry", "address"))
+    rows = map(header.row, range(header.count))
+    yield SectionPart(section, 0, "index of frames", facts, (Table("entries", columns, rows),))
+
+
+# --- ``.debug_line`` as a dump shows it ---------------------------------------------------------------
+
+_FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
+
+
+def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
+    """The tables of a section; with ``pc`` those that have a row for it, and only these rows."""
+    for table in _tables(file, section):
+        if table.error is not None:
+            file.dwarf.note(table.error)
+        rows: Iterable[LineRow] = table.rows
+        if pc is not None:
+            rows = [span.row for span in table.at(pc)]
+            if not rows:
+                continue
+        yield _part(table, rows)
+
+
+def _tables(file: CodeObject, section: str) -> Iterator[LineTable]:
+    """The tables in order, those that a unit names with the strings of that unit."""
+    dwarf = file.dwarf
+    named: dict[int, Unit] = {}
+    for unit in (*dwarf.units, *dwarf.split_units):
+        try:
+            found = unit.root_value(DW_AT_stmt_list)
+            start, name = unit.part(".debug_line")
+            if found is not None and name == section:
+                named.setdefault(start + int(found[1]), unit)
+        except DwarfGpuError as error:
+            dwarf.note(error)
+    source = dwarf.source
+    for table in line_tables(
+        source.data(section),
+        byte_order=source.byte_order,
+        address_size=file.image.address_size,
+        string_at=_line_strings(file),
+        section=section,
+        zero_is_code=not file.image.is_linked,
+    ):
+        if isinstance(table, DwarfGpuError):
+            dwarf.note(table)
+            continue
+        owner = named.get(table.header.offset)
+        known = None if owner is None else line_table(file, owner, of_entries=True)
+        yield table if known is None else known
+
+
+def _line_strings(file: CodeObject) -> Callable[[str, int], bytes]:
+    """The strings of a table that no unit names: those by index cannot be found."""
+
+    def string_at(form: str, value: int) -> bytes:
+        section = ".debug_line_str" if form == "line_strp" else ".debug_str"
+        return file.dwarf.source.string(section, value)
+
+    return string_at
+
+
+def _part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
+    header = table.header
+    return SectionPart(
+        header.section,
+        header.offset,
+        f"line table, version {header.version}",
+        _facts(header),
+        (
+            Table(
+                "directories",
+                (("directory", "number"), ("path", "text")),
+                tuple(enumerate(header.directories, 0 if header.version >= 5 else 1)),
+            ),
+            Table(
+                "files",
+                (
+                    ("file", "number"),
+                    ("directory", "number"),
+                    ("name", "text"),
+                    ("time", "number"),
+                    ("size", "number"),
+                    ("md5", "bytes"),
+                    ("source", "source"),
+                ),
+                tuple(
+                    (
+                        number,
+                        each.directory,
+                        each.name,
+                        each.timestamp or None,
+                        each.size or None,
+                        each.md5,
+                        each.source,
+                    )
+                    for number, each in table.files()
+                ),
+            ),
+            Table(
+                "rows",
+                (
+                    ("address", "address"),
+                    ("line", "number"),
+                    ("column", "number"),
+                    ("file", "number"),
+                    ("isa", "rare"),
+                    ("discriminator", "rare"),
+                    ("op_index", "rare"),
+                    ("flags", "text"),
+                ),
+                map(_row, rows),
+            ),
+        ),
+    )
+
+
+def _facts(header: LineHeader) -> dict[str, Any]:
+    return {
+        "size": header.end - header.offset,
+        "format": "DWARF64" if header.offset_size == 8 else "DWARF32",
+        "address size": header.address_size,
+        "minimum instruction length": header.min_instruction_length,
+        "maximum operations per instruction": header.max_operations,
+        "default is_stmt": header.default_is_stmt,
+        "line base": header.line_base,
+        "line range": header.line_range,
+        "opcode base": header.opcode_base,
+        "standard opcode lengths": list(header.opcode_lengths),
+    }
+
+
+def _row(row: LineRow) -> tuple[Any, ...]:
+    flags = " ".join(name for name in _FLAGS if getattr(row, name))
+    return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
+
+
+# --- Sections as a dump shows them --------------------------------------------------------------------
 
 ALL = "all"
 ENTRIES = frozenset((".debug_info", ".debug_types"))
@@ -28,13 +261,13 @@ _LISTS = {
     ".debug_ranges": "rnglist",
     ".debug_rnglists": "rnglist",
 }
-_TABLES: dict[str, Callable[[CodeObject, str], Iterator[Part]]] = {
-    ".debug_names": tables.names,
-    ".eh_frame_hdr": tables.frame_header,
+_TABLES: dict[str, Callable[[CodeObject, str], Iterator[SectionPart]]] = {
+    ".debug_names": names,
+    ".eh_frame_hdr": frame_header,
 }
-_BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[Part]]] = {
-    ".debug_aranges": tables.address_ranges,
-    ".debug_line": lines.parts,
+_BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[SectionPart]]] = {
+    ".debug_aranges": address_ranges,
+    ".debug_line": parts,
 }
 """The sections that can be asked for an address."""
 _SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()
@@ -80,7 +313,7 @@ class SectionDump:
         if dialect is not None:
             file.frames.use_dialect(dialect)
 
-    def frames(self, section: str) -> Iterator[ListedEntry]:
+    def frames(self, section: str) -> Iterator[DecodedFrameEntry]:
         """The entries of a section of call frame information."""
         frames = self.file.frames
         indexes = [index for index in frames.indexes if index.section.name == section]
@@ -100,7 +333,7 @@ class SectionDump:
                 self.file.dwarf.note(listed.error)
             yield listed
 
-    def parts(self, section: str) -> Iterator[Part]:
+    def parts(self, section: str) -> Iterator[SectionPart]:
         """What a section holds; what cannot be read is among the problems of the file."""
         count = 0
         try:
@@ -117,7 +350,7 @@ class SectionDump:
     def _nothing(self, section: str) -> NotFound:
         return NotFound("no_address", f"{section} of {self.file.name} has nothing at {self.pc:#x}")
 
-    def _parts(self, section: str) -> Iterator[Part]:
+    def _parts(self, section: str) -> Iterator[SectionPart]:
         name = base_name(section)
         if name in _BY_ADDRESS:
             return _BY_ADDRESS[name](self.file, section, self.pc)

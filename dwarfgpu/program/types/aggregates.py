@@ -4,40 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dialects.dwarf5 import DWARF5
-from dwarfgpu.dwarf_constants import (
-    DW_ACCESS_private,
-    DW_ACCESS_protected,
-    DW_ACCESS_public,
-    DW_AT_accessibility,
-    DW_AT_artificial,
-    DW_AT_bit_offset,
-    DW_AT_bit_size,
-    DW_AT_byte_size,
-    DW_AT_data_bit_offset,
-    DW_AT_data_member_location,
-    DW_AT_discr,
-    DW_AT_discr_list,
-    DW_AT_discr_value,
-    DW_AT_external,
-    DW_AT_object_pointer,
-    DW_AT_virtuality,
-    DW_FORM_udata,
-    DW_TAG_formal_parameter,
-    DW_TAG_inheritance,
-    DW_TAG_member,
-    DW_TAG_subprogram,
-    DW_TAG_template_type_parameter,
-    DW_TAG_typedef,
-    DW_TAG_variable,
-    DW_TAG_variant,
-    DW_TAG_variant_part,
-)
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.program.types.bounds import bound_of
+from dwarfgpu.objfile.indexes.address_index import FROM_ONE
 from dwarfgpu.program.types.model import (
     BaseClass,
     Body,
+    Dimension,
     Dynamic,
     Lazy,
     Member,
@@ -53,11 +27,16 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.types.sizes import byte_size
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.entries.dies import Die
-    from dwarfgpu.program.types.model import Function, Type
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.program.types.model import Bound, Function, Type
     from dwarfgpu.program.types.reader import Types
 
-_ACCESS = {DW_ACCESS_public: "public", DW_ACCESS_protected: "protected", DW_ACCESS_private: "private"}
+
+_ACCESS = {
+    dw.DW_ACCESS_public: "public",
+    dw.DW_ACCESS_protected: "protected",
+    dw.DW_ACCESS_private: "private",
+}
 _PLUS_UCONST = DWARF5.by_name["DW_OP_plus_uconst"].opcode
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
@@ -80,22 +59,22 @@ def body(types: Types, die: Die) -> Body:
             )
             raise die.unit.error(error, die.offset)
         tag = child.tag
-        if tag == DW_TAG_inheritance:
+        if tag == dw.DW_TAG_inheritance:
             bases.append(_base(types, child))
-        elif tag == DW_TAG_variable or (tag == DW_TAG_member and _is_static(child)):
+        elif tag == dw.DW_TAG_variable or (tag == dw.DW_TAG_member and _is_static(child)):
             name = child.name or "(unnamed)"
             order.append(name)
             statics.append(StaticMember(name, types.lazy(child), child, _access(child)))
-        elif tag == DW_TAG_member:
+        elif tag == dw.DW_TAG_member:
             order.append(len(members))
             members.append(member(types, child))
-        elif tag == DW_TAG_variant_part:
+        elif tag == dw.DW_TAG_variant_part:
             parts.append(_variant_part(types, child))
-        elif tag == DW_TAG_subprogram:
+        elif tag == dw.DW_TAG_subprogram:
             methods.append(_method(types, child))
-        elif tag == DW_TAG_typedef:
+        elif tag == dw.DW_TAG_typedef:
             typedefs.append(types.of(child))  # type: ignore[arg-type]
-        elif tag == DW_TAG_template_type_parameter:
+        elif tag == dw.DW_TAG_template_type_parameter:
             arguments.append(TemplateArgument(child.name or "", types.lazy(child)))
     return Body(
         tuple(bases),
@@ -112,17 +91,17 @@ def body(types: Types, die: Die) -> Body:
 def member(types: Types, die: Die) -> Member:
     """One data member."""
     to = types.lazy(die)
-    bits = die.number(DW_AT_bit_size)
+    bits = die.number(dw.DW_AT_bit_size)
     bit_size = None if bits is None else bits.unsigned()
     offset, location = _place(die)
     if location is None:
         offset = _bit_offset(die, to, offset, bit_size)
-    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(DW_AT_artificial), die)
+    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(dw.DW_AT_artificial), die)
 
 
 def _place(die: Die) -> tuple[int, Dynamic | None]:
     """DW_AT_data_member_location: in bits, or how it is computed. Without it the member is at the beginning."""
-    found = die.number(DW_AT_data_member_location)
+    found = die.number(dw.DW_AT_data_member_location)
     if found is None:
         return 0, None
     value = bound_of(found)
@@ -153,54 +132,56 @@ def _bit_offset(die: Die, to: Lazy[Type], offset: int, bit_size: int | None) -> 
     DW_AT_data_bit_offset counts from the beginning of the structure (DWARF 5, 5.7.6). DW_AT_bit_offset counts from the
     most significant bit of the storage unit, whose size is DW_AT_byte_size or that of the type (DWARF 3, 5.6.6).
     """
-    new = die.number(DW_AT_data_bit_offset)
+    new = die.number(dw.DW_AT_data_bit_offset)
     if new is not None:
         value = bound_of(new)
         return offset + value if isinstance(value, int) else offset
-    old = die.number(DW_AT_bit_offset)
+    old = die.number(dw.DW_AT_bit_offset)
     if old is None or bit_size is None or old.value_class != "constant":
         return offset
     from_top = old.signed()
     if die.unit.format.byte_order == "big":
         return offset + from_top
-    unit_size = die.number(DW_AT_byte_size)
+    unit_size = die.number(dw.DW_AT_byte_size)
     size = unit_size.unsigned() if unit_size is not None else byte_size(to.get())
     return offset + size * 8 - from_top - bit_size
 
 
 def _base(types: Types, die: Die) -> BaseClass:
     offset, location = _place(die)
-    virtual = die.number(DW_AT_virtuality)
+    virtual = die.number(dw.DW_AT_virtuality)
     is_virtual = virtual is not None and virtual.value not in (0, None)
     return BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
 
 
 def _is_static(die: Die) -> bool:
     """Whether a member is one that all objects share: a declaration, before DWARF 5 made it a variable (5.7.7)."""
-    return die.is_declaration or (die.flag(DW_AT_external) and die.number(DW_AT_data_member_location) is None)
+    return die.is_declaration or (
+        die.flag(dw.DW_AT_external) and die.number(dw.DW_AT_data_member_location) is None
+    )
 
 
 # --- Variants -----------------------------------------------------------------------------------------------------
 
 
 def _variant_part(types: Types, die: Die) -> VariantPart:
-    discriminant = die.number(DW_AT_discr)
+    discriminant = die.number(dw.DW_AT_discr)
     found = None if discriminant is None else discriminant.reference()
     variants = []
     for child in die.children():
-        if child.tag == DW_TAG_variant:
-            members = tuple(member(types, each) for each in child.children() if each.tag == DW_TAG_member)
+        if child.tag == dw.DW_TAG_variant:
+            members = tuple(member(types, each) for each in child.children() if each.tag == dw.DW_TAG_member)
             variants.append(Variant(_labels(child), members))
     return VariantPart(None if found is None else member(types, found), tuple(variants))
 
 
 def _labels(die: Die) -> tuple[tuple[int, int], ...] | None:
     """The values of the discriminant that a variant is for; None for the default one."""
-    value = die.number(DW_AT_discr_value)
+    value = die.number(dw.DW_AT_discr_value)
     if value is not None:
-        number = int(value.value) if value.form == DW_FORM_udata else value.signed()
+        number = int(value.value) if value.form == dw.DW_FORM_udata else value.signed()
         return ((number, number),)
-    found = die.number(DW_AT_discr_list)
+    found = die.number(dw.DW_AT_discr_list)
     return None if found is None else _label_list(found.block().data)
 
 
@@ -221,10 +202,10 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _method(types: Types, die: Die) -> Method:
-    virtual = die.number(DW_AT_virtuality)
-    first = next((each for each in die.children() if each.tag == DW_TAG_formal_parameter), None)
-    has_object = die.number(DW_AT_object_pointer) is not None or (
-        first is not None and first.flag(DW_AT_artificial)
+    virtual = die.number(dw.DW_AT_virtuality)
+    first = next((each for each in die.children() if each.tag == dw.DW_TAG_formal_parameter), None)
+    has_object = die.number(dw.DW_AT_object_pointer) is not None or (
+        first is not None and first.flag(dw.DW_AT_artificial)
     )
     qualifiers: tuple[str, ...] = ()
     if has_object and first is not None:
@@ -237,7 +218,7 @@ def _method(types: Types, die: Die) -> Method:
         _access(die),
         virtual is not None and virtual.value not in (0, None),
         not has_object,
-        die.flag(DW_AT_artificial),
+        die.flag(dw.DW_AT_artificial),
         qualifiers,
         die.linkage_name,
         die,
@@ -258,5 +239,101 @@ def _object_qualifiers(kind: Type) -> tuple[str, ...]:
 
 
 def _access(die: Die) -> str | None:
-    found = die.number(DW_AT_accessibility)
+    found = die.number(dw.DW_AT_accessibility)
     return None if found is None else _ACCESS.get(found.value)
+
+
+# --- The bounds and counts of subranges ---------------------------------------------------------------
+
+_DATA = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_data16))
+_SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
+
+
+def bound(die: Die, number: int) -> Bound:
+    """The value of an attribute, by number; None if the entry does not have it."""
+    found = die.number(number)
+    return None if found is None else bound_of(found)
+
+
+def bound_of(found: Attribute) -> Bound:
+    """The value of an attribute that may be a number, an expression or an entry (2.19)."""
+    kind = found.value_class
+    if kind == "constant":
+        return int(found.value)
+    if kind == "reference":
+        return Dynamic(found, found.reference())
+    if kind in ("exprloc", "block", "loclist"):
+        return Dynamic(found)
+    error = MalformedFile(
+        "bad_class",
+        f"{found.name} is neither a number nor computed ({found.form_name})",
+        spec="DWARF 5, 2.19",
+    )
+    raise found.die.unit.error(error, found.die.offset)
+
+
+def dimension(die: Die) -> Dimension:
+    """The dimension that a DW_TAG_subrange_type or DW_TAG_generic_subrange describes."""
+    lower = _signed(die, dw.DW_AT_lower_bound)
+    if lower is None:
+        lower = int(die.unit.root_number(dw.DW_AT_language) in FROM_ONE)
+    bit_stride, byte_stride = strides(die)
+    return Dimension(lower, _signed(die, dw.DW_AT_upper_bound), _count(die), bit_stride, byte_stride)
+
+
+def strides(die: Die) -> tuple[Bound, Dynamic | None]:
+    """DW_AT_bit_stride, or DW_AT_byte_stride: in bits if it is a number, else as it is computed."""
+    found = die.number(dw.DW_AT_byte_stride)
+    if found is None:
+        found = die.number(dw.DW_AT_bit_stride)
+        return (None if found is None else _constant_signed(found)), None
+    value = _constant_signed(found)
+    return (value * 8, None) if isinstance(value, int) else (None, value)
+
+
+def _constant_signed(found: Attribute) -> Bound:
+    return found.signed() if found.value_class == "constant" else bound_of(found)
+
+
+def _count(die: Die) -> Bound:
+    """The number of elements. All ones is what LLVM once wrote for an array without one."""
+    found = die.number(dw.DW_AT_count)
+    if found is None:
+        return None
+    value = bound_of(found)
+    if isinstance(value, int) and (value < 0 or (found.form == dw.DW_FORM_data8 and value == (1 << 64) - 1)):
+        return None
+    return value
+
+
+def _signed(die: Die, number: int) -> Bound:
+    """A bound. Its sign is that of the index type: producers write bounds in forms that have none (7.5.5).
+
+    So 0xff in DW_FORM_data1 is 255, whatever the index; but a pattern that is negative in the index type is negative,
+    and so is one of 64 bits that begins with a one.
+    """
+    found = die.number(number)
+    if found is None:
+        return None
+    value = bound_of(found)
+    if not isinstance(value, int) or found.form not in _DATA or value < 0:
+        return value
+    bits = 64 if found.form == dw.DW_FORM_data8 and value >> 63 else _signed_index_bits(die)
+    if bits and value >> (bits - 1) == 1:
+        return value - (1 << bits)
+    return value
+
+
+def _signed_index_bits(die: Die) -> int:
+    """How many bits the index type of a subrange has, if it is signed; else 0."""
+    index = die.type() if die.number(dw.DW_AT_type) is not None else None
+    for _ in range(8):
+        if index is None or index.tag == dw.DW_TAG_base_type:
+            break
+        index = index.type()
+    if index is None or index.tag != dw.DW_TAG_base_type:
+        return 0
+    encoding, size = index.number(dw.DW_AT_encoding), index.number(dw.DW_AT_byte_size)
+    if encoding is None or size is None or encoding.value not in _SIGNED or type(size.value) is not int:
+        return 0
+    return 8 * size.value if 0 < size.value <= 16 else 0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.types import class_text
 from dwarfgpu.program.types.model import (
     Array,
     Base,
@@ -23,14 +23,14 @@ from dwarfgpu.program.types.model import (
     Struct,
     Subrange,
     Typedef,
-    Unspecified,
+    UnspecifiedType,
     Void,
 )
-from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle
+from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.types.layout_text import Layout
-    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.model import Body, Member, Method, StaticMember, Type, VariantPart
+
 
 ORDER = ("const", "volatile", "restrict", "_Atomic")
 MAX_TYPES = 5000
@@ -46,10 +46,8 @@ def declaration(type: Type) -> str:
 
 def declaration_with_offsets(type: Type) -> str:
     """The same with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` has it."""
-    from dwarfgpu.program.types.layout_text import Layout
-
     declarer = Declarer(is_cplus=speaks_cplus(type))
-    declarer.layout = Layout()
+    declarer.layout = StructLayout()
     return declarer.text(type, "", 1, 0)
 
 
@@ -61,7 +59,7 @@ def type_text(type: Type, declarator: str = "", *, is_cplus: bool | None = None)
 
 def speaks_cplus(kind: Type) -> bool:
     """Whether a type is named as in C++: without ``struct``, and ``(void)`` for no parameters."""
-    from dwarfgpu.program.types.naming import is_cplus
+    from dwarfgpu.program.types.reader import is_cplus
 
     for _ in range(MAX_DEPTH):
         if isinstance(kind, (Struct, Enumeration)):
@@ -97,7 +95,7 @@ class Declarer:
         self.local = local or {}
         self.left = [MAX_TYPES]
         """How many types may still be written; shared with those who write a part."""
-        self.layout: Layout | None = None
+        self.layout: StructLayout | None = None
         """Where members are, if that is to be written beside them."""
         self.opened = 0
         """How many classes are being opened around what is written."""
@@ -233,13 +231,13 @@ class Declarer:
         if show <= 0 and name:
             return self.local.get(name) or self._keyword(type) + name
         if isinstance(type, Struct):
-            return class_text.struct(self, type, show, level)
+            return struct(self, type, show, level)
         if isinstance(type, Enumeration):
             return self._enumeration(type, show, depth)
         if isinstance(type, Base) and type.flags and show > 0:
             rows = "".join(f"    {f'bool {flag}'.rstrip()} @{bit};\n" for flag, bit in type.flags)
             return f"flag {type.name} {{\n{rows}}}"
-        if isinstance(type, (Base, Void, Unspecified, Typedef)):
+        if isinstance(type, (Base, Void, UnspecifiedType, Typedef)):
             return type.name
         if isinstance(type, String):
             return type.name or "character"
@@ -280,3 +278,267 @@ def safe_text(type: Type) -> str:
         return type_text(type)
     except DwarfGpuError:
         return "(broken type)"
+
+
+# --- How structures -----------------------------------------------------------------------------------
+
+MAX_OPENED = 8
+"""How deep classes without a name are opened in each other."""
+
+
+def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
+    """A structure, class or union, with its members if it is opened or has no name."""
+    head = f"{type.kind} "
+    if type.name is not None and show > 0:
+        head += f"{type.name} "
+    if (show < 0 and type.name is None) or declarer.opened > MAX_OPENED:
+        return f"{head}{{...}}"
+    return head + _MemberWriter(declarer, type, show, level).text()
+
+
+class _MemberWriter:
+    """Writes the members of one class, and remembers which access they were last said to have."""
+
+    def __init__(self, declarer: Declarer, type: Struct, show: int, level: int) -> None:
+        self.type = type
+        self.body: Body = type.body
+        self.show = show
+        self.level = level
+        self.section: str | None = None
+        self.default = "private" if type.kind == "class" else "public"
+        self.lines: list[str] = []
+        self.declarer = declarer.__class__(
+            is_cplus=declarer.is_cplus, local={**declarer.local, **self._local_names(declarer)}
+        )
+        self.declarer.left = declarer.left
+        self.declarer.opened = declarer.opened + 1
+        self.outer = declarer
+        self.layout: StructLayout | None = declarer.layout
+
+    def _local_names(self, declarer: Declarer) -> dict[str, str]:
+        """Inside a template its parameters stand for its arguments, and typedefs need no scope."""
+        found = {declarer.text(each.to.get(), "", -1, 0): each.name for each in self.body.arguments}
+        found.update({each.name: each.name.rpartition("::")[2] for each in self.body.typedefs})
+        return found
+
+    def text(self) -> str:
+        body = self.body
+        data = [each for each in body.members if not _is_table(each)]
+        if not (body.members or body.statics or body.methods or body.typedefs or body.variant_parts):
+            word = "<incomplete type>" if self.type.is_incomplete else "<no data fields>"
+            if body.bases:
+                self.lines = []
+            else:
+                self.lines.append(f"{self._indent()}{word}")
+        labelled = self._needs_labels()
+        for entry in body.order:
+            if isinstance(entry, int):
+                member = body.members[entry]
+                if not _is_table(member):
+                    self._member(member, labelled=labelled)
+            else:
+                self._static(next(each for each in body.statics if each.name == entry), labelled=labelled)
+        for part in body.variant_parts:
+            self._variants(part)
+        if self.layout is not None:
+            return self._laid_out(self.layout)
+        methods = [each for each in self._grouped() if not each.is_artificial]
+        if methods and self.section is not None:
+            self.lines.append("")
+        for method in methods:
+            self._method(method)
+        if body.typedefs:
+            if data or body.statics or body.methods:
+                self.lines.append("")
+            for typedef in body.typedefs:
+                own = typedef.name.rpartition("::")[2]
+                shown = self.outer.text(typedef.target, own, self.show - 1, self.level + 4)
+                self.lines.append(f"{self._indent()}typedef {shown};")
+        inside = "".join(f"{line}\n" for line in self.lines)
+        return f"{self._arguments()}{self._bases()}{{\n{inside}{' ' * self.level}}}"
+
+    def _laid_out(self, layout: StructLayout) -> str:
+        """The members with their offsets and the total size; without methods, which have none."""
+        lines = [*self.lines, *layout.end(self.type, self.level)]
+        inside = "".join(f"{line}\n" for line in lines)
+        return f"{self._arguments()}{self._bases()}{{\n{inside}{layout.closing(self.level)}}}"
+
+    def _indent(self) -> str:
+        blank = "" if self.layout is None else self.layout.blank
+        return blank + " " * (self.level + 4)
+
+    def _arguments(self) -> str:
+        if not self.body.arguments or self.type.name is None:
+            return ""
+        shown = ", ".join(
+            f"{each.name} = {self.outer.text(each.to.get(), '', -1, 0)}" for each in self.body.arguments
+        )
+        return f"[with {shown}] "
+
+    def _bases(self) -> str:
+        shown = []
+        for base in self.body.bases:
+            word = f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
+            shown.append(word + self.outer.text(base.type, "", -1, 0))
+        return f": {', '.join(shown)} " if shown else ""
+
+    # --- Access ---------------------------------------------------------------------------------------------------
+
+    def _needs_labels(self) -> bool:
+        """Whether it must be said which members are public: where not all have what the keyword implies."""
+        body = self.body
+        if self.type.kind == "union":
+            return False
+        parts: list[Member | StaticMember | Method] = [*body.members, *body.statics, *body.methods]
+        every = [self._access_of(each) for each in parts]
+        return any(each != self.default for each in every)
+
+    def _access_of(self, member: Member | StaticMember | Method) -> str:
+        """What a producer added, as the pointer to the table of virtual functions, counts as private."""
+        from dwarfgpu.program.types.model import Member as DataMember
+
+        if isinstance(member, DataMember) and member.is_artificial:
+            return "private"
+        return member.access or self.default
+
+    def _label(self, access: str) -> None:
+        if self.section != access:
+            self.section = access
+            self.lines.append(f"{self._indent()[:-2]}{access}:")
+
+    # --- Members --------------------------------------------------------------------------------------------------
+
+    def _member(self, member: Member, *, labelled: bool, deeper: int = 0) -> None:
+        if labelled:
+            self._label(self._access_of(member))
+        show, indent = self.show - 1, self._indent()
+        if self.layout is not None:
+            *holes, place = self.layout.member(self.type, member)
+            self.lines += holes
+            indent = place + indent[len(place) :]
+            self.declarer.layout = self.layout.inside(member)
+            if self.outer.text(member.type, "", -1, 0) not in self.declarer.local:
+                show += self.declarer.layout.opens
+        shown = self.declarer.text(member.type, member.name or "", show, self.level + 4 + deeper)
+        bits = "" if member.bit_size is None else f" : {member.bit_size}"
+        self.lines.append(f"{indent}{' ' * deeper}{shown}{bits};")
+
+    def _static(self, member: StaticMember, *, labelled: bool) -> None:
+        if labelled:
+            self._label(self._access_of(member))
+        shown = self.declarer.text(member.type, member.name, self.show - 1, self.level + 4)
+        self.lines.append(f"{self._indent()}static {shown};")
+
+    def _variants(self, part: VariantPart) -> None:
+        """The members of variants, behind the values of the discriminant that they are for."""
+        for variant in part.variants:
+            if variant.values is None:
+                label = "default"
+            else:
+                ranges = [f"{low}" if low == high else f"{low}..{high}" for low, high in variant.values]
+                label = f"case {', '.join(ranges)}"
+            self.lines.append(f"{self._indent()}{label}:")
+            for member in variant.members:
+                self._member(member, labelled=False, deeper=4)
+
+    # --- Methods --------------------------------------------------------------------------------------------------
+
+    def _grouped(self) -> list[Method]:
+        """The methods, those of one name behind each other."""
+        groups: dict[str, list[Method]] = {}
+        for method in self.body.methods:
+            groups.setdefault(method.name, []).append(method)
+        return [method for group in groups.values() for method in group]
+
+    def _method(self, method: Method) -> None:
+        self._label(method.access or self.default)
+        function = method.to.get()
+        text = "virtual " if method.is_virtual else "static " if method.is_static else ""
+        own = (self.type.name or "").partition("<")[0].rpartition("::")[2]
+        converts = method.name.startswith("operator ") and method.name[9:10].isalpha()
+        if method.name not in (own, f"~{own}") and not method.name.startswith("~") and not converts:
+            text += self.declarer.text(function.result, "", self.show - 1, 0) + " "
+        skip = 0 if method.is_static else _hidden(method)
+        text += f"{method.name}({self.declarer.parameters(function, skip=skip)})"
+        qualifiers = [each for each in ("const", "volatile") if each in method.object_qualifiers]
+        self.lines.append(f"{self._indent()}{' '.join([text, *qualifiers])};")
+
+
+def _is_table(member: Member) -> bool:
+    """Whether a member is the pointer to the table of virtual functions, which nobody declared."""
+    return member.name is not None and member.name.startswith(("_vptr.", "_vptr$"))
+
+
+def _hidden(method: Method) -> int:
+    """How many parameters a method begins with that nobody wrote: ``this``, and those that constructors are given."""
+    if method.die is None:
+        return 1
+    count = 0
+    for child in method.die.children():
+        if child.tag != DW_TAG_formal_parameter:
+            continue
+        found = child.number(DW_AT_artificial)
+        if found is None or not found.value:
+            break
+        count += 1
+    return max(count, 1)
+
+
+# --- Where members of structures are ------------------------------------------------------------------
+
+WIDTH = 27
+HEAD = "/* offset      |    size */  "
+"""What stands above the columns."""
+
+
+class StructLayout:
+    """The layout of one structure, member after member; ``base`` is where it is in the outermost one, in bits."""
+
+    blank = " " * WIDTH
+
+    def __init__(self, base: int = 0, *, opens: bool = False) -> None:
+        self.base = base
+        self.opens = opens
+        """Whether it is that of a member that is a structure itself, which is opened."""
+        self.end_bit = 0
+
+    def member(self, owner: Struct, member: Member) -> list[str]:
+        """The holes before a member, and what stands beside it."""
+        size = known_size(member.type)
+        if owner.kind == "union":
+            return [f"/*                {_number(size)} */"]
+        if member.bit_offset is None:
+            return [self.blank]
+        lines = self._holes(member.bit_offset, "hole")
+        byte, bit = divmod(member.bit_offset + self.base, 8)
+        where = f"{byte:6}      " if member.bit_size is None and not bit else f"{byte:6}: {bit:<2}  "
+        bits = member.bit_size if member.bit_size is not None else 8 * (size or 0)
+        self.end_bit = member.bit_offset + bits
+        return [*lines, f"/* {where}|  {_number(size)} */"]
+
+    def inside(self, member: Member) -> StructLayout:
+        """The layout of a member that is a structure."""
+        return StructLayout(self.base + (member.bit_offset or 0), opens=isinstance(member.type, Struct))
+
+    def end(self, owner: Struct, level: int) -> list[str]:
+        """What stands below the last member."""
+        size = known_size(owner)
+        lines = [] if size is None else self._holes(8 * size, "padding")
+        indent = self.blank + " " * (level + 4)
+        return [*lines, "", f"{indent}/* total size (bytes): {'?' if size is None else size:>4} */"]
+
+    def closing(self, level: int) -> str:
+        """What stands before the closing brace."""
+        return self.blank + " " * (level or 2)
+
+    def _holes(self, start: int, what: str) -> list[str]:
+        """Bits that no member has, up to one."""
+        if not 0 < self.end_bit < start:
+            return []
+        count, bits = divmod(start - self.end_bit, 8)
+        lines = [f"/* XXX {bits:2}-bit {what:7}    */"] if bits else []
+        return [*lines, f"/* XXX {count:2}-byte {what:7}   */"] if count else lines
+
+
+def _number(size: int | None) -> str:
+    return f"{'?' if size is None else size:>6}"

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.entries.dies import Die
-    from dwarfgpu.objfile.entries.values import Attribute
-    from dwarfgpu.objfile.units.unit import Unit
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
 
 T = TypeVar("T")
 
@@ -454,7 +453,7 @@ class Subrange(Referring):
 
 
 @frozen
-class Unspecified:
+class UnspecifiedType:
     """A type that has a name and nothing else (DWARF 5, 5.2): ``decltype(nullptr)``."""
 
     name: str
@@ -473,7 +472,7 @@ class Opaque:
 
 Type: TypeAlias = (
     "Void | Base | Pointer | MemberPointer | Qualified | Typedef | Array | Struct | Enumeration"
-    " | Function | String | Subrange | Unspecified | Opaque"
+    " | Function | String | Subrange | UnspecifiedType | Opaque"
 )
 
 VOID = Void()

@@ -5,58 +5,15 @@ What is broken is an error for whoever asks for that type, and for nobody else.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.dwarf_constants import (
-    DW_ATE_UTF,
-    DW_AT_address_class,
-    DW_AT_allocated,
-    DW_AT_associated,
-    DW_AT_binary_scale,
-    DW_AT_bit_size,
-    DW_AT_byte_size,
-    DW_AT_const_value,
-    DW_AT_containing_type,
-    DW_AT_data_bit_offset,
-    DW_AT_data_location,
-    DW_AT_decimal_scale,
-    DW_AT_encoding,
-    DW_AT_endianity,
-    DW_AT_enum_class,
-    DW_AT_GNU_vector,
-    DW_AT_language,
-    DW_AT_ordering,
-    DW_AT_prototyped,
-    DW_AT_rank,
-    DW_AT_string_length,
-    DW_AT_string_length_bit_size,
-    DW_AT_string_length_byte_size,
-    DW_AT_type,
-    DW_AT_use_location,
-    DW_ATE_boolean,
-    DW_ATE_unsigned,
-    DW_ATE_unsigned_char,
-    DW_LANG_Fortran03,
-    DW_LANG_Fortran08,
-    DW_LANG_Fortran18,
-    DW_LANG_Fortran77,
-    DW_LANG_Fortran90,
-    DW_LANG_Fortran95,
-    DW_TAG_base_type,
-    DW_TAG_enumeration_type,
-    DW_TAG_enumerator,
-    DW_TAG_formal_parameter,
-    DW_TAG_generic_subrange,
-    DW_TAG_subrange_type,
-    DW_TAG_subroutine_type,
-    DW_TAG_unspecified_parameters,
-    names,
-)
-from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.entries.scopes import qualified_name
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dwarf_constants import names
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import aggregates
-from dwarfgpu.program.types.bounds import bound, bound_of, dimension, strides
-from dwarfgpu.program.types.completing import definition
+from dwarfgpu.program.types.aggregates import bound, bound_of, dimension, strides
 from dwarfgpu.program.types.model import (
     VOID,
     Array,
@@ -75,23 +32,25 @@ from dwarfgpu.program.types.model import (
     Subrange,
     Type,
     Typedef,
-    Unspecified,
+    UnspecifiedType,
 )
-from dwarfgpu.program.types.naming import canonical, is_cplus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+
 
 _FORTRAN = frozenset(
     (
-        DW_LANG_Fortran77,
-        DW_LANG_Fortran90,
-        DW_LANG_Fortran95,
-        DW_LANG_Fortran03,
-        DW_LANG_Fortran08,
-        DW_LANG_Fortran18,
+        dw.DW_LANG_Fortran77,
+        dw.DW_LANG_Fortran90,
+        dw.DW_LANG_Fortran95,
+        dw.DW_LANG_Fortran03,
+        dw.DW_LANG_Fortran08,
+        dw.DW_LANG_Fortran18,
     )
 )
 """The languages whose arrays have their first dimension contiguous, if they do not say otherwise (DWARF 5, 5.5)."""
@@ -156,32 +115,32 @@ class Types:
         if not tag.endswith("_type"):
             error = MalformedFile("no_type", f"{die.tag_name} is not a type", spec="DWARF 5, 5")
             raise die.unit.error(error, die.offset)
-        return Opaque(die.tag_name, qualified_name(die), _number(die, DW_AT_byte_size), die)
+        return Opaque(die.tag_name, qualified_name(die), _number(die, dw.DW_AT_byte_size), die)
 
     def _base(self, die: Die) -> Type:
-        byte_size, bit_size = _number(die, DW_AT_byte_size), _number(die, DW_AT_bit_size)
+        byte_size, bit_size = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
         if byte_size is None and bit_size is not None:
             byte_size = (bit_size + 7) // 8
-        endianity = _number(die, DW_AT_endianity)
+        endianity = _number(die, dw.DW_AT_endianity)
         return Base(
             canonical(qualified_name(die) or "(unnamed base)"),
-            _number(die, DW_AT_encoding) or 0,
+            _number(die, dw.DW_AT_encoding) or 0,
             byte_size,
             bit_size,
-            _number(die, DW_AT_data_bit_offset) or 0,
+            _number(die, dw.DW_AT_data_bit_offset) or 0,
             _vector_size(die),
             {1: "big", 2: "little"}.get(endianity or 0),  # type: ignore[arg-type]
             _named_number(die, "DW_AT_LLVM_address_space"),
-            _signed(die, DW_AT_binary_scale),
-            _signed(die, DW_AT_decimal_scale),
+            _signed(die, dw.DW_AT_binary_scale),
+            _signed(die, dw.DW_AT_decimal_scale),
             die,
         )
 
     def _pointer(self, die: Die, sign: str) -> Type:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
-            space = _number(die, DW_AT_address_class)
-        size = _number(die, DW_AT_byte_size)
+            space = _number(die, dw.DW_AT_address_class)
+        size = _number(die, dw.DW_AT_byte_size)
         return Pointer(
             sign,
             self.lazy(die),
@@ -193,16 +152,16 @@ class Types:
         )
 
     def _member_pointer(self, die: Die) -> Type:
-        owner = die.number(DW_AT_containing_type)
+        owner = die.number(dw.DW_AT_containing_type)
         target = die.type()
-        size = _number(die, DW_AT_byte_size)
+        size = _number(die, dw.DW_AT_byte_size)
         if size is None:  # the C++ ABI of Itanium: a difference, or a pair of an address and a difference
-            is_method = target is not None and target.tag == DW_TAG_subroutine_type
+            is_method = target is not None and target.tag == dw.DW_TAG_subroutine_type
             size = die.unit.address_size * (2 if is_method else 1)
         containing: Lazy[Type] = Lazy.known(VOID)
         if owner is not None:
             containing = Lazy((die.unit, die.offset, "owner"), lambda: self.of(owner.reference()))
-        use = bound(die, DW_AT_use_location)
+        use = bound(die, dw.DW_AT_use_location)
         return MemberPointer(
             self.lazy(die), containing, size, use if isinstance(use, Dynamic) else None, die.name, die
         )
@@ -212,9 +171,9 @@ class Types:
 
     def _struct(self, die: Die, kind: str) -> Type:
         die = definition(die)
-        die_size = die.number(DW_AT_byte_size)
+        die_size = die.number(dw.DW_AT_byte_size)
         size = None if die_size is None else bound_of(die_size)
-        bits = _number(die, DW_AT_bit_size)
+        bits = _number(die, dw.DW_AT_bit_size)
         if size is None and bits is not None:
             size = (bits + 7) // 8
         return Struct(
@@ -229,13 +188,13 @@ class Types:
 
     def _enumeration(self, die: Die) -> Type:
         die = definition(die)
-        underlying = None if die.number(DW_AT_type) is None else self.lazy(die)
+        underlying = None if die.number(dw.DW_AT_type) is None else self.lazy(die)
         name = _name(die)
-        is_class = die.flag(DW_AT_enum_class)
+        is_class = die.flag(dw.DW_AT_enum_class)
         scope = name if is_class else (name or "").rpartition("::")[0]
         return Enumeration(
             name,
-            _number(die, DW_AT_byte_size),
+            _number(die, dw.DW_AT_byte_size),
             Lazy((die.unit, die.offset, "enumerators"), lambda: _enumerators(die)),
             underlying,
             is_class,
@@ -249,11 +208,11 @@ class Types:
         children = [
             each
             for each in die.children()
-            if each.tag in (DW_TAG_formal_parameter, DW_TAG_unspecified_parameters)
+            if each.tag in (dw.DW_TAG_formal_parameter, dw.DW_TAG_unspecified_parameters)
         ]
-        parameters = tuple(self.lazy(each) for each in children if each.tag == DW_TAG_formal_parameter)
-        is_variadic = any(each.tag == DW_TAG_unspecified_parameters for each in children)
-        is_prototyped = die.flag(DW_AT_prototyped) or bool(parameters) or is_cplus(die.unit)
+        parameters = tuple(self.lazy(each) for each in children if each.tag == dw.DW_TAG_formal_parameter)
+        is_variadic = any(each.tag == dw.DW_TAG_unspecified_parameters for each in children)
+        is_prototyped = die.flag(dw.DW_AT_prototyped) or bool(parameters) or is_cplus(die.unit)
         if not is_prototyped and is_variadic and not parameters:
             is_variadic = False  # int f(): nothing is said of its parameters
         return Function(self.lazy(die), Lazy.known(parameters), is_variadic, is_prototyped, die)
@@ -264,43 +223,43 @@ class Types:
         dimensions = []
         generic = None
         for child in die.children():
-            if child.tag == DW_TAG_subrange_type:
+            if child.tag == dw.DW_TAG_subrange_type:
                 dimensions.append(dimension(child))
-            elif child.tag == DW_TAG_generic_subrange:
+            elif child.tag == dw.DW_TAG_generic_subrange:
                 generic = dimension(child)
-            elif child.tag == DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
+            elif child.tag == dw.DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
                 values = [each.value for each in _enumerators(definition(child))] or [0]
                 dimensions.append(_indexed_by(min(values), max(values)))
-        ordering = _number(die, DW_AT_ordering)
+        ordering = _number(die, dw.DW_AT_ordering)
         column_major = ordering == 1 or (
-            ordering is None and die.unit.root_number(DW_AT_language) in _FORTRAN
+            ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN
         )
         bit_stride, byte_stride = strides(die)
-        size = die.number(DW_AT_byte_size)
-        data = bound(die, DW_AT_data_location)
+        size = die.number(dw.DW_AT_byte_size)
+        data = bound(die, dw.DW_AT_data_location)
         return Array(
             self.lazy(die),
             tuple(dimensions),
             column_major,
-            die.flag(DW_AT_GNU_vector),
+            die.flag(dw.DW_AT_GNU_vector),
             bit_stride,
             byte_stride,
             None if size is None else bound_of(size),
-            bound(die, DW_AT_rank),
+            bound(die, dw.DW_AT_rank),
             generic,
             data if isinstance(data, Dynamic) else None,
-            bound(die, DW_AT_allocated),
-            bound(die, DW_AT_associated),
+            bound(die, dw.DW_AT_allocated),
+            bound(die, dw.DW_AT_associated),
             die.name,
             die,
         )
 
     def _string(self, die: Die) -> Type:
-        size = die.number(DW_AT_byte_size)
-        length = bound(die, DW_AT_string_length)
-        bits = _number(die, DW_AT_string_length_bit_size)
-        length_size = _number(die, DW_AT_string_length_byte_size) if bits is None else (bits + 7) // 8
-        data = bound(die, DW_AT_data_location)
+        size = die.number(dw.DW_AT_byte_size)
+        length = bound(die, dw.DW_AT_string_length)
+        bits = _number(die, dw.DW_AT_string_length_bit_size)
+        length_size = _number(die, dw.DW_AT_string_length_byte_size) if bits is None else (bits + 7) // 8
+        data = bound(die, dw.DW_AT_data_location)
         return String(
             die.name,
             None if size is None else bound_of(size),
@@ -312,11 +271,11 @@ class Types:
 
     def _subrange(self, die: Die) -> Type:
         return Subrange(
-            qualified_name(die), self.lazy(die), dimension(die), _number(die, DW_AT_byte_size), die
+            qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die
         )
 
     def _unspecified(self, die: Die) -> Type:
-        return Unspecified(die.name or "(unspecified)", die)
+        return UnspecifiedType(die.name or "(unspecified)", die)
 
 
 _MAKERS: dict[str, Callable[[Types, Die], Any]] = {
@@ -378,11 +337,11 @@ def _indexed_by(first: int, last: int) -> Any:
 def _enumerators(die: Die) -> tuple[Enumerator, ...]:
     """The names of an enumeration. The sign of a value is that of the underlying type, else of the form."""
     unsigned = _is_unsigned(die)
-    size = _number(die, DW_AT_byte_size)
+    size = _number(die, dw.DW_AT_byte_size)
     found = []
     for child in die.children():
-        if child.tag == DW_TAG_enumerator:
-            value = child.number(DW_AT_const_value)
+        if child.tag == dw.DW_TAG_enumerator:
+            value = child.number(dw.DW_AT_const_value)
             number = 0
             if value is not None:
                 number = int(value.value) if unsigned else value.signed()
@@ -393,10 +352,170 @@ def _enumerators(die: Die) -> tuple[Enumerator, ...]:
 
 
 def _is_unsigned(die: Die) -> bool:
-    under = die.type() if die.number(DW_AT_type) is not None else None
+    under = die.type() if die.number(dw.DW_AT_type) is not None else None
     for _ in range(8):
-        if under is None or under.tag == DW_TAG_base_type:
+        if under is None or under.tag == dw.DW_TAG_base_type:
             break
         under = under.type()
-    encoding = None if under is None else _number(under, DW_AT_encoding)
-    return encoding in (DW_ATE_boolean, DW_ATE_unsigned, DW_ATE_unsigned_char, DW_ATE_UTF)
+    encoding = None if under is None else _number(under, dw.DW_AT_encoding)
+    return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
+
+
+# --- Where a type that is only declared is defined ----------------------------------------------------
+
+_CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_interface_type))
+"""Class, structure and interface: which of them a declaration says makes no difference."""
+
+
+def definition(die: Die) -> Die:
+    """The entry that defines what an entry declares; the entry itself if nothing does.
+
+    A signature names a type unit (DWARF 5, 5.7.1); without one the name is all there is, as in C's ``struct node;``.
+    """
+    signature = die.number(dw.DW_AT_signature)
+    if signature is not None:
+        return signature.reference()
+    if not die.is_declaration:
+        return die
+    name = qualified_name(die)
+    if name is None:
+        return die
+    found = None
+    try:
+        for entry in die.unit.dwarf.index.find(f"::{name}"):
+            other = entry.die
+            if entry.kind != "type" or not _same_kind(die.tag, other.tag) or other.is_declaration:
+                continue
+            if other.unit is die.unit:
+                return other
+            found = found or other
+    except DwarfGpuError as error:  # that a unit is broken does not make the declaration so
+        die.unit.dwarf.note(error)
+    return found or die
+
+
+def _same_kind(one: int, other: int) -> bool:
+    return one == other or (one in _CLASSES and other in _CLASSES)
+
+
+# --- Types by name ------------------------------------------------------------------------------------
+
+_CLASS_KEYWORDS = ("struct", "class")
+
+
+def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> Type | None:
+    """The type with a name; of several a defined one. None if there is none.
+
+    ``keyword`` is ``struct``, ``class``, ``union`` or ``enum``. In C the names behind these keywords are apart from all
+    others (C23, 6.2.3), so there they must be said; in C++ they need not.
+    """
+    declared: Type | None = None
+    for spelling in spellings(canonical(name)):
+        for entry in dwarf.index.find(spelling):
+            if entry.kind != "type":
+                continue
+            try:
+                found = types.of(entry.die)
+            except DwarfGpuError as error:
+                dwarf.note(error)
+                continue
+            if not _is_meant(found, keyword):
+                continue
+            if not getattr(found, "is_incomplete", False):
+                return found
+            declared = declared or found
+    return declared
+
+
+def _is_meant(type: Type, keyword: str) -> bool:
+    if isinstance(type, Struct):
+        word, is_cplus = type.kind, type.is_cplus
+    elif isinstance(type, Enumeration):
+        word, is_cplus = "enum", type.is_cplus
+    else:
+        return not keyword
+    if not keyword:
+        return is_cplus
+    return word == keyword or (word in _CLASS_KEYWORDS and keyword in _CLASS_KEYWORDS)
+
+
+# --- The words of names -------------------------------------------------------------------------------
+
+_RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
+_ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))
+_QUALIFIERS = ("const", "volatile")
+_CPLUS = frozenset(
+    (
+        dw.DW_LANG_C_plus_plus,
+        dw.DW_LANG_ObjC_plus_plus,
+        dw.DW_LANG_C_plus_plus_03,
+        dw.DW_LANG_C_plus_plus_11,
+        dw.DW_LANG_C_plus_plus_14,
+        dw.DW_LANG_C_plus_plus_17,
+        dw.DW_LANG_C_plus_plus_20,
+        dw.DW_LANG_HIP,
+        dw.DW_LANG_OpenCL_CPP,
+        dw.DW_LANG_CPP_for_OpenCL,
+        dw.DW_LANG_SYCL,
+        dw.DW_LANG_LLVM_HIP,
+        dw.DW_LANG_Rust,
+        dw.DW_LANG_D,
+    )
+)
+"""C++ in its versions, Objective-C++, HIP, C++ for OpenCL, SYCL; and D and Rust, whose names have scopes as well."""
+_CPLUS_NAMES = frozenset(
+    (
+        dw.DW_LNAME_C_plus_plus,
+        dw.DW_LNAME_ObjC_plus_plus,
+        dw.DW_LNAME_OpenCL_CPP,
+        dw.DW_LNAME_CPP_for_OpenCL,
+        dw.DW_LNAME_SYCL,
+        dw.DW_LNAME_HIP,
+        dw.DW_LNAME_D,
+        dw.DW_LNAME_Rust,
+    )
+)
+"""The same as DW_LNAME of DWARF 6."""
+
+
+def canonical(name: str) -> str:
+    """A name with each arithmetic type in its shortest usual words, also in the arguments of a template."""
+    return _RUN.sub(_shortest, name)
+
+
+def _shortest(match: re.Match[str]) -> str:
+    words = match[0].split()
+    front = [word for word in words if word in _QUALIFIERS]
+    words = [word for word in words if word not in _QUALIFIERS]
+    if not words or not _ARITHMETIC.issuperset(words) or "double" in words or "char" in words:
+        return match[0]
+    sign = ["unsigned"] if "unsigned" in words else []
+    if "short" in words:
+        return " ".join([*front, *sign, "short"])
+    longs = ["long"] * words.count("long")
+    return " ".join([*front, *sign, *(longs or ["int"])])
+
+
+def is_cplus(unit: Unit) -> bool:
+    """Whether types are named without a keyword, and functions have scopes."""
+    language = unit.root_number(dw.DW_AT_language)
+    if language is None:
+        return unit.root_number(dw.DW_AT_language_name) in _CPLUS_NAMES
+    return language in _CPLUS
+
+
+_LONGER = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+}
+"""How GCC names the types that have several names."""
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """How producers write a canonical name: as it is, or as GCC does."""
+    longer = _RUN.sub(lambda match: _LONGER.get(match[0], match[0]), name)
+    return (name,) if longer == name else (name, longer)

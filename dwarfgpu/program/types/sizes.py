@@ -19,12 +19,12 @@ from dwarfgpu.program.types.model import (
     Struct,
     Subrange,
     Typedef,
-    Unspecified,
+    UnspecifiedType,
     Void,
 )
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.types.model import Type
 
 MAX_DEPTH = 64
@@ -147,7 +147,7 @@ def _what(type: Type) -> str:
     name = getattr(type, "name", None)
     if name:
         return f"the type {name}"
-    if isinstance(type, Unspecified):
+    if isinstance(type, UnspecifiedType):
         return "an unspecified type"
     word = type.__class__.__name__.lower()
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"

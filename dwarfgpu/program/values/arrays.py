@@ -10,10 +10,10 @@ from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import element_bits, resolved
-from dwarfgpu.program.values.storage import Place
+from dwarfgpu.program.values.storage import ObjectPlace
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.types.model import Bound, Type
     from dwarfgpu.program.values.objects import Object
 
@@ -32,7 +32,7 @@ class Elements:
     owner: Object
     element: Type
     """What each is: of an array of several dimensions an array of one less."""
-    place: Place
+    place: ObjectPlace
     """Where the first one is."""
     length: int
     stride: int
@@ -99,7 +99,7 @@ def definite(owner: Object) -> Object:
     return Object(kind, place, container=owner.container)
 
 
-def _as_it_is(owner: Object, array: Array) -> tuple[Place, tuple[Dimension, ...]]:
+def _as_it_is(owner: Object, array: Array) -> tuple[ObjectPlace, tuple[Dimension, ...]]:
     """Where the elements are, and the dimensions from the outermost one, all in numbers and with their strides."""
     place = owner.place
     if array.data_location is not None:
@@ -190,7 +190,7 @@ def number(bound: Bound, owner: Object, *stack: int) -> int:
     return owner.place.storage.number(bound, owner.place, *stack)
 
 
-def place_of(found: Dynamic, owner: Object) -> Place:
+def place_of(found: Dynamic, owner: Object) -> ObjectPlace:
     """The place that an expression or another entry names."""
     if found.entry is not None:
         return _of_entry(found.entry, owner).place

@@ -26,7 +26,7 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
-from dwarfgpu.program.values.storage import Address, Bytes, Place, Reading
+from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Object:
     """A value of a type, at a place."""
 
     type: Type
-    place: Place
+    place: ObjectPlace
     bit_size: int | None = None
     """Of a bit-field."""
     container: Object | None = None
@@ -268,7 +268,7 @@ class Object:
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
-    def string(self) -> tuple[Place, int]:
+    def string(self) -> tuple[ObjectPlace, int]:
         """Where the characters of a string type are, and how many there are (DWARF 5, 5.11)."""
         inner = resolved(self.type)
         if not isinstance(inner, String):
@@ -305,7 +305,7 @@ class Object:
 
 def constant(type: Type, data: bytes, byte_order: Any = "little") -> Object:
     """An object that is nowhere: a constant, or the result of a computation."""
-    return Object(type, Place(Bytes(data, byte_order)))
+    return Object(type, ObjectPlace(Bytes(data, byte_order)))
 
 
 def optimized_out() -> DwarfGpuError:

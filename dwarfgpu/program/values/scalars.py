@@ -11,36 +11,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu import bits as b
-from dwarfgpu.dwarf_constants import (
-    DW_ATE_ASCII,
-    DW_ATE_UCS,
-    DW_ATE_UTF,
-    DW_ATE_address,
-    DW_ATE_boolean,
-    DW_ATE_complex_float,
-    DW_ATE_float,
-    DW_ATE_HP_complex_float,
-    DW_ATE_HP_complex_float128,
-    DW_ATE_HP_float128,
-    DW_ATE_HP_imaginary_float90,
-    DW_ATE_HP_imaginary_float128,
-    DW_ATE_imaginary_float,
-    DW_ATE_signed,
-    DW_ATE_signed_char,
-    DW_ATE_signed_fixed,
-    DW_ATE_unsigned,
-    DW_ATE_unsigned_char,
-    DW_ATE_unsigned_fixed,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
-from dwarfgpu.program.types.model import (
-    Base,
-    Enumeration,
-    MemberPointer,
-    Pointer,
-    Subrange,
-    Unspecified,
-)
+from dwarfgpu.program.types.model import Base, Enumeration, MemberPointer, Pointer, Subrange, UnspecifiedType
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 
 if TYPE_CHECKING:
@@ -48,17 +21,17 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.program.types.model import Type
 
-_SIGNED = frozenset((DW_ATE_signed, DW_ATE_signed_char, DW_ATE_signed_fixed))
+_SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 _FLOATS = frozenset(
     (
-        DW_ATE_float,
-        DW_ATE_imaginary_float,
-        DW_ATE_HP_float128,
-        DW_ATE_HP_imaginary_float90,
-        DW_ATE_HP_imaginary_float128,
+        dw.DW_ATE_float,
+        dw.DW_ATE_imaginary_float,
+        dw.DW_ATE_HP_float128,
+        dw.DW_ATE_HP_imaginary_float90,
+        dw.DW_ATE_HP_imaginary_float128,
     )
 )
-_COMPLEX = frozenset((DW_ATE_complex_float, DW_ATE_HP_complex_float, DW_ATE_HP_complex_float128))
+_COMPLEX = frozenset((dw.DW_ATE_complex_float, dw.DW_ATE_HP_complex_float, dw.DW_ATE_HP_complex_float128))
 _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"}
 """Types that are characters by their name, and what stands before a text of theirs."""
 
@@ -126,7 +99,7 @@ def scalar_of(type: Type, byte_order: ByteOrder = "little", bit_size: int | None
         found = Scalar("enumeration", size, size, _enumeration_sign(inner))
     elif isinstance(inner, MemberPointer):
         found = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
-    elif isinstance(inner, Unspecified):
+    elif isinstance(inner, UnspecifiedType):
         found = Scalar("pointer", 64, 64)
     else:
         return None
@@ -157,7 +130,13 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
             return Scalar("float", storage, layout.bit_size, True, 0, layout, swapped)
         return Scalar("float", storage, bits, True, shift, layout, swapped)
     is_signed = encoding in _SIGNED
-    kind = "boolean" if encoding == DW_ATE_boolean else "pointer" if encoding == DW_ATE_address else "integer"
+    kind = (
+        "boolean"
+        if encoding == dw.DW_ATE_boolean
+        else "pointer"
+        if encoding == dw.DW_ATE_address
+        else "integer"
+    )
     prefix = _prefix(type)
     if prefix is not None:
         kind = "character"
@@ -167,11 +146,11 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
     elif type.decimal_scale is not None:
         scale = (10, type.decimal_scale)
     known = encoding in _SIGNED or encoding in (
-        DW_ATE_boolean,
-        DW_ATE_unsigned,
-        DW_ATE_unsigned_char,
-        DW_ATE_address,
-        DW_ATE_unsigned_fixed,
+        dw.DW_ATE_boolean,
+        dw.DW_ATE_unsigned,
+        dw.DW_ATE_unsigned_char,
+        dw.DW_ATE_address,
+        dw.DW_ATE_unsigned_fixed,
     )
     if not known and prefix is None:
         return Scalar("bytes", storage, storage, swapped=swapped)
@@ -180,9 +159,12 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
 
 def _prefix(type: Base) -> str | None:
     """What stands before a character of a type; None if it is no character."""
-    if type.encoding in (DW_ATE_signed_char, DW_ATE_unsigned_char, DW_ATE_ASCII) and type.byte_size == 1:
+    if (
+        type.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char, dw.DW_ATE_ASCII)
+        and type.byte_size == 1
+    ):
         return ""
-    if type.encoding in (DW_ATE_UTF, DW_ATE_UCS):
+    if type.encoding in (dw.DW_ATE_UTF, dw.DW_ATE_UCS):
         return {1: "", 2: "u", 4: "U"}.get(type.byte_size or 0)
     return None
 

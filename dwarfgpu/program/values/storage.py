@@ -7,21 +7,37 @@ evaluator's locations, a file's sections and plain bytes are all storages.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from dwarfgpu import bits as b
 from dwarfgpu.bits import comparable
-from dwarfgpu.errors import EvaluationError, MissingContext
-from dwarfgpu.expr.access import Reading
+from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor, Reading, Window
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.instruction import Expression
+from dwarfgpu.expr.locations import UNDEFINED, Location
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
+from dwarfgpu.expr.types import generic
+from dwarfgpu.expr.values import Value
+from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.entries.dies import Die
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.types.model import Dynamic
 
-__all__ = ["Address", "Bytes", "Place", "Reading", "Storage", "cannot_access"]
+
+__all__ = ["Address", "Bytes", "ObjectPlace", "Reading", "Storage", "cannot_access"]
 
 
 @frozen
@@ -33,14 +49,14 @@ class Address:
 
 
 @frozen
-class Place:
+class ObjectPlace:
     """A position in a storage: where an object begins."""
 
     storage: Storage
     bit_offset: int = 0
 
-    def moved(self, bits: int) -> Place:
-        return Place(self.storage, self.bit_offset + bits)
+    def moved(self, bits: int) -> ObjectPlace:
+        return ObjectPlace(self.storage, self.bit_offset + bits)
 
     def read(self, bit_size: int) -> Reading:
         return self.storage.read(self.bit_offset, bit_size)
@@ -60,26 +76,26 @@ class Storage(Protocol):
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         """Some bits, and a mask of those that have no value."""
 
-    def at(self, address: Address) -> Place:
+    def at(self, address: Address) -> ObjectPlace:
         """The place an address leads to: what a pointer with this value points to."""
 
-    def implied(self, bit_offset: int, bit_size: int) -> Place | None:
+    def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
         """What an implicit pointer that stands there leads to (A.2.5.4.4.5 (3)); None where none does."""
 
     def address_of(self, bit_offset: int) -> Address | None:
         """The address of a position; None where the storage is no memory."""
 
-    def place(self, found: Dynamic, place: Place, value: Bits | None = None) -> Place:
+    def place(self, found: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """What an expression makes of the place of an object: where its data, a member or a base is.
 
         The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member
         where there is one (A.5.14). That of a descriptor is the object of the context (A.5.18.1).
         """
 
-    def number(self, found: Dynamic, place: Place, *stack: int) -> int:
+    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
         """The number that an expression makes of the place of an object: a bound, a stride, a rank."""
 
-    def variable(self, die: Die) -> Place | None:
+    def variable(self, die: Die) -> ObjectPlace | None:
         """Where a variable is that a type or a static member names; None if it is nowhere."""
 
 
@@ -106,22 +122,22 @@ class Bytes:
         undefined = self._undefined >> shift & mask
         return Reading(self._bits >> shift & mask & ~undefined, undefined)
 
-    def at(self, address: Address) -> Place:
+    def at(self, address: Address) -> ObjectPlace:
         raise cannot_access(address)
 
-    def implied(self, bit_offset: int, bit_size: int) -> Place | None:
+    def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
         return None
 
     def address_of(self, bit_offset: int) -> Address | None:
         return None
 
-    def place(self, found: Dynamic, place: Place, value: Bits | None = None) -> Place:
+    def place(self, found: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         raise _nothing_computes(found)
 
-    def number(self, found: Dynamic, place: Place, *stack: int) -> int:
+    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
         raise _nothing_computes(found)
 
-    def variable(self, die: Die) -> Place | None:
+    def variable(self, die: Die) -> ObjectPlace | None:
         return None
 
 
@@ -134,3 +150,228 @@ def cannot_access(address: Address, space_name: str | None = None) -> Evaluation
 
 def _nothing_computes(found: Dynamic) -> MissingContext:
     return MissingContext("machine", f"{found.attribute} is computed, and there is no machine to do it on")
+
+
+# --- Values in the locations of the evaluator ---------------------------------------------------------
+# A `Located` is the storage of one location; bit 0 is where the location is. Whatever a type computes is
+# computed by the engine, in the context that the text gives it (A.5.7.3, A.5.14, A.5.18.1).
+
+_ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
+"""The properties whose expressions find the location of the object on the stack, not as the object of the context."""
+
+
+@frozen
+class ObjectSurroundings:
+    """What values are read in: the context of evaluations, and the file that the types are from, as it is loaded."""
+
+    context: Context
+    code: LoadedCode
+
+    def unit(self, unit: Unit) -> FileUnit:
+        """A unit of the file, at the program location of the context."""
+        return FileUnit(unit, self.code, self.context.pc)
+
+    def located(self, location: Location) -> ObjectPlace:
+        """The place that a location denotes."""
+        return ObjectPlace(Located(self, location))
+
+    def memory(self, address: Address) -> ObjectPlace:
+        """The memory at an address."""
+        target = self.context.target
+        space = target.default_space if address.space is None else target.space(address.space)
+        if space is None:
+            message = f"{address.space} is not an address space of {target.name}"
+            raise IllFormed("bad_address_space", message, spec="A.5.3")
+        return self.located(at_address(_evaluation(self.context), space, address.value))
+
+    def evaluated(self, source: Attribute, **changes: Any) -> Any:
+        """What the expression of an attribute gives; of a location list all that is valid (A.2.5.5)."""
+        unit = self.unit(source.die.unit)
+        expressions = unit.expressions(source)
+        context = evolve(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
+        if not isinstance(expressions, tuple):
+            return self._result(expressions, context, source)
+        found = [self._result(each, context, source) for each in expressions]
+        if not found:
+            return UNDEFINED
+        return found[0] if len(found) == 1 else locations.union(found, context.lanes.count)
+
+    @staticmethod
+    def _result(expression: Expression, context: Context, source: Attribute) -> Any:
+        results = evaluate(expression, context)
+        if len(results.groups) == 1 and not results.groups[0].failed:
+            return results.groups[0].result
+        for outcome in results:
+            if isinstance(outcome, DwarfGpuError):
+                raise outcome
+        message = f"{source.name} differs from lane to lane in more than data"
+        raise Unsupported("diverging", message, hint="ask for the lanes one by one")
+
+
+class Located:
+    """The storage that one location is."""
+
+    __slots__ = ("_accessor", "_windows", "around", "location")
+
+    def __init__(self, around: ObjectSurroundings, location: Location) -> None:
+        self.around = around
+        self.location = location
+        context = around.context
+        self._accessor = Accessor(context.backend, context.target.byte_order, context.lanes.count)
+        self._windows: dict[tuple[int, int], Window | None] = {}
+        """Where in a register all slots have the bits that were asked for."""
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.around.context.target.byte_order
+
+    def moved(self, bit_offset: int) -> Location:
+        """The location that is so many bits further on."""
+        if not bit_offset:
+            return self.location
+        size = locations.UNDEFINED_BITS
+        return locations.moved(self.location, bit_offset, undefined_size=size, spec="A.2.5.4.4.1 (1)")
+
+    def read(self, bit_offset: int, bit_size: int) -> Reading:
+        try:
+            if self._accessor.count > 1:
+                return self._read_all(bit_offset, bit_size)
+            return self._accessor.read(self.moved(bit_offset), bit_size)
+        except EvaluationError as error:
+            address = self.address_of(bit_offset // 8 * 8)
+            if error.kind != "memory_unavailable" or address is None:
+                raise
+            raise self._inaccessible(address) from error
+
+    def _read_all(self, bit_offset: int, bit_size: int) -> Reading:
+        """Read for several slots. Where in a register their bits are is found once."""
+        key = bit_offset, bit_size
+        if key not in self._windows:
+            self._windows[key] = self._accessor.window(self.moved(bit_offset), bit_size)
+        window = self._windows[key]
+        if window is None:
+            return self._accessor.read(self.moved(bit_offset), bit_size)
+        return self._accessor.through(window)
+
+    def _inaccessible(self, address: Address) -> DwarfGpuError:
+        space = None if address.space is None else self.around.context.target.space(address.space)
+        return cannot_access(address, None if space is None else space.name)
+
+    def at(self, address: Address) -> ObjectPlace:
+        return self.around.memory(address)
+
+    def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
+        pointer = self._accessor.pointer_at(self.moved(bit_offset), bit_size)
+        return None if pointer is None else self.around.located(self._pointed(pointer))
+
+    def _pointed(self, pointer: ImplicitPointer) -> Location:
+        from dwarfgpu.expr.convert import pointed_to
+
+        try:
+            return pointed_to(_evaluation(self.around.context), pointer)
+        except EvaluationError as error:
+            if error.kind != "implicit_pointer_misuse":
+                raise
+            return UNDEFINED  # the object has neither a location nor a constant value: nothing is left of it
+
+    def address_of(self, bit_offset: int) -> Address | None:
+        place = self.location.single
+        if place is None or not isinstance(place.storage, Memory):
+            return None
+        offset = place.bit_offset + bit_offset
+        if isinstance(offset, int):
+            if offset % 8:
+                return None
+        elif (offset & 7).any():
+            return None
+        number = place.storage.space.number
+        default = self.around.context.target.default_space.number
+        return Address(None if number == default else number, offset >> 3)
+
+    # --- What is computed -----------------------------------------------------------------------------------------
+
+    def place(self, found: Dynamic, place: ObjectPlace, value: Any = None) -> ObjectPlace:
+        return self.around.located(self._evaluated(found, place, value, "location"))
+
+    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
+        index = generic(self.around.context.target.address_size)
+        entries = tuple(Value(index, each & index.mask) for each in stack)
+        result = self.around.evaluated(
+            found.source, object=_location(place), initial_stack=entries, result_kind="value"
+        )
+        if not isinstance(result, Value) or not isinstance(result.bits, int):
+            message = f"{found.attribute} gives no single number"
+            raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
+        return (
+            int(result.displacement())
+            if not result.type.is_generic
+            else b.signed(result.bits, result.type.bit_size)
+        )
+
+    def _evaluated(self, found: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
+        location = _location(place)
+        if found.attribute in _ON_STACK:
+            stack: tuple[Any, ...] = (location,)
+            if value is not None:
+                stack = (Value(generic(self.around.context.target.address_size), value), location)
+            result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
+        else:
+            result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
+        if not isinstance(result, Location):
+            message = f"{found.attribute} gives no location"
+            raise EvaluationError("no_location", message, spec="A.5.18.1")
+        return result
+
+    def variable(self, die: Die) -> ObjectPlace | None:
+        return variable_place(self.around, die)
+
+
+def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
+    """Where a variable is: at its location, or in its constant value; None if it is nowhere.
+
+    A static member is declared in its class and defined elsewhere (DWARF 5, 5.7.7).
+    """
+    die = _defined(die)
+    location = die.find_number(DW_AT_location)
+    if location is not None and location.value not in (None, b""):
+        found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        return around.located(found)
+    constant = die.find_number(DW_AT_const_value)
+    if constant is None:
+        return None
+    data = constant_bytes(constant)
+    stream = int.from_bytes(data, around.context.target.byte_order)
+    return around.located(locations.at(Implicit(stream, 8 * len(data))))
+
+
+def _defined(die: Die) -> Die:
+    """The definition of a variable that an entry only declares."""
+    if die.number(DW_AT_location) is not None or die.number(DW_AT_const_value) is not None:
+        return die
+    if not (die.is_declaration or die.tag == DW_TAG_member):
+        return die
+    from dwarfgpu.objfile.info.scopes import qualified_name
+
+    name = qualified_name(die)
+    if name is None:
+        return die
+    for entry in die.unit.dwarf.index.find(f"::{name}"):
+        if entry.kind == "variable" and any(each == die for each in entry.die.origins()):
+            return entry.die
+    return die
+
+
+def _location(place: ObjectPlace) -> Location:
+    storage = place.storage
+    if not isinstance(storage, Located):
+        raise EvaluationError("no_location", "the object is in no location that can be computed with")
+    return storage.moved(place.bit_offset)
+
+
+def _evaluation(context: Context) -> Evaluation:
+    """An evaluation that has not begun, for what operations share with the rest."""
+    from dwarfgpu import dialects
+    from dwarfgpu.encoding.operands import Format
+
+    form = Format(context.target.address_size, 4, context.target.byte_order, 5)
+    return Evaluation(Expression(b"", (), form, dialects.get("dwarf5")), context, None)

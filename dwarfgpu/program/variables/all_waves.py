@@ -8,23 +8,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 from dwarfgpu import bits as b
-from dwarfgpu.cfi.thread import Parted
+from dwarfgpu.bits import comparable
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.program.machines.stack import Stack
-from dwarfgpu.program.source.tokens import is_assignment
+from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.frame import frames_at
+from dwarfgpu.program.stack.wave_groups import WaveGroup, unknown_place, wave_groups
+from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
+from dwarfgpu.program.types.sizes import byte_size
 from dwarfgpu.program.values.objects import optimized_out
-from dwarfgpu.program.variables.answers import LaneAnswer, checked
-from dwarfgpu.program.variables.columns import ABSENT, ACTIVE, ERROR, INACTIVE_STATE, UNDEFINED, other_type
-from dwarfgpu.program.variables.frame import frames_at
-from dwarfgpu.program.variables.parting import selected
+from dwarfgpu.program.variables.answers import LaneAnswer, checked, each_part, selected
+from dwarfgpu.program.variables.columns import (
+    ABSENT,
+    ACTIVE,
+    ERROR,
+    INACTIVE_STATE,
+    UNDEFINED,
+    dtype_of,
+    numpy_name,
+    other_type,
+    pattern_of,
+)
 from dwarfgpu.program.variables.reasons import Reason, reason_of
-from dwarfgpu.program.variables.records import Column, column_of
-from dwarfgpu.program.variables.slots import each_part
 from dwarfgpu.program.variables.variable import Variable
-from dwarfgpu.program.waves.groups import WaveGroup, unknown_place, wave_groups
-from dwarfgpu.program.waves.places import unknown_mask, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,11 +43,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dwarfgpu.bits import Array
+    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.variables.frame import Frame
     from dwarfgpu.program.variables.quantity import Quantity
+
 
 STATES = (ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR)
 """What the numbers in `WaveValues.states` mean; lanes in the last three have no value, and a reason."""
@@ -198,7 +211,7 @@ class WaveValues:
         self.states.reshape(-1)[positions] = CODES[reason_of(error_at(0)).state]
         self._reasons.append((positions, error_at))
 
-    def _keep(self, chosen: Any, positions: Array, first: int, count: int, found: Column) -> None:
+    def _keep(self, chosen: Any, positions: Array, first: int, count: int, found: SlotColumn) -> None:
         import numpy as np
 
         self.type = found.type
@@ -323,3 +336,75 @@ def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
     if number >= len(frames):
         raise Parted
     return frames[number]
+
+
+# --- An object of many slots as an array --------------------------------------------------------------
+
+WORD = 8
+"""Bytes that are read at once: numbers of more than 64 bits would be Python's, one by one."""
+
+
+@frozen
+class SlotColumn:
+    """The values of some slots."""
+
+    type: Type
+    kind: Any
+    """The numpy type."""
+    numbers: Any = field(eq=comparable)
+    """One element for all slots, or an array."""
+    undefined: Any = field(eq=comparable)
+    """Not 0 where bits have no value: one number, or an array."""
+
+
+def column_of(found: Object, byte_order: ByteOrder) -> SlotColumn:
+    """What an object is in its slots."""
+    import numpy as np
+
+    declared = found.type
+    found = found.target()
+    scalar = found.scalar
+    if scalar is not None:
+        reading = pattern_of(found, scalar)
+        return SlotColumn(
+            declared, np.dtype(numpy_name(scalar)), scalar.number(reading.bits), reading.undefined
+        )
+    kind = dtype_of(found.type, byte_order)
+    size = byte_size(found.type)
+    if not size:
+        return SlotColumn(declared, kind, np.zeros((), kind), 0)
+    if found.bit_size is not None or size <= WORD:
+        readings = [found.read()]
+    else:
+        sizes = [min(WORD, size - at) for at in range(0, size, WORD)]
+        readings = [found.place.moved(8 * WORD * i).read(8 * length) for i, length in enumerate(sizes)]
+    undefined = readings[0].undefined
+    for each in readings[1:]:
+        undefined = undefined | (each.undefined != 0)
+    return SlotColumn(
+        declared, kind, _joined([each.bits for each in readings], size, byte_order, kind), undefined
+    )
+
+
+def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
+    """Patterns, word after word, as records: one that is the same for all, or an array."""
+    import numpy as np
+
+    count = max((1 if isinstance(bits, int) else len(bits)) for bits in words)
+    raw = np.empty((count, size), dtype=np.uint8)
+    for i, bits in enumerate(words):
+        length = min(WORD, size - WORD * i)
+        raw[:, WORD * i : WORD * i + length] = _bytes_of(bits, length, byte_order)
+    records = raw.reshape(-1).view(kind.base).reshape(count, *kind.shape)
+    return records[0] if all(isinstance(bits, int) for bits in words) else records
+
+
+def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
+    """Patterns of at most one word as bytes: ``[slot, byte]``."""
+    import numpy as np
+
+    if isinstance(bits, int):
+        return np.frombuffer(bits.to_bytes(size, byte_order), dtype=np.uint8)
+    order = "<" if byte_order == "little" else ">"
+    raw = bits.astype(f"{order}u8").view(np.uint8).reshape(-1, WORD)
+    return raw[:, :size] if byte_order == "little" else raw[:, WORD - size :]

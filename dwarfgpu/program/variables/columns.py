@@ -5,28 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError, shown
 from dwarfgpu.lanes import Diverge, LaneFault
-from dwarfgpu.program.types.model import Enumeration
-from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Enumeration, Struct
+from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import optimized_out
-from dwarfgpu.program.variables.numpy_types import dtype_of, numpy_name
-from dwarfgpu.program.variables.parting import selected
+from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.variables.answers import positions_in, selected
 from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of
-from dwarfgpu.program.variables.slots import positions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     import numpy as np
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.lanes import Group, LaneSet
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.storage import Reading
-    from dwarfgpu.program.variables.frame import Frame
+
 
 ACTIVE, INACTIVE_STATE, ABSENT, UNDEFINED, ERROR = "active", "inactive", "absent", "undefined", "error"
 
@@ -241,3 +243,147 @@ def pattern_of(found: Object, scalar: Scalar) -> Reading:
     if scalar.bits == scalar.storage_bits and not scalar.swapped:
         return reading
     return found.pattern()
+
+
+# --- Types of a program as numpy has them -------------------------------------------------------------
+
+MAX_ELEMENTS = 1 << 12
+"""Arrays with more elements are kept as bytes."""
+MAX_DEPTH = 16
+
+
+def numpy_name(scalar: Scalar) -> str:
+    """The numpy type that holds the numbers of a scalar."""
+    if scalar.layout is not None:
+        return f"f{scalar.layout.bit_size // 8}" if scalar.layout.code else "f8"
+    if scalar.scale is not None:
+        return "f8"
+    if scalar.kind == "boolean" and scalar.bits == 8:
+        return "u1"
+    for size in (1, 2, 4, 8):
+        if scalar.bits <= 8 * size:
+            return f"{'i' if scalar.is_signed else 'u'}{size}"
+    return "O"
+
+
+def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
+    """The numpy type with the layout of a type of the program; plain bytes where numpy has none."""
+    import numpy as np
+
+    size = known_size(type)
+    if size is None or size > MAX_READ:
+        what = "of a size that depends on the object" if size is None else f"of {shown(size)} bytes"
+        raise UsageError(
+            f"values {what} have no array",
+            kind="no_array",
+            hint="ask for one lane, or for a part of the value",
+        )
+    inner = resolved(type)
+    opaque = np.dtype(f"V{size}")
+    if depth > MAX_DEPTH:
+        return opaque
+    if isinstance(inner, Struct):
+        return _record_type(inner, size, byte_order, depth) or opaque
+    if isinstance(inner, Array):
+        return _array_type(inner, size, byte_order, depth) or opaque
+    if isinstance(inner, Base) and inner.vector_size is not None:
+        return np.dtype((dtype_of(inner.element, byte_order, depth + 1), (inner.vector_size,)))
+    return _stored_type(type, size, byte_order) or opaque
+
+
+def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
+    """The numpy type of a scalar as it is stored; None where numpy has none."""
+    import numpy as np
+
+    scalar = scalar_of(type, byte_order)
+    if scalar is None or scalar.swapped or scalar.scale is not None or scalar.bits != 8 * size:
+        return None
+    if size not in (1, 2, 4, 8) or scalar.kind == "bytes":
+        return None
+    name = numpy_name(scalar)
+    if int(name[1:]) != size:
+        return None
+    return np.dtype(f"{'<' if byte_order == 'little' else '>'}{name}")
+
+
+def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> Any:
+    import numpy as np
+
+    lengths = [each.length for each in type.dimensions]
+    if type.is_dynamic or type.column_major or not lengths or None in lengths:
+        return None
+    total = 1
+    for each in lengths:
+        total *= each or 0
+    element = byte_size(type.element)
+    if not 0 < total <= MAX_ELEMENTS or total * element != size or element_bits(type) != 8 * element:
+        return None
+    return np.dtype((dtype_of(type.element, byte_order, depth + 1), tuple(lengths)))
+
+
+def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
+    """A record with the members of a structure; None where one of them is none of numpy's."""
+    import numpy as np
+
+    body = type.body
+    members: list[tuple[str | None, Any]] = [(each.name, each) for each in body.members]
+    if body.variant_parts or any(each.is_virtual for each in body.bases) or type.kind == "union":
+        return None
+    names: list[str] = []
+    formats, offsets = [], []
+    for name, each in [*members, *((str(getattr(base.type, "name", "")), base) for base in body.bases)]:
+        bit_size = getattr(each, "bit_size", None)
+        if each.location is not None or each.bit_offset is None or bit_size is not None or not name:
+            return None
+        if name in names or known_size(each.type) is None or each.bit_offset % 8:
+            return None
+        names.append(name)
+        formats.append(dtype_of(each.type, byte_order, depth + 1))
+        offsets.append(each.bit_offset // 8)
+    if not names or any(o + f.itemsize > size for o, f in zip(offsets, formats, strict=True)):
+        return None
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def without_padding(array: Any) -> Any:
+    """An array of records in which the bytes between the members are 0; any other is as it is."""
+    if array.dtype.fields is None:
+        return array
+    raw = array.reshape(-1).view("u1").reshape(array.size, array.dtype.itemsize)
+    return (raw * _meant(array.dtype)).reshape(-1).view(array.dtype).reshape(array.shape)
+
+
+def _meant(kind: Any) -> Any:
+    """1 for each byte of a record that belongs to a member, else 0."""
+    import numpy as np
+
+    if kind.subdtype is not None:
+        element, shape = kind.subdtype
+        return np.tile(_meant(element), int(np.prod(shape)))
+    found = np.full(kind.itemsize, kind.fields is None, dtype=np.uint8)
+    for part, offset, *_ in (kind.fields or {}).values():
+        found[offset : offset + part.itemsize] |= _meant(part)
+    return found
+
+
+def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
+    """Write arrays and lists of texts to a file of numpy, or to a stream as its bytes."""
+    import numpy as np
+
+    arrays = {name: _plain(each) for name, each in columns.items()}
+    if not isinstance(file, str):
+        np.savez(file, **arrays)
+        return
+    try:
+        with open(file, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
+            np.savez(stream, **arrays)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
+
+
+def _plain(values: Any) -> Any:
+    """An array that a file of numpy holds without Python objects: numbers beyond 64 bits become text."""
+    import numpy as np
+
+    found = np.asarray(values)
+    return found.astype(str) if found.dtype == object else found

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from attrs import evolve, frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_artificial,
-    DW_AT_const_value,
-    DW_AT_location,
-    DW_TAG_constant,
-    DW_TAG_formal_parameter,
-    DW_TAG_member,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Part
-from dwarfgpu.objfile.entries.scopes import qualified_name
-from dwarfgpu.objfile.lists.encoding import ListContext
+from dwarfgpu.objfile.info.scopes import qualified_name, split_name
+from dwarfgpu.objfile.lists.list_encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
-from dwarfgpu.program.machines.units import constant_bytes
-from dwarfgpu.program.repairs.repaired import as_written, repairs_of, uses_frame_base
+from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.encoding_context import findings as found_in
+from dwarfgpu.program.code.encoding_context import of_frame
+from dwarfgpu.program.code.loaded import constant_bytes
+from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
+from dwarfgpu.program.language.syntax import Name
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.located import Located
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Place
+from dwarfgpu.program.values.storage import Located, ObjectPlace
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import (
     MISSING,
@@ -40,16 +38,19 @@ from dwarfgpu.program.variables.reasons import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.verify import Finding
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.objfile.entries.dies import Die
-    from dwarfgpu.objfile.entries.values import Attribute
-    from dwarfgpu.program.machines.loaded import LoadedCode
-    from dwarfgpu.program.machines.units import FileUnit
-    from dwarfgpu.program.repairs.rules import Repair
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.loaded import FileUnit, LoadedCode
+    from dwarfgpu.program.code.repairs import Repair
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.variables.frame import Frame
+
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
@@ -141,7 +142,7 @@ class Variable(Quantity):
     @property
     def is_artificial(self) -> bool:
         """Whether the compiler made it up, as it does ``this``."""
-        found = self.die.find_number(DW_AT_artificial)
+        found = self.die.find_number(dw.DW_AT_artificial)
         return found is not None and bool(found.value)
 
     @property
@@ -185,7 +186,7 @@ class Variable(Quantity):
         location = self._located(plan, lanes)
         if len(location.places) == 1 and type(location.places[0].storage) is Composite:
             location = _completed(location, self.type)
-        return Object(self.type, Place(Located(around, location)))
+        return Object(self.type, ObjectPlace(Located(around, location)))
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
@@ -207,9 +208,9 @@ class Variable(Quantity):
 
     def _read_plan(self) -> _Plan:
         frame, die = self.frame, self.definition
-        location = die.find_number(DW_AT_location)
+        location = die.find_number(dw.DW_AT_location)
         if location is None:
-            constant = die.find_number(DW_AT_const_value)
+            constant = die.find_number(dw.DW_AT_const_value)
             if constant is None:
                 what = "it has neither a location nor a constant value: it is optimized out"
                 raise unavailable(OPTIMIZED_OUT, what)
@@ -238,7 +239,9 @@ class Variable(Quantity):
     def definition(self) -> Die:
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
         die = self.die
-        if die.number(DW_AT_location) is not None or not (die.is_declaration or die.tag == DW_TAG_member):
+        if die.number(dw.DW_AT_location) is not None or not (
+            die.is_declaration or die.tag == dw.DW_TAG_member
+        ):
             return die
         name = qualified_name(die)
         if name is None:
@@ -267,7 +270,7 @@ class Variable(Quantity):
 
     def as_written(self) -> Variable:
         """The same variable as the text alone has it, without repairs."""
-        from dwarfgpu.program.variables.frame import Frame
+        from dwarfgpu.program.stack.frame import Frame
 
         old = self.frame
         physical = None if old.physical is None else old.physical.as_written()
@@ -290,7 +293,7 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
-        location = self.definition.find_number(DW_AT_location)
+        location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
@@ -310,7 +313,7 @@ class Variable(Quantity):
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """The expressions, as bytes, that say where it is at an address of the file."""
-        location = self.definition.find_number(DW_AT_location)
+        location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         if location.value_class != "loclist":
@@ -320,7 +323,9 @@ class Variable(Quantity):
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
         die = self.definition
-        return die.find_number(DW_AT_location) is None and die.find_number(DW_AT_const_value) is not None
+        return (
+            die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
+        )
 
     def byte_size(self) -> int | None:
         """How many bytes it has; None where its type does not tell."""
@@ -345,9 +350,9 @@ class Variable(Quantity):
 
 def kind_of(die: Die) -> str:
     """What kind of variable an entry in a function declares."""
-    if die.tag == DW_TAG_formal_parameter:
+    if die.tag == dw.DW_TAG_formal_parameter:
         return PARAMETER
-    return CONSTANT if die.tag == DW_TAG_constant else LOCAL
+    return CONSTANT if die.tag == dw.DW_TAG_constant else LOCAL
 
 
 def _is_fixed(expression: Expression) -> bool:
@@ -378,7 +383,7 @@ def _completed(location: Location, type: Type) -> Location:
 
 def _defines(die: Die, declaration: Die) -> bool:
     """Whether an entry defines what another one with the same name declares."""
-    return die.number(DW_AT_location) is not None or any(each == declaration for each in die.origins())
+    return die.number(dw.DW_AT_location) is not None or any(each == declaration for each in die.origins())
 
 
 def _tuple(found: Any) -> tuple[Expression, ...]:
@@ -390,3 +395,121 @@ def _list(location: Attribute) -> LocationList:
     section, offset = location.list_place()
     context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
     return read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
+
+
+# --- Variables as a file declares them ----------------------------------------------------------------
+
+_FUNCTIONS = (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
+
+
+@frozen
+class Checked:
+    """One location of a variable, and what is wrong with it."""
+
+    variable: Variable
+    place: Described
+    findings: tuple[Finding, ...]
+
+
+def variables_named(frame: Frame, name: str) -> list[Variable]:
+    """The variable that a name means in a frame; if there is none, all of the program that are called so.
+
+    ``fn::x`` means those of a function.
+    """
+    known = next((each for each in frame.variables() if each.name == name), None)
+    if known is not None:
+        return [known]
+    parts = tuple(split_name(name))
+    static = None
+    with suppress(DwarfGpuError):  # of a function that no frame is of
+        static = variable_called(frame, parts)
+    return [static] if static is not None else list(_everywhere(frame, parts))
+
+
+def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
+    """The variable that a name with its scopes means in a frame; None if it means none."""
+    names = frame.state.names
+    local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
+    found = names.outer(frame, parts, file) if local is None else local
+    return found if isinstance(found, Variable) else None
+
+
+def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
+    *owners, last = parts
+    for code in frame.state.loaded.codes:
+        if not code.file.has_dwarf:
+            continue
+        for unit in code.file.dwarf.index.units_with(last.encode()):
+            for each in _of_unit(frame, code, unit):
+                if each.name == last and (not owners or _is_in(each.die, owners)):
+                    yield each
+
+
+def all_variables(frame: Frame) -> Iterator[Variable]:
+    """Every variable, parameter and constant of the program."""
+    for code in frame.state.loaded.codes:
+        if code.file.has_dwarf:
+            for unit in code.file.dwarf.compile_units():
+                yield from _of_unit(frame, code, unit)
+
+
+def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
+    try:
+        for die, _depth in unit.root.walk():
+            if die.tag in scopes.DECLARED and die.name:
+                is_local = any(owner.tag in _FUNCTIONS for owner in die.ancestors())
+                yield Variable(frame, die, code, kind_of(die) if is_local else STATIC)
+    except DwarfGpuError as error:
+        unit.dwarf.note(error)
+
+
+def _is_in(die: Die, owners: list[str]) -> bool:
+    wanted = "::".join(owners)
+    for owner in die.ancestors():
+        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
+            name = qualified_name(owner) or ""
+            if name == wanted or split_name(name)[-1] == wanted:
+                return True
+    return False
+
+
+def owner_of(variable: Variable) -> str | None:
+    """The name of the function that a variable belongs to."""
+    for owner in variable.die.ancestors():
+        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
+            return qualified_name(owner)
+    return None
+
+
+def variables_in(frame: Frame, tree: Any) -> list[Variable]:
+    """The variables that an expression names, each once."""
+    found: dict[Die, Variable] = {}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Name):
+            try:
+                variable = variable_called(frame, node.parts, node.file)
+            except DwarfGpuError:
+                variable = None
+            if variable is not None:
+                found.setdefault(variable.die, variable)
+        elif isinstance(node, tuple):
+            waiting += reversed(node)
+        elif attrs.has(type(node)):
+            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
+    return list(found.values())
+
+
+def checked(variable: Variable) -> list[Checked]:
+    """What is wrong with the locations of a variable, without evaluating them."""
+    setting = of_frame(variable.frame)
+    return [
+        Checked(
+            variable,
+            each,
+            tuple(found_in(each.expression, setting, in_cfi=False, depth=0, want="location")),
+        )
+        for each in variable.locations()
+        if each.expression is not None
+    ]

@@ -28,7 +28,7 @@ MAX_GROUP_ITEMS = 1024
 
 
 @frozen
-class Place:
+class WavePosition:
     """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
     group: tuple[Any, Any, Any]
@@ -83,12 +83,12 @@ class Geometry:
         """Return the number of waves of a work-group."""
         return (self.items_of(group) + (self.wave_size - 1)) // self.wave_size
 
-    def lanes_of(self, place: Place) -> Any:
+    def lanes_of(self, place: WavePosition) -> Any:
         """Return the lanes of a wave that have a work-item, which are its first ones."""
         left = self.items_of(place.group) - place.wave * self.wave_size
         return left - (left > self.wave_size) * (left - self.wave_size)
 
-    def item(self, place: Place, lane: Any) -> tuple[Any, Any, Any]:
+    def item(self, place: WavePosition, lane: Any) -> tuple[Any, Any, Any]:
         """Return the work-item ID of one lane."""
         # OPEN: no text says how the work-items of a partial work-group are numbered; here it is within its own size,
         # as HSA's currentworkitemflatid is.
@@ -101,7 +101,7 @@ class Geometry:
         """The number of waves of the dispatch."""
         return self._waves_before((0, 0, self.groups[2]))
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> WavePosition:
         """Return the place of a wave of the dispatch."""
         if not 0 <= number < self.wave_count:
             count = self.wave_count
@@ -119,7 +119,7 @@ class Geometry:
                     last = middle - 1
             low[axis] = first
         group = (low[0], low[1], low[2])
-        return Place(group, number - self._waves_before(group), number)
+        return WavePosition(group, number - self._waves_before(group), number)
 
     def _waves_before(self, group: Triple) -> int:
         """Return the number of waves of all work-groups before ``group``, which may be one past the end."""

@@ -9,10 +9,10 @@ import zlib
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.objfile.elf import compression
+from dwarfgpu.objfile.elf import sections
 from dwarfgpu.objfile.elf.image import Image, open_image
-from dwarfgpu.objfile.source import ImageSections
-from dwarfgpu.program.files.codeobject import ImageSections as program_sections  # noqa: N813
+from dwarfgpu.objfile.section_source import ImageSections
+from dwarfgpu.program.code.code_object import ImageSections as program_sections  # noqa: N813
 from tests.builders.code_objects import opencl, run, section_bytes
 from tests.builders.elf import ElfBuilder
 
@@ -122,9 +122,9 @@ def test_a_real_bomb_is_refused(monkeypatch):
     assert error_of(lambda b: b.compressed(".debug_info", b"", size=size, stream=stream)).kind == "too_large"
     # one that lies about its size makes no more than it claims, and a byte
     read = []
-    original = compression.decompress_some
+    original = sections.decompress_some
     monkeypatch.setattr(
-        compression, "decompress_some", lambda *a, **k: read.append(original(*a, **k)) or read[-1]
+        sections, "decompress_some", lambda *a, **k: read.append(original(*a, **k)) or read[-1]
     )
     error = error_of(lambda b: b.compressed(".debug_info", b"", size=1000, stream=stream))
     assert (error.kind, len(read[0])) == ("size_mismatch", 1001)
@@ -144,19 +144,19 @@ def test_a_zdebug_bomb_is_refused():
 
 def test_sections_of_one_name_are_no_bomb_together(monkeypatch):
     """Their headers may lead to the same bytes, each time anew."""
-    monkeypatch.setattr(compression, "FREE_SIZE", 110_000)
+    monkeypatch.setattr(sections, "FREE_SIZE", 110_000)
     builder = ElfBuilder()
     index = builder.compressed(".debug_str", bytes(1 << 15))
     builder.section(".debug_line", b"line")
     image = Image(builder.build(), name="k.co")
     image.sections += (image.sections[index],) * 100
-    for sections in (ImageSections(image), program_sections(image)):
+    for opened in (ImageSections(image), program_sections(image)):
         with pytest.raises(
             MalformedFile, match=r"the sections \.debug_str have more than 110000 bytes"
         ) as error:
-            sections.data(".debug_str")
+            opened.data(".debug_str")
         assert error.value.kind == "too_large"
-        assert bytes(sections.data(".debug_line")) == b"line"
+        assert bytes(opened.data(".debug_line")) == b"line"
 
 
 def test_a_small_thing_may_be_very_compressible():

@@ -6,9 +6,9 @@ import pytest
 
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.frames import section as frames
-from dwarfgpu.objfile.frames.index import FrameIndex, read_frame_header
-from dwarfgpu.objfile.frames.section import FrameSection
+from dwarfgpu.objfile.frames import frame_section as frames
+from dwarfgpu.objfile.frames.fde_index import FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.frame_section import FrameSection
 from tests.builders.frames import FrameBuilder, z
 
 ADDRESS, HEADER = 0x4000, 0x3000

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
-from dwarfgpu.encoding.pointers import Bases, Pointer
+from dwarfgpu.encoding.pointers import Bases, EncodedPointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
-from dwarfgpu.objfile.frames.entries import Cie, Fde, Terminator
-from dwarfgpu.objfile.frames.section import FrameSection
+from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection, Terminator
 from tests.builders.frames import FrameBuilder, cfa, z
 
 ORDERS = ["little", "big"]
@@ -243,12 +242,12 @@ def test_all_letters_of_gnu(kind, order, size):
     )
     _, cie, fde = entries(builder, address=0x4000)
 
-    assert cie.personality == Pointer(0x4000 + field + 0x100, indirect=True)
+    assert cie.personality == EncodedPointer(0x4000 + field + 0x100, indirect=True)
     assert (cie.lsda_encoding, cie.format.pointers, cie.is_signal_frame) == (0x1B, 0x1B, True)
     assert cie.augmentation_data == data[1:]
     assert cie.unknown == ""
     assert (fde.low, fde.high) == (0x1000, 0x1020)
-    assert fde.lsda == Pointer(0x4000)
+    assert fde.lsda == EncodedPointer(0x4000)
     assert fde.instructions.startswith(cfa("undefined 3"))
 
 
@@ -283,8 +282,8 @@ def test_letters_with_data_but_no_size():
     builder.fde(cie, 0, 0, "undefined 3", location=location)
 
     cie, fde = entries(builder)
-    assert cie.personality == Pointer(0x5000)
-    assert (fde.low, fde.high, fde.lsda) == (0x1000, 0x1010, Pointer(0x6000))
+    assert cie.personality == EncodedPointer(0x5000)
+    assert (fde.low, fde.high, fde.lsda) == (0x1000, 0x1010, EncodedPointer(0x6000))
     assert fde.instructions.startswith(cfa("undefined 3"))
 
 
@@ -476,7 +475,7 @@ def test_an_lsda_relative_to_its_function():
     location = builder.number(0x1000, 4) + builder.number(0x20, 4)
     builder.fde(cie, 0, 0, location=location, augmentation_data=z(builder.number(0x80, 4)))
 
-    assert entries(builder)[1].lsda == Pointer(0x1080)
+    assert entries(builder)[1].lsda == EncodedPointer(0x1080)
 
 
 # --- What is broken -------------------------------------------------------------------------------------------------

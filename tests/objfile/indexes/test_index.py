@@ -8,12 +8,12 @@ import pytest
 
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.entries import pc_ranges
-from dwarfgpu.objfile.entries import scopes as scopes_module
-from dwarfgpu.objfile.entries.scopes import in_scopes, qualified_name, split_name
-from dwarfgpu.objfile.indexes import index as index_module
+from dwarfgpu.objfile.indexes import lookup as index_module
 from dwarfgpu.objfile.indexes import name_search
-from dwarfgpu.objfile.indexes.entries import KINDS, is_static, kind_of
+from dwarfgpu.objfile.indexes.name_index import KINDS, is_static, kind_of
+from dwarfgpu.objfile.info import pc_ranges
+from dwarfgpu.objfile.info import scopes as scopes_module
+from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
 from dwarfgpu.objfile.lists import range_lists
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.lists import rnglist, table_of_lists

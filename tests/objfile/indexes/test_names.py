@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.dwarf_constants import name_of
-from dwarfgpu.encoding.leb128 import encode_unsigned
+from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes import debug_names as names_module
-from dwarfgpu.objfile.indexes.aranges import AddressSet, read_sets
+from dwarfgpu.objfile.indexes.address_index import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import NameTable, hash_of, read_tables
-from dwarfgpu.objfile.source import Source
+from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
 from tests.builders.sources import compile_source, opened
 
@@ -79,7 +79,7 @@ class Names:
 
     def table(self):
         sections = {".debug_names": self.data, ".debug_str": bytes(self.strings)}
-        return NameTable(Source(DictSections(sections, byte_order=self.order)), 0)
+        return NameTable(SectionSource(DictSections(sections, byte_order=self.order)), 0)
 
 
 SUBPROGRAM, VARIABLE, TYPE = 0x2E, 0x34, 0x24
@@ -213,7 +213,7 @@ def test_any_change_of_an_index_gives_results_or_errors(data):
         changed[place] = data.draw(st.integers(0, 255))
     size = data.draw(st.integers(0, len(changed)))
     changed = bytes(changed if data.draw(st.booleans()) else changed[:size])
-    source = Source(DictSections({".debug_names": changed, ".debug_str": bytes(built.strings)}))
+    source = SectionSource(DictSections({".debug_names": changed, ".debug_str": bytes(built.strings)}))
 
     for table in read_tables(source):
         if isinstance(table, DwarfGpuError):
@@ -294,7 +294,7 @@ def test_a_broken_index_does_not_hide_the_next(change):
     for place, data in change.items():
         broken[place : place + len(data)] = data
     sections = {".debug_names": bytes(broken) + good.data, ".debug_str": bytes(good.strings)}
-    first, second = read_tables(Source(DictSections(sections)))
+    first, second = read_tables(SectionSource(DictSections(sections)))
 
     assert isinstance(first, DwarfGpuError)
     assert [entry.die_offset for entry in second.find(b"f")] == [7]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.elf.image import Image, open_image
-from dwarfgpu.objfile.kernels.fields import (
+from dwarfgpu.objfile.kernels.descriptor_fields import (
     CODE_FIELDS,
     DESCRIPTOR_FIELDS,
     GFX6,

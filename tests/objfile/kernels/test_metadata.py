@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.image import Image, open_image
-from dwarfgpu.objfile.kernels.metadata import PrintfFormat, read_metadata, target_name
-from dwarfgpu.objfile.kernels.yamltext import MAX_SIZE, parse_yaml
-from dwarfgpu.program.dispatches.planning import plan
-from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.objfile.kernels.metadata import MAX_SIZE, PrintfFormat, parse_yaml, read_metadata, target_name
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.launch.planning import plan
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 

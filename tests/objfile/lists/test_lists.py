@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.addresses import AddressTable, address_table
-from dwarfgpu.objfile.lists import encoding as lists
+from dwarfgpu.objfile.info.unit_tables import AddressTable, address_table
+from dwarfgpu.objfile.lists import list_encoding as lists
 from dwarfgpu.objfile.lists import location_lists, range_lists
-from dwarfgpu.objfile.lists.encoding import ListContext, list_table, list_table_at, list_tables
+from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_table_at, list_tables
 from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
 from tests.builders import compiled

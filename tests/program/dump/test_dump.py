@@ -12,13 +12,12 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import asm
 from dwarfgpu.objfile.lists.location_lists import matching
+from dwarfgpu.program.code.code_object import CodeObject, NotFound, opened
 from dwarfgpu.program.dump import sections
-from dwarfgpu.program.dump.code import Code
-from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownEntry, ShownUnit, tag_number
-from dwarfgpu.program.dump.values import Lists
-from dwarfgpu.program.files.codeobject import CodeObject, NotFound, opened
-from dwarfgpu.render import entries as render_entries
-from dwarfgpu.render import parts as render_parts
+from dwarfgpu.program.dump.entries import EntryDump, Lists, Selection, ShownEntry, ShownUnit, tag_number
+from dwarfgpu.program.dump.expressions import DumpedExpression
+from dwarfgpu.render import dump as render_entries
+from dwarfgpu.render import dump as render_parts
 from tests.builders.elf import ElfBuilder
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -106,7 +105,7 @@ def test_a_register_of_the_other_wave_size_is_explained():
     code = file(HIP)
     dump = EntryDump(code, Selection())
 
-    assert dump.code.read(bytes.fromhex("90800c"), code.dwarf.units[0].format, "x", 0) == Code(
+    assert dump.code.read(bytes.fromhex("90800c"), code.dwarf.units[0].format, "x", 0) == DumpedExpression(
         bytes.fromhex("90800c"), ("DW_OP_regx v0",), (), None
     )
     other = dump.code.read(bytes.fromhex("908114"), code.dwarf.units[0].format, "x", 0)
@@ -117,14 +116,19 @@ def test_a_register_of_the_other_wave_size_is_explained():
 
 def test_operations_that_are_not_known_stand_as_bytes():
     found = entries("asm/operations-legacy.gfx90a.w64.co")
-    codes = [each.detail for entry in found for each in entry.attributes if isinstance(each.detail, Code)]
+    codes = [
+        each.detail
+        for entry in found
+        for each in entry.attributes
+        if isinstance(each.detail, DumpedExpression)
+    ]
     broken = [code for code in codes if code.error is not None]
 
     assert broken
     assert all(code.operations[-1].startswith("(undecoded: ") for code in broken)
     known = EntryDump(file("asm/operations-legacy.gfx90a.w64.co"), Selection(), "llvm-legacy")
     codes = [each.detail for entry in known if isinstance(entry, ShownEntry) for each in entry.attributes]
-    assert not any(isinstance(code, Code) and code.error is not None for code in codes)
+    assert not any(isinstance(code, DumpedExpression) and code.error is not None for code in codes)
 
 
 @pytest.mark.parametrize("name", [HIP, HOST, "asm/operations.gfx90a.w64.co", "asm/lane-pc.gfx1100.w32.co"])
@@ -134,7 +138,7 @@ def test_the_assembler_reads_what_is_shown(name, width):
     dump = EntryDump(code, Selection())
     form = code.dwarf.units[0].format
     shown = [each.detail for entry in dump if isinstance(entry, ShownEntry) for each in entry.attributes]
-    codes = [each for each in shown if isinstance(each, Code) and each.data]
+    codes = [each for each in shown if isinstance(each, DumpedExpression) and each.data]
 
     assert codes
     for each in codes:
@@ -260,7 +264,7 @@ def test_default_entries_apply_where_no_other_does():
                 die = dwarf.die_at(entry.offset)
                 wanted = [one.offset for one in matching(_read(dwarf, die, each), pc)]
                 shown = EntryDump(code, Selection())
-                from dwarfgpu.program.dump.values import UnitValues
+                from dwarfgpu.program.dump.entries import UnitValues
 
                 values = UnitValues(code, die.unit, shown.code, pc).shown(die.get(each.name))
                 if values.error is None:
@@ -270,7 +274,7 @@ def test_default_entries_apply_where_no_other_does():
 
 
 def _read(dwarf, die, attribute):
-    from dwarfgpu.objfile.lists.encoding import ListContext
+    from dwarfgpu.objfile.lists.list_encoding import ListContext
     from dwarfgpu.objfile.lists.location_lists import read_location_list
 
     unit = die.unit
@@ -309,7 +313,7 @@ def test_rows_of_lines():
     (part,) = parts(HIP, ".debug_line")
     rows = list(part.tables[2].rows)
     code = file(HIP)
-    from dwarfgpu.program.files.codelookup import line_table
+    from dwarfgpu.program.code.code_lookup import line_table
 
     table = line_table(code, code.dwarf.units[0])
     assert [row[:4] for row in rows] == [(row.address, row.line, row.column, row.file) for row in table.rows]
@@ -487,7 +491,7 @@ def test_names_select_what_llvm_dwarfdump_finds(require_tool):
 
 
 def test_long_texts_are_cut_where_people_read_them():
-    from dwarfgpu.program.dump.values import ShownAttribute
+    from dwarfgpu.program.dump.entries import ShownAttribute
 
     long = ShownAttribute("DW_AT_name", "DW_FORM_string", "string", "word " * 20_000)
     lines = render_entries.attribute_text(long, 40)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.program.dump.type_names import TYPES, type_name
-from dwarfgpu.program.files.codeobject import opened
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.dump.expressions import TYPES, type_name
 from tests.builders.dwarf import die, dwarf, unit
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

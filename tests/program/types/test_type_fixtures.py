@@ -11,13 +11,13 @@ from elftools.elf.elffile import ELFFile
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.files.codeobject import opened
-from dwarfgpu.program.machines.loaded import LoadedCode
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.render.values import Look, Writer, value_text
+from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
+from dwarfgpu.render.values import Look, ValueWriter, value_text
 from tests.builders.programs import Dumped
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "asm"
@@ -60,7 +60,7 @@ class Fixture:
         context = Context(
             target=self.target, rules=AMD, backend=loaded(FIXTURES / name), lanes=LaneSet(1, 0, 0)
         )
-        self.around = Surroundings(context, LoadedCode(self.file, dialect=FILES[name]))
+        self.around = ObjectSurroundings(context, LoadedCode(self.file, dialect=FILES[name]))
         self.types = Types()
         dies = [die for unit in self.file.dwarf.compile_units() for die in unit.dies() if die.tag == 0x34]
         self.variables = {die.name: die for die in dies}
@@ -81,7 +81,7 @@ def described(fixture: Fixture, name: str) -> str:
     value = fixture.object(name)
     inner = value.inner
     if name.startswith("in_"):
-        return Writer(fixture.look, is_cplus=False).address(value.address, symbol=False)
+        return ValueWriter(fixture.look, is_cplus=False).address(value.address, symbol=False)
     if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size):
         return described_array(value)
     if isinstance(inner, Base):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.entries.attributes import LLVM_OLD
+from dwarfgpu.objfile.info.attributes import LLVM_OLD
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import declaration, type_text
-from dwarfgpu.program.types.finding import find_type
-from dwarfgpu.program.types.naming import canonical, spellings
-from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
 from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from tests.builders.dwarf import die, dwarf, unit
 

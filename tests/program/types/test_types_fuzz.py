@@ -9,13 +9,12 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.dump.type_names import type_name
+from dwarfgpu.program.dump.expressions import type_name
 from dwarfgpu.program.types.declaration import declaration
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import known_size
-from dwarfgpu.program.values.located import Surroundings
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Address
+from dwarfgpu.program.values.storage import Address, ObjectSurroundings
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.targets.resolve import resolve
@@ -102,7 +101,7 @@ def test_any_graph_of_entries_is_read(entries, data, byte_order, version):
     )
     target = resolve("generic", byte_order=byte_order, address_size=8)
     context = Context(target=target, rules=AMD, backend=Dumped([(0x1000, data)]), lanes=LaneSet(1, 0, 0))
-    around = Surroundings(context, Unloaded("llvm-user"))
+    around = ObjectSurroundings(context, Unloaded("llvm-user"))
     known = Types()
     for each in asked(lambda: list(found.units[0].dies())) or []:
         asked(type_name, each)

@@ -13,12 +13,11 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.machines.units import FileUnit
+from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.types.model import Base, Body, Lazy, Member, Pointer, Struct
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.values.located import Surroundings, variable_place
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Address
+from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
@@ -42,7 +41,7 @@ class Machine(Backend):
 
 def around(lanes, pc=None):
     context = Context(target=TARGET, rules=AMD, backend=Machine(), lanes=lanes, pc=pc)
-    return Surroundings(context, Unloaded("llvm-user"))
+    return ObjectSurroundings(context, Unloaded("llvm-user"))
 
 
 def lanes_of(count):

@@ -36,7 +36,7 @@ from dwarfgpu.program.types.model import (
 )
 from dwarfgpu.program.values.objects import Object, constant
 from dwarfgpu.program.values.scalars import scalar_of
-from dwarfgpu.program.values.storage import Address, Bytes, Place, cannot_access
+from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, cannot_access
 from dwarfgpu.render.numbers import check_format, general
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
@@ -75,14 +75,14 @@ class Memory(Bytes):
         return Bytes.read(self, bit_offset, bit_size)
 
     def at(self, address):
-        return Place(self, 8 * (address.value - self.base))
+        return ObjectPlace(self, 8 * (address.value - self.base))
 
     def address_of(self, bit_offset):
         return Address(None, self.base + bit_offset // 8)
 
 
 def stored(type, data, **options):
-    return Object(type, Place(Memory(data, **options)))
+    return Object(type, ObjectPlace(Memory(data, **options)))
 
 
 # --- Scalars ------------------------------------------------------------------------------------------------------

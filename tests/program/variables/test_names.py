@@ -11,7 +11,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Pointer
-from dwarfgpu.render.values import Look, Writer
+from dwarfgpu.render.values import Look, ValueWriter
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
 from tests.builders.dwarf import die
 from tests.builders.gdb_stops import stops
@@ -306,7 +306,7 @@ def test_the_address_of_a_member_without_an_object(compiler, text, shown):
     place = next(each for each in program.file.dwarf.index.find("zoo::Dog::speak") if each.kind == "function")
     (frame, *_) = program.at(place.die.number(0x11).address())
     value = frame.expression(text).object()
-    assert Writer(Look(), is_cplus=True).text(value, 0) == shown
+    assert ValueWriter(Look(), is_cplus=True).text(value, 0) == shown
 
 
 def test_the_program_counter_points_to_what_takes_nothing():

@@ -16,7 +16,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.program.types.declaration import speaks_cplus
-from dwarfgpu.render.values import Look, Writer
+from dwarfgpu.render.values import Look, ValueWriter
 from tests.builders.gdb_stops import stops
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -131,7 +131,7 @@ def answer(variable, level: int, names: dict[str, str]) -> Answer:
 
     try:
         value = variable.object()
-        text = Writer(Look(symbol=symbol), is_cplus=speaks_cplus(variable.type)).member(value, 0)
+        text = ValueWriter(Look(symbol=symbol), is_cplus=speaks_cplus(variable.type)).member(value, 0)
     except dg.Unavailable as error:
         text = GONE if error.reason.state in ("absent", "undefined") else f"<error: {error.message}>"
     found = variable.why()
@@ -466,6 +466,6 @@ def shown_as_gdb_does(frame, text: str, names: dict[str, str]) -> str:
 
     try:
         value = frame.expression(text).object()
-        return Writer(Look(symbol=symbol), is_cplus=speaks_cplus(value.type)).text(value, 0)
+        return ValueWriter(Look(symbol=symbol), is_cplus=speaks_cplus(value.type)).text(value, 0)
     except dg.DwarfGpuError as error:
         return f"<error: {error.message}>"

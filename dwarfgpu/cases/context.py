@@ -1,0 +1,494 @@
+"""The ``context`` of a case: the machine, the frame and the unit that somebody describes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from attrs import evolve, frozen
+
+from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
+from dwarfgpu.expr import locations, types
+from dwarfgpu.expr.context import Context, DieInfo
+from dwarfgpu.expr.locations import UNDEFINED, Location, bound
+from dwarfgpu.expr.partial_frame import LoneFrame, known_register
+from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.expr.values import Value
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.strict_json import Node, NotACase, parse_hex
+from dwarfgpu.targets.target import UnspecifiedRegister
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dwarfgpu.bits import Positions
+    from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.program.code.encoding_context import EncodingContext
+    from dwarfgpu.targets.target import Target, TargetRegister
+
+
+KEYS = (
+    *("registers", "memory", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "object"),
+    *("initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "dies"),
+)  # fmt: skip
+
+MAX_LANES = 1 << 16
+
+
+class ExpressionReader:
+    """Reads expressions. One that is not even bytes makes the case unanswerable; it is kept as the first problem."""
+
+    def __init__(self, setting: EncodingContext) -> None:
+        self.setting = setting
+        self.problem: DwarfGpuError | None = None
+
+    def read(self, node: Node, section: str | None = None) -> Expression:
+        """An expression: hex, or an object with its text in ``ops``."""
+        if node.is_object:
+            return self.assembled(node.fields(("ops",))["ops"], section)
+        return self.decoded(node, section)
+
+    def decoded(self, node: Node, section: str | None = None) -> Expression:
+        data = parse_hex(node.string())
+        if data is None:
+            message = f"{node.path} is not bytes: an even number of hex digits is needed"
+            self.problem = self.problem or MalformedFile("bad_hex", message)
+        return self.setting.decoded(data or b"", section)
+
+    def assembled(self, node: Node, section: str | None = None) -> Expression:
+        text = node.string()
+        with self.noting():
+            found = self.setting.parsed(text)
+            found.section = section
+            return found
+        return self.setting.decoded(b"", section)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Keep an error as the problem of the case, if it is the first; go on reading, to find what is no case."""
+        try:
+            yield
+        except NotACase:
+            raise
+        except DwarfGpuError as error:
+            self.problem = self.problem or error
+
+
+def context_of(
+    node: Node | None, wanted: Node | None, expressions: ExpressionReader
+) -> tuple[Context, tuple[int, ...] | None]:
+    """The context that a case describes, and the lanes that it asks for (None: it asks once)."""
+    setting = expressions.setting
+    fields = {} if node is None else node.fields((), KEYS)
+    lane_count = fields["lane_count"].unsigned(32, at_least=1) if "lane_count" in fields else None
+    lane = fields["lane"].unsigned(32) if "lane" in fields else None
+    asked = None if wanted is None else _lanes(wanted, lane_count or setting.target.lane_count)
+    lanes = LaneSet.one(lane) if not asked else LaneSet.of(asked)
+    machine = _machine(fields, setting.target, lane)
+    unit = _unit(fields, expressions)
+    reader = LocationReader(machine, unit)
+    context = Context(
+        target=setting.target,
+        rules=setting.rules,
+        backend=machine,
+        lanes=lanes,
+        lane_count=lane_count,
+        iteration=fields["iteration"].unsigned(32) if "iteration" in fields else None,
+        iteration_count=fields["iterations"].unsigned(32, at_least=1) if "iterations" in fields else 1,
+        frame=_frame(fields, reader, expressions),
+        unit=unit,
+        pc=fields["pc"].unsigned(setting.target.default_space.address_bits) if "pc" in fields else None,
+        object=_object(fields.get("object"), reader, lanes, expressions),
+        initial_stack=_initial_stack(fields.get("initial_stack"), reader, lanes, expressions),
+    )
+    return context, asked
+
+
+def narrowed(context: Context, positions: Positions) -> Context:
+    """The context for some of the lanes it is for."""
+    return evolve(
+        context,
+        lanes=context.lanes.select(positions),
+        object=None if context.object is None else context.object.select(positions),
+        initial_stack=tuple(entry.select(positions) for entry in context.initial_stack),
+    )
+
+
+def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
+    if node.value == "all":
+        if lane_count > MAX_LANES:
+            raise node.fail(f"{lane_count} lanes are more than the {MAX_LANES} that one case may ask for")
+        return tuple(range(lane_count))
+    if not node.is_list:
+        raise node.fail('an array of lanes or "all" is needed')
+    lanes = tuple(item.unsigned(32) for item in node.items())
+    if len(set(lanes)) != len(lanes):
+        raise node.fail("a lane is named twice")
+    if len(lanes) > MAX_LANES:
+        raise node.fail(f"{len(lanes)} lanes are more than the {MAX_LANES} that one case may ask for")
+    return lanes
+
+
+# --- The machine --------------------------------------------------------------------------------------------------
+
+
+def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
+    machine = DescribedMachine(target)
+    seen: set[int] = set()
+    for key, node in fields["registers"].entries() if "registers" in fields else ():
+        register = register_of(key, machine)
+        if register.number in seen:
+            raise key.fail(f"register {register.number}, {register.name}, is given twice")
+        seen.add(register.number)
+        contents = _contents(node)
+        with _described(node):
+            machine.describe_register(register.number, contents)
+    for node in fields["memory"].items() if "memory" in fields else ():
+        region = _region(node, target, lane)
+        with _described(node):
+            machine.describe_memory(region)
+    return machine
+
+
+@contextmanager
+def _described(node: Node) -> Iterator[None]:
+    """What cannot be described is an error of the node."""
+    try:
+        yield
+    except DwarfGpuError as error:
+        raise node.fail(error.message, hint=error.hint) from error
+
+
+def _contents(node: Node) -> Any:
+    """What a register holds: an integer, bytes, or one integer a lane."""
+    if node.is_object:
+        return node.fields(("bytes",))["bytes"].bytes()
+    if node.is_list:
+        return [item.integer() for item in node.items()]
+    return node.integer()
+
+
+def _region(node: Node, target: Target, lane: int | None) -> Region:
+    fields = node.fields(("space", "address", "bytes"), ("lane",))
+    space = space_of(fields["space"], target)
+    if "lane" in fields:
+        lane = lane_of(fields["lane"], space)
+    return Region(space, fields["address"].unsigned(space.address_bits), fields["bytes"].bytes(), lane)
+
+
+# --- The unit -----------------------------------------------------------------------------------------------------
+
+
+def _table(node: Node | None, bits: int = 64) -> dict[int, Node] | None:
+    """An object whose keys are unsigned integers; None where there is none."""
+    if node is None:
+        return None
+    table: dict[int, Node] = {}
+    for key, value in node.entries():
+        number = key.unsigned(bits)
+        if number in table:
+            raise key.fail(f"{number:#x} is given twice")
+        table[number] = value
+    return table
+
+
+def _unit(fields: dict[str, Node], expressions: ExpressionReader) -> DescribedUnit:
+    setting = expressions.setting
+    target = setting.target
+    base_types: dict[int, Callable[[], BaseType]] | None = None
+    types_by_offset = _table(fields.get("base_types"))
+    if types_by_offset is not None:
+        base_types = {offset: type_of(node, target).make for offset, node in types_by_offset.items()}
+    debug_addr: dict[int, int] | None = None
+    addresses = _table(fields.get("debug_addr"))
+    if addresses is not None:
+        bits = target.default_space.address_bits
+        debug_addr = {index: node.unsigned(bits) for index, node in addresses.items()}
+    dies: dict[DieReference, DescribedDie] | None = None
+    if "dies" in fields:
+        dies = {}
+        for key, node in fields["dies"].entries():
+            reference = die_reference(key)
+            if reference in dies:
+                raise key.fail(f"the entry {reference} is given twice")
+            dies[reference] = _die(node, str(reference), expressions)
+    size = setting.form.reference_size
+    return DescribedUnit(size, base_types=base_types, debug_addr=debug_addr, dies=dies)
+
+
+def _die(node: Node, name: str, expressions: ExpressionReader) -> DescribedDie:
+    fields = node.fields((), ("location", "const_value"))
+    section = f"DW_AT_location of {name}"
+    found: Expression | tuple[Expression, ...] | None = None
+    location = fields.get("location")
+    if location is not None and location.value is not None:
+        if location.is_list:
+            found = tuple(expressions.read(item, section) for item in location.items())
+        else:
+            found = expressions.read(location, section)
+    return DescribedDie(found, fields["const_value"].bytes() if "const_value" in fields else None)
+
+
+# --- The frame ----------------------------------------------------------------------------------------------------
+
+
+def _frame(fields: dict[str, Node], reader: LocationReader, expressions: ExpressionReader) -> DescribedFrame:
+    target = reader.target
+    bits = target.default_space.address_bits
+    tls = _table(fields.get("tls"))
+    entry_registers: dict[int, Location] = {}
+    if "entry_registers" in fields:
+        for key, node in fields["entry_registers"].entries():
+            number = register_of(key, reader.machine).number
+            if number in entry_registers:
+                raise key.fail(f"register {number} is given twice")
+            entry_registers[number] = reader.location(node)
+    entry_values: dict[bytes, Value] = {}
+    if "entry_values" in fields:
+        generic = types.generic(target.address_size)
+        for key, node in fields["entry_values"].entries():
+            block = _block(key, expressions)
+            if block in entry_values:
+                raise key.fail("the value of this expression is given twice")
+            entry_values[block] = Value(generic, node.pattern(generic.bit_size))
+    return DescribedFrame(
+        reader.machine,
+        cfa=reader.location_or_address(fields["cfa"]) if "cfa" in fields else None,
+        frame_base=reader.location_or_address(fields["frame_base"]) if "frame_base" in fields else None,
+        entry_registers=entry_registers if "entry_registers" in fields else None,
+        entry_values=entry_values,
+        tls=None if tls is None else {offset: node.unsigned(bits) for offset, node in tls.items()},
+    )
+
+
+def _block(key: Node, expressions: ExpressionReader) -> bytes:
+    """The bytes of the operand of DW_OP_entry_value: hex, or the text of its operations."""
+    if key.string().lstrip().startswith("DW_OP_"):
+        return expressions.assembled(key).data
+    return key.bytes()
+
+
+# --- What the expression begins with ------------------------------------------------------------------------------
+
+
+def _object(
+    node: Node | None, reader: LocationReader, lanes: LaneSet, expressions: ExpressionReader
+) -> Location | None:
+    if node is None:
+        return None
+    found = reader.location_or_address(node)
+    with expressions.noting():
+        return bound(found, reader.machine, lanes)
+    return None
+
+
+def _initial_stack(
+    node: Node | None, reader: LocationReader, lanes: LaneSet, expressions: ExpressionReader
+) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    for item in [] if node is None else node.items():
+        with expressions.noting():  # an ill-formed type, or the memory of a lane without a lane
+            entry = reader.entry(item)
+            entries.append(bound(entry, reader.machine, lanes) if isinstance(entry, Location) else entry)
+    return tuple(entries)
+
+
+# --- A compilation unit and a call frame that somebody describes --------------------------------------
+# What is not described is missing context (A.2.5.1), and the error says which table would have held it.
+
+
+@frozen
+class DescribedDie:
+    """What is said of one debugging information entry."""
+
+    location: Expression | tuple[Expression, ...] | None = None
+    const_value: bytes | None = None
+
+
+class DescribedUnit:
+    """A compilation unit of which some tables are known; None is a table that is not described."""
+
+    __slots__ = ("base_types", "debug_addr", "dies", "reference_size")
+
+    def __init__(
+        self,
+        reference_size: int = 4,
+        *,
+        base_types: Mapping[int, Callable[[], BaseType]] | None = None,
+        debug_addr: Mapping[int, int] | None = None,
+        dies: Mapping[DieReference, DescribedDie] | None = None,
+    ) -> None:
+        self.reference_size = reference_size
+        self.base_types = base_types
+        """Base types by unit offset: functions, because a type may be ill-formed, which concerns only who uses it."""
+        self.debug_addr = debug_addr
+        self.dies = dies
+
+    def base_type(self, offset: int) -> BaseType:
+        if self.base_types is None:
+            _no_table("base types", "base_types")
+        make = self.base_types.get(offset)
+        if make is None:
+            message = f"there is no DW_TAG_base_type at offset {offset:#x} of the unit"
+            raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
+        return make()
+
+    def address(self, index: int) -> int:
+        if self.debug_addr is None:
+            _no_table("entries of .debug_addr", "debug_addr")
+        found = self.debug_addr.get(index)
+        if found is None:
+            message = f".debug_addr has no entry {index}"
+            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.3 (2)")
+        return found
+
+    def relocated(self, address: int) -> int:
+        return address
+
+    def die(self, reference: DieReference) -> DieInfo:
+        if self.dies is None:
+            _no_table("debugging information entries", "dies")
+        found = self.dies.get(reference)
+        if found is None:
+            message = f"there is no debugging information entry at {reference}"
+            spec = "A.2.5.4.2 (5)" if reference.base == "unit" else "A.2.5.4.4.5 (3)"
+            raise IllFormed("bad_operand", message, spec=spec)
+        return DieInfo(self, found.location, found.const_value)
+
+
+def _no_table(what: str, name: str) -> NoReturn:
+    message = f"the compilation unit of the context has no {what}"
+    raise MissingContext("unit", message, hint=f"describe them as `{name}`")
+
+
+class DescribedFrame:
+    """A call frame: the top one of a described machine, with what is known about its caller.
+
+    A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
+    """
+
+    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "_own", "entry_values", "machine", "tls")
+
+    def __init__(
+        self,
+        machine: DescribedMachine,
+        *,
+        cfa: Location | None = None,
+        frame_base: Location | None = None,
+        entry_registers: Mapping[int, Location] | None = None,
+        entry_values: Mapping[bytes, Value] | None = None,
+        tls: Mapping[int, int] | None = None,
+    ) -> None:
+        self.machine = machine
+        self.entry_values = entry_values or {}
+        self.tls = tls
+        self._cfa = cfa
+        self._frame_base = frame_base
+        self._entry_registers = entry_registers
+        self._own: dict[int, Location] = {}
+        """Locations of registers that are the same for all lanes, once somebody has asked."""
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        found = self._own.get(number)
+        if found is None:
+            register = self._register(number)
+            found = self._of_register(register, lanes)
+            if not self.machine.lane_owned(register):
+                self._own[number] = found
+        return found
+
+    def _of_register(self, register: TargetRegister, lanes: LaneSet) -> Location:
+        return bound(locations.at(Register(register)), self.machine, lanes)
+
+    def _register(self, number: int) -> TargetRegister:
+        return known_register(self.machine.target, self.machine.register(number), number)
+
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+        register = self._register(number)
+        known = (self._entry_registers or {}).get(number)
+        if known is not None:
+            return bound(known, self.machine, lanes)
+        rule = self.machine.target.unspecified_rule(number)
+        if rule == UnspecifiedRegister.SAME_VALUE:
+            return self._of_register(register, lanes)
+        return self._stack_pointer(register, lanes) if rule == UnspecifiedRegister.CFA else UNDEFINED
+
+    def _stack_pointer(self, register: TargetRegister, lanes: LaneSet) -> Location:
+        """What the stack pointer was at the call site: by definition that is the address of the CFA."""
+        place = self.cfa(lanes).single
+        if place is None or type(place.storage) is not Memory or not isinstance(place.bit_offset, int):
+            message = (
+                f"the previous value of {register.name} is the address of the CFA, which is not in memory"
+            )
+            raise IllFormed("wrong_kind", message, spec="A.6.4.1")
+        value = place.bit_offset // 8 // self.machine.target.stack_scale
+        return locations.at(Implicit(value & ((1 << register.bit_size) - 1), register.bit_size))
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        if self._cfa is None:
+            raise MissingContext(
+                "frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`"
+            )
+        return bound(self._cfa, self.machine, lanes)
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        if self._frame_base is None:
+            message = "the frame base of the subprogram is not known"
+            raise MissingContext("frame", message, hint="describe it as `frame_base`")
+        return bound(self._frame_base, self.machine, lanes)
+
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        if self.tls is None:
+            message = "the thread has no thread-local storage"
+            raise MissingContext("thread", message, hint="describe it as `tls`")
+        found = self.tls.get(offset)
+        if found is None:
+            message = f"no address is known for the thread-local storage at {offset:#x}"
+            raise EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3 (4)")
+        return locations.at(Memory(self.machine.target.default_space), 8 * found)
+
+    # --- The caller -----------------------------------------------------------------------------------------------
+
+    def caller(self) -> FrameInfo:
+        if self._entry_registers is None:
+            message = "the frame that called this one is not known"
+            hint = "describe the value as one of `entry_values`, or the registers as `entry_registers`"
+            raise MissingContext("frame", message, hint=hint)
+        return CallingFrame(self)
+
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
+        return self.entry_values.get(expression)
+
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
+        message = f"the value of the parameter at {die} at the call site is not known"
+        raise MissingContext("frame", message)
+
+
+class CallingFrame(LoneFrame):
+    """The frame that called a described one, of which nothing is known but the registers at the call."""
+
+    __slots__ = ("callee",)
+
+    def __init__(self, callee: DescribedFrame) -> None:
+        self.callee = callee
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        return self.callee.entry_register(number, lanes)
+
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        return self.callee.thread_local(offset, lanes, unit)
+
+    def _unknown(self, what: str) -> NoReturn:
+        raise MissingContext("frame", "nothing but its registers is known of the frame that called this one")
+
+
+# --- Whose storage a location means -------------------------------------------------------------------------------

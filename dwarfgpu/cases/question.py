@@ -1,0 +1,173 @@
+"""From what somebody asks on a command line to a case: options and a state file become the object of a case."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from dwarfgpu.errors import MalformedFile, MissingContext, UsageError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.partial_frame import LoneFrame, known_register
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.stack.selectors import wave_of
+from dwarfgpu.strict_json import NotACase, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.snapshot import Snapshot
+    from dwarfgpu.cases.case import Case
+    from dwarfgpu.expr.context import UnitInfo
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.targets.target import Target
+
+
+def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Snapshot:
+    """The state in a file: a snapshot, which has a schema, or the context of a case. ``read`` gives the text of a file.
+
+    ``force`` accepts code objects that are not those a snapshot was made with.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
+        from dwarfgpu.backends import snapshot
+
+        return snapshot.load(path, force=force)
+    try:
+        document = parse(read(path))
+    except NotACase as error:
+        raise _bad_state(path, error.message) from None
+    if isinstance(document, dict) and "schema" in document:
+        from dwarfgpu.backends import snapshot
+
+        return snapshot.of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
+    return _state(document, path)
+
+
+def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> Snapshot:
+    """The snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs."""
+    found = open_state(path, read, force=force)
+    if isinstance(found, dict):
+        raise UsageError(f"{path} is a described state", hint=hint)
+    return found
+
+
+def _state(state: object, name: str) -> dict[str, Any]:
+    """The state that a JSON value describes: a case without an expression, or only its context."""
+    from dwarfgpu.cases.case import KEYS as CASE_KEYS
+    from dwarfgpu.cases.context import KEYS as CONTEXT_KEYS
+
+    if not isinstance(state, dict):
+        raise _bad_state(name, "a state is a JSON object")
+    if state and all(key in CONTEXT_KEYS for key in state):
+        return {"context": state}
+    unknown = [key for key in state if key not in CASE_KEYS or key in ("expr", "ops")]
+    if unknown:
+        hint = "a state is a snapshot, the `context` of a case, or a case without its expression"
+        raise _bad_state(name, f"the key {unknown[0]!r} has no place in a state", hint)
+    return state
+
+
+def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_name: str = "") -> Case:
+    """The case of a question; what is wrong in the state file is said of the file."""
+    from dwarfgpu.cases.case import parse_case
+
+    combined = {**(state or {}), **question}
+    if state and "context" in state and "context" in question:
+        context = state["context"]
+        if not isinstance(context, dict):
+            raise _bad_state(state_name, "`context` must be an object")
+        combined["context"] = {**context, **question["context"]}
+    try:
+        return parse_case(combined, 1)
+    except NotACase as error:
+        if state is not None and not _is_about(error.message, question):
+            raise _bad_state(state_name, error.message, error.hint) from None
+        raise UsageError(error.message, hint=error.hint) from None
+
+
+def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) -> Case:
+    """The case of a question about a wave of a machine, given by its id or index; None: the only one there is."""
+    index = wave_of(machine, wave)
+    if "target" in question:
+        message = "the target is that of the snapshot"
+        raise UsageError(message, hint="leave out --target")
+    asked = {**question, "target": machine.target_name}
+    if machine.target.name == "generic":  # its name does not say how it stores and counts
+        asked.update(byte_order=machine.target.byte_order, address_size=machine.target.address_size)
+    case = ask(asked)
+    lanes = case.context.lanes
+    highest = max(case.lanes or (lanes.lane or 0,)) if isinstance(lanes.lane, int) or case.lanes else 0
+    if highest >= machine.target.lane_count:
+        raise UsageError(
+            f"a wave of {machine.target.name} has {machine.target.lane_count} lanes, no lane {highest}"
+        )
+    context = evolve(
+        case.context,
+        target=machine.target,
+        backend=machine,
+        frame=TopFrame(machine),
+        lanes=LaneSet(lanes.count, index, lanes.lane),
+        pc=machine.program_counter(index),
+    )
+    return evolve(case, context=context, wave=machine.ids[index])
+
+
+def target_named(name: str) -> Target:
+    """The target with a name."""
+    from dwarfgpu.targets.resolve import resolve
+
+    return resolve(name)
+
+
+def _is_about(message: str, question: dict[str, Any]) -> bool:
+    """Whether an error names a key that was asked, not one of the state file."""
+    named = re.findall(r"`?([a-z_]+)`?", message)
+    return any(key in named for key in question if key != "context")
+
+
+def type_of(text: str) -> dict[str, Any] | None:
+    """The type that a name such as ``signed32``, ``float64`` or ``unsigned8x4`` stands for."""
+    found = re.fullmatch(r"([A-Za-z_]+?)_?(\d{1,9})?(?:x(\d{1,9}))?", text)
+    if found is None:
+        return None
+    name, bits, count = found.groups()
+    if name == "bfloat" and bits == "16":
+        name, bits = "bfloat16", "16"
+    if bits is None:
+        return None
+    described: dict[str, Any] = {"encoding": name, "byte_size": -(-int(bits) // 8), "bit_size": int(bits)}
+    if count is not None:
+        described["vector_size"] = int(count)
+    return described
+
+
+def _bad_state(name: str, what: str, hint: str | None = None) -> MalformedFile:
+    return MalformedFile("bad_state", f"{name}: {what}", hint=hint)
+
+
+# --- The innermost frame of the waves of a machine ----------------------------------------------------
+
+
+class TopFrame(LoneFrame):
+    """A frame of which nothing but its registers is known."""
+
+    __slots__ = ("machine",)
+    hint = "a snapshot by itself has registers and memory, but no call frames"
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        register = known_register(self.machine.target, self.machine.register(number), number)
+        if lanes.wave is None:
+            message = f"register {register.name} belongs to a wave, and there is no current thread"
+            raise MissingContext("thread", message)
+        return locations.at(Register(register, lanes.wave))
+
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        message = "a wave has no thread-local storage"
+        raise MissingContext("thread", message)

@@ -1,0 +1,229 @@
+"""Call frame information cases: a section in hex as one JSON object, the rows of its entries as another.
+
+The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`, what is
+wrong with the section that it holds is its answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.cfi.rows import Tables
+from dwarfgpu.encoding.pointers import Bases
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.expr.location_json import error_json
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES
+from dwarfgpu.objfile.frames.fde_index import FrameIndex
+from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
+from dwarfgpu.objfile.lists.list_encoding import ListContext
+from dwarfgpu.objfile.lists.location_lists import ListEntry, read_location_list
+from dwarfgpu.program.code.frame_rows import known_target, rule_json
+from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.cfi.rows import FrameRow
+    from dwarfgpu.targets.target import Target
+
+
+FRAME_REQUIRED = ("section", "section_kind")
+FRAME_OPTIONAL = ("id", "address_size", "byte_order", "section_address", "target", "pc", "fde")
+FRAME_SECTIONS = ("debug_frame", "eh_frame")
+
+
+@frozen
+class _Question:
+    section: FrameSection
+    target: Target | None
+    pc: int | None
+    fde: int | None
+
+
+def run_frame_case(obj: object, line: int) -> dict[str, Any]:
+    """The answer to a case, as a JSON object. ``line`` is its number, which it has as ``id`` if it names none.
+
+    With ``fde`` only the entry with this index is asked, counted from 0 among frame description entries.
+    """
+    try:
+        node = Node(obj)
+        fields = node.fields(FRAME_REQUIRED, FRAME_OPTIONAL)
+        id_ = fields["id"].value if "id" in fields else line
+        question = _question(fields)
+    except NotACase as error:
+        raise error.in_line(line) from None
+    try:
+        rows = [_row(row) for row in _rows(question)]
+    except DwarfGpuError as error:
+        return {"id": id_, "status": "error", "error": error_json(error)}
+    return {"id": id_, "status": "ok", "rows": rows}
+
+
+def _question(fields: dict[str, Node]) -> _Question:
+    address_size = fields["address_size"].unsigned(8) if "address_size" in fields else 8
+    if address_size not in ADDRESS_SIZES:
+        raise fields["address_size"].fail(f"an address cannot have {address_size} bytes")
+    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else "little"
+    bits = 8 * address_size
+    address = fields["section_address"].unsigned(bits) if "section_address" in fields else 0
+    section = FrameSection(
+        fields["section"].bytes(),
+        f".{fields['section_kind'].choice(FRAME_SECTIONS)}",
+        byte_order="little" if order == "little" else "big",
+        address_size=address_size,
+        bases=Bases(address),
+    )
+    target = fields.get("target")
+    pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
+    return _Question(section, None if target is None else _target(target), pc, fde)
+
+
+def _target(node: Node) -> Target | None:
+    try:
+        return known_target(resolve(node.string()))
+    except UsageError as error:
+        raise node.fail(error.message, hint=error.hint) from None
+
+
+def _rows(question: _Question) -> Iterator[FrameRow]:
+    pc, tables = question.pc, Tables(question.target)
+    if question.fde is None and pc is None:
+        yield from _all_rows(question.section, tables)
+        return
+    fde = _numbered(question.section, question.fde) if question.fde is not None else None
+    if pc is None:
+        if fde is not None:
+            yield from tables.rows(fde)
+        return
+    fde = _covering(question.section, pc) if fde is None else fde
+    row = None if fde is None else tables.row_at(fde, pc)
+    if row is not None:
+        yield row
+
+
+def _all_rows(section: FrameSection, tables: Tables) -> Iterator[FrameRow]:
+    for entry in section.entries():
+        if isinstance(entry, DwarfGpuError):
+            raise entry
+        if isinstance(entry, Fde):
+            yield from tables.rows(entry)
+        elif isinstance(entry, Cie) and entry.format is not None:
+            tables.initial(entry)  # for its errors
+
+
+def _covering(section: FrameSection, pc: int) -> Fde | None:
+    """The entry for an address. Where none is found, it may be one of those that cannot be read."""
+    index = FrameIndex(section)
+    found = index.fde_at(pc)
+    if found is None and index.problems:
+        raise index.problems[0]
+    return found
+
+
+def _numbered(section: FrameSection, number: int) -> Fde:
+    """The entry with an index; one that cannot be read counts, too."""
+    count = 0
+    for entry in section.entries():
+        if isinstance(entry, DwarfGpuError) and count == number:
+            raise entry
+        if isinstance(entry, (Fde, DwarfGpuError)):
+            if count == number and isinstance(entry, Fde):
+                return entry
+            count += 1
+    message = f"there is no entry {number}, the section has {count}"
+    raise MalformedFile("index_out_of_range", message, spec="A.6.4.1").at(section=section.name)
+
+
+def _row(row: FrameRow) -> dict[str, Any]:
+    registers = {str(number): rule_json(row.registers[number]) for number in sorted(row.registers)}
+    cfa = None if row.cfa is None else rule_json(row.cfa)
+    return {"start": row.start, "end": row.end, "cfa": cfa, "registers": registers}
+
+
+# --- Location list cases ------------------------------------------------------------------------------
+# The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`,
+# what is wrong with the list that it holds is its answer.
+
+LIST_REQUIRED = ("section", "section_kind")
+LIST_OPTIONAL = ("id", "offset", "address_size", "byte_order", "version", "unit_base", "pc", "debug_addr")
+
+LIST_SECTIONS = ("debug_loclists", "debug_loc", "debug_loc.dwo")
+"""How the section is encoded; the last is the GNU form of split units before version 5."""
+
+
+def run_list_case(obj: object, line: int) -> dict[str, Any]:
+    """The answer to a case, as a JSON object. ``line`` is its number, which it has as ``id`` if it names none.
+
+    Without ``pc`` the answer has all entries. A default entry has neither start nor end.
+    """
+    try:
+        return _run(Node(obj), line)
+    except NotACase as error:
+        raise error.in_line(line) from None
+
+
+def _run(node: Node, line: int) -> dict[str, Any]:
+    fields = node.fields(LIST_REQUIRED, LIST_OPTIONAL)
+    id_ = fields["id"].value if "id" in fields else line
+    section = fields["section"].bytes()
+    kind = fields["section_kind"].choice(LIST_SECTIONS)
+    offset = fields["offset"].unsigned() if "offset" in fields else 0
+    _check_version(fields.get("version"))
+    context = _context(fields)
+    pc = unsigned_or_none(fields.get("pc"), 64)
+    try:
+        found = read_location_list(section, offset, section=f".{kind}", context=context)
+        if found.error is not None:
+            raise found.error
+    except DwarfGpuError as error:
+        return {"id": id_, "status": "error", "error": error_json(error)}
+    entries = found.entries if pc is None else found.matching(pc)
+    return {"id": id_, "status": "ok", "entries": [_entry(entry) for entry in entries]}
+
+
+def _check_version(node: Node | None) -> None:
+    """The kind of the section says all that a version would; it must only be one that there is."""
+    if node is not None and not 2 <= node.integer() <= 6:
+        raise node.fail("2 to 6 are the versions that are read")
+
+
+def _context(fields: dict[str, Node]) -> ListContext:
+    address_size = fields["address_size"].unsigned(8) if "address_size" in fields else 8
+    if address_size not in ADDRESS_SIZES:
+        raise fields["address_size"].fail(f"an address cannot have {address_size} bytes")
+    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else "little"
+    return ListContext(
+        address_size,
+        "little" if order == "little" else "big",
+        unsigned_or_none(fields.get("unit_base"), 8 * address_size),
+        _address_at(fields.get("debug_addr"), 8 * address_size),
+    )
+
+
+def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
+    """The addresses of a case by index; a case without any has an empty table."""
+    addresses: dict[int, int] = {}
+    for key, value in node.entries() if node is not None and node.value is not None else ():
+        index = parse_integer(key.value)
+        if index is None or index < 0:
+            raise key.fail("an index of .debug_addr is needed, such as 3 or 0x3")
+        if index in addresses:
+            raise key.fail(f"index {index} is given twice")
+        addresses[index] = value.unsigned(bits)
+
+    def address_at(index: int) -> int:
+        if index not in addresses:
+            raise MalformedFile(
+                "index_out_of_range", f"there is no address {index} in .debug_addr", spec="DWARF 5, 7.27"
+            )
+        return addresses[index]
+
+    return address_at
+
+
+def _entry(entry: ListEntry) -> dict[str, Any]:
+    start, end = (None, None) if entry.default else (entry.start, entry.end)
+    return {"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()}

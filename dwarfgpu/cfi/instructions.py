@@ -1,0 +1,453 @@
+"""Bytes to call frame instructions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve, frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.cfi import rules
+from dwarfgpu.cfi.rules import ExpressionBytes
+from dwarfgpu.dwarf_constants import name_of
+from dwarfgpu.encoding import operands
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.pointers import read_pointer
+from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.cfi.rows import RowState
+    from dwarfgpu.encoding.pointers import FrameFormat
+
+
+SPEC = "DWARF 5, 7.24"
+
+
+@frozen
+class FrameInstruction:
+    """One instruction, with its operands."""
+
+    row: CallFrameInstruction
+    operands: tuple[Any, ...]
+    """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
+    offset: int
+    """The start of the instruction in the section."""
+    end: int
+    """The start of the next instruction."""
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    def pairs(self) -> Iterator[tuple[FrameOperand, Any]]:
+        """Return the operands with their values."""
+        return zip(self.row.operands, self.operands, strict=True)
+
+
+@frozen
+class Instructions:
+    """The instructions of an entry, and the ``fault`` after the last one if the rest cannot be decoded."""
+
+    instructions: tuple[FrameInstruction, ...]
+    fault: DwarfGpuError | None = None
+
+    def __iter__(self) -> Iterator[FrameInstruction]:
+        return iter(self.instructions)
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+
+def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
+    """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
+    decoded: list[FrameInstruction] = []
+    try:
+        decoded.extend(instructions(data, format, section=section, offset=offset))
+    except DwarfGpuError as error:
+        return Instructions(tuple(decoded), error)
+    return Instructions(tuple(decoded))
+
+
+def instructions(
+    data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
+) -> Iterator[FrameInstruction]:
+    """Yield the instructions one by one, and raise the error of what cannot be decoded."""
+    form = format.form
+    cursor = Cursor(data, byte_order=form.byte_order)
+    reader = _FrameOperandReader(cursor, format, section, offset)
+    while cursor.position < cursor.end:
+        start = cursor.position
+        opcode = data[start]
+        cursor.position = start + 1
+        row = find(opcode)
+        if row is None:
+            message = f"{opcode:#04x} is no call frame instruction"
+            error: DwarfGpuError = IllFormed("unknown_instruction", message, spec=SPEC)
+            raise error.at(section=section, offset=offset + start)
+        try:
+            values = tuple([reader.operand(operand, opcode) for operand in row.operands])
+        except DwarfGpuError as fault:
+            fault.where.offset = offset + start  # the instruction counts, not the operand in it
+            fault.where.operation = row.name
+            raise fault.at(section=section) from None
+        yield FrameInstruction(row, values, offset + start, offset + cursor.position)
+
+
+class _FrameOperandReader:
+    """A reader of operands, which multiplies the factors of the CIE in."""
+
+    __slots__ = ("_cursor", "_factors", "_format", "_offset", "_section")
+
+    def __init__(self, cursor: Cursor, format: FrameFormat, section: str | None, offset: int) -> None:
+        self._cursor = cursor
+        self._format = format
+        self._section = section
+        self._offset = offset
+        data = format.data_alignment
+        self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
+
+    def operand(self, operand: FrameOperand, opcode: int) -> Any:
+        """Read an operand."""
+        encoding = operand.encoding
+        if encoding == "low6":
+            return (opcode & 0x3F) * self._factors[operand.factor]
+        if encoding == "block":
+            block: bytes = operands.read("block", self._cursor, self._format.form)
+            return ExpressionBytes(block, self._section, self._offset + self._cursor.position - len(block))
+        if encoding == "pointer":
+            return self._address()
+        number: int = operands.read(encoding, self._cursor, self._format.form)
+        return number * self._factors[operand.factor]
+
+    def _address(self) -> int:
+        """Read a target address, encoded like the location of the entry."""
+        how = self._format
+        if how.pointers == dw.DW_EH_PE_omit:
+            message = "the augmentation omits addresses"
+            raise IllFormed("bad_augmentation", message, spec=SPEC)
+        bases = evolve(how.bases, section=how.bases.section + self._offset)
+        pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
+        if pointer.indirect:
+            message = f"the location is stored in memory, at {pointer.address:#x}"
+            raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
+        return pointer.address
+
+
+# --- The table of call frame instructions -------------------------------------------------------------
+# A row is declared by decorating the function that is its meaning: what it does to the row of rules under
+# construction (`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list
+# of instructions exists.
+
+KINDS: dict[str, tuple[str, str, str]] = {
+    # kind: (what it is, how it is encoded, what it is multiplied by)
+    "register": ("register", "uleb", ""),
+    "register6": ("register", "low6", ""),
+    "delta6": ("delta", "low6", "code"),
+    "delta1": ("delta", "u1", "code"),
+    "delta2": ("delta", "u2", "code"),
+    "delta4": ("delta", "u4", "code"),
+    "delta8": ("delta", "u8", "code"),
+    "address": ("address", "pointer", ""),
+    "offset": ("offset", "uleb", ""),
+    "factored": ("offset", "uleb", "data"),
+    "sfactored": ("offset", "sleb", "data"),
+    "negated": ("offset", "uleb", "-data"),
+    "space": ("space", "uleb", ""),
+    "expression": ("expression", "block", ""),
+    "size": ("size", "uleb", ""),
+    "number": ("number", "uleb", ""),
+    "sdelta": ("number", "sleb", "code"),
+}
+"""The kinds of operands (DWARF 5, 7.24, and the sections of the instructions). ``low6`` is part of the opcode."""
+
+F = TypeVar("F", bound="Callable[..., None]")
+
+
+@frozen
+class FrameOperand:
+    """An operand: its letter in the text and its kind, one of `KINDS`."""
+
+    name: str
+    kind: str
+
+    @property
+    def role(self) -> str:
+        """The role: a register, delta, address, offset, space, expression, size or number.
+
+        Deltas and offsets are in bytes: what the encoding has factored out is multiplied in.
+        """
+        return KINDS[self.kind][0]
+
+    @property
+    def encoding(self) -> str:
+        return KINDS[self.kind][1]
+
+    @property
+    def factor(self) -> str:
+        """``code`` or ``data`` for code_alignment_factor and data_alignment_factor; empty for none."""
+        return KINDS[self.kind][2]
+
+
+@frozen
+class CallFrameInstruction:
+    """A row of the table."""
+
+    name: str
+    code: int
+    """The opcode; its low six bits are 0 where they hold an operand."""
+    operands: tuple[FrameOperand, ...]
+    run: Callable[..., None]
+    """The function that does the instruction: called with the state and the operands."""
+    effect: str
+    """The part of the state that changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
+    spec: str
+    since: str = "2"
+    """The DWARF version or the vendor that introduced it."""
+    aliases: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+_ROWS: dict[int, CallFrameInstruction] = {}
+_NAMES: dict[str, CallFrameInstruction] = {}
+
+
+def instruction(
+    code: int,
+    effect: str,
+    spec: str,
+    *,
+    operands: str = "",
+    since: str = "2",
+    aliases: tuple[str, ...] = (),
+) -> Callable[[F], F]:
+    """Declare a row."""
+    name = name_of("DW_CFA", code)
+
+    def declare(function: F) -> F:
+        pairs = tuple(FrameOperand(*item.split(":")) for item in operands.split())
+        meaning = (function.__doc__ or "").strip().partition("\n")[0]
+        row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
+        for known_name in (name, *aliases):
+            if known_name in _NAMES or code in _ROWS:
+                message = f"{known_name} ({code:#x}) has two rows"
+                raise AssertionError(message)
+            _NAMES[known_name] = row
+        _ROWS[code] = row
+        return function
+
+    return declare
+
+
+def find(opcode: int) -> CallFrameInstruction | None:
+    """Return the row of an opcode byte."""
+    return _ROWS.get(opcode & 0xC0 or opcode)
+
+
+def named(name: str) -> CallFrameInstruction | None:
+    """Return the row of a name or an alias."""
+    return _NAMES.get(name)
+
+
+def rows() -> list[CallFrameInstruction]:
+    """Return all rows, in the order of the text."""
+    return list(_ROWS.values())
+
+
+# --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ---------------------------------------------------------------
+
+
+@instruction(dw.DW_CFA_set_loc, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
+def _set_loc(state: RowState, address: int) -> None:
+    """Begin a row at the address A, which is greater than the current one."""
+    if address <= state.location_for("DW_CFA_set_loc"):
+        message = f"{address:#x} is not greater than the current location {state.location:#x}"
+        raise IllFormed("location_goes_backwards", message, spec="DWARF 5, 6.4.2.1 (1)")
+    state.go_to(address)
+
+
+@instruction(dw.DW_CFA_advance_loc, "location", "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
+@instruction(dw.DW_CFA_advance_loc1, "location", "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
+@instruction(dw.DW_CFA_advance_loc2, "location", "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
+@instruction(dw.DW_CFA_advance_loc4, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
+@instruction(dw.DW_CFA_MIPS_advance_loc8, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
+def _advance_loc(state: RowState, delta: int) -> None:
+    """Begin a row D bytes after the current location."""
+    state.go_to(state.location_for("an advance") + delta)
+
+
+# --- CFA definition (A.6.4.2.2) --------------------------------------------------------------------------------------
+
+
+@instruction(dw.DW_CFA_def_cfa, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
+@instruction(dw.DW_CFA_def_cfa_sf, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
+def _def_cfa(state: RowState, register: int, offset: int) -> None:
+    """Define the CFA as B bytes from the address in R, in the default address space."""
+    state.cfa = rules.RegisterOffset(register, offset, state.default_space)
+
+
+@instruction(
+    dw.DW_CFA_LLVM_def_aspace_cfa,
+    "cfa",
+    "A.6.4.2.2 (3)",
+    operands="R:register B:offset AS:space",
+    since="LLVM",
+    aliases=("DW_CFA_def_aspace_cfa",),
+)
+@instruction(
+    dw.DW_CFA_LLVM_def_aspace_cfa_sf,
+    "cfa",
+    "A.6.4.2.2 (4)",
+    operands="R:register B:sfactored AS:space",
+    since="LLVM",
+    aliases=("DW_CFA_def_aspace_cfa_sf",),
+)
+def _def_aspace_cfa(state: RowState, register: int, offset: int, space: int) -> None:
+    """Define the CFA as B bytes from the address in R, in the address space AS."""
+    state.check_space(space)
+    state.cfa = rules.RegisterOffset(register, offset, space)
+
+
+@instruction(dw.DW_CFA_def_cfa_register, "cfa", "A.6.4.2.2 (5)", operands="R:register")
+def _def_cfa_register(state: RowState, register: int) -> None:
+    """Define the CFA from R, with the offset and the address space that it has."""
+    old = state.cfa_with_register()
+    state.cfa = rules.RegisterOffset(register, old.offset, old.space)
+
+
+@instruction(dw.DW_CFA_def_cfa_offset, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
+@instruction(dw.DW_CFA_def_cfa_offset_sf, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
+def _def_cfa_offset(state: RowState, offset: int) -> None:
+    """Define the CFA as B bytes from the register that it has, in the address space that it has."""
+    old = state.cfa_with_register()
+    state.cfa = rules.RegisterOffset(old.register, offset, old.space)
+
+
+@instruction(dw.DW_CFA_def_cfa_expression, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
+def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
+    """Define the CFA as the location that E gives."""
+    state.cfa = rules.CfaExpression(block)
+
+
+# --- Register rules (A.6.4.2.3) --------------------------------------------------------------------------------------
+
+
+@instruction(dw.DW_CFA_undefined, "register", "A.6.4.2.3 (1)", operands="R:register")
+def _undefined(state: RowState, register: int) -> None:
+    """Declare that R has no recoverable value."""
+    state.set_rule(register, rules.UndefinedRule())
+
+
+@instruction(dw.DW_CFA_same_value, "register", "A.6.4.2.3 (2)", operands="R:register")
+def _same_value(state: RowState, register: int) -> None:
+    """Declare that R has not been modified."""
+    state.set_rule(register, rules.SameValue())
+
+
+@instruction(dw.DW_CFA_offset, "register", "A.6.4.2.3 (3)", operands="R:register6 B:factored")
+@instruction(dw.DW_CFA_offset_extended, "register", "A.6.4.2.3 (4)", operands="R:register B:factored")
+@instruction(
+    dw.DW_CFA_offset_extended_sf,
+    "register",
+    "A.6.4.2.3 (5)",
+    operands="R:register B:sfactored",
+    since="3",
+)
+@instruction(
+    dw.DW_CFA_GNU_negative_offset_extended,
+    "register",
+    "LSB 5.0, 10.5.2",
+    operands="R:register B:negated",
+    since="GNU",
+)
+def _offset(state: RowState, register: int, offset: int) -> None:
+    """Declare that R is saved B bytes from the CFA."""
+    state.set_rule(register, rules.Offset(offset))
+
+
+@instruction(dw.DW_CFA_val_offset, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3")
+@instruction(
+    dw.DW_CFA_val_offset_sf, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3"
+)
+def _val_offset(state: RowState, register: int, offset: int) -> None:
+    """Declare that the value of R is the address B bytes from the CFA."""
+    state.set_rule(register, rules.ValOffset(offset))
+
+
+@instruction(dw.DW_CFA_register, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
+def _register(state: RowState, register: int, other: int) -> None:
+    """Declare that R1 is stored in R2."""
+    state.set_rule(register, rules.RegisterRule(other))
+
+
+@instruction(dw.DW_CFA_expression, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3")
+def _expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
+    """Declare that R is saved at the location that E gives."""
+    state.set_rule(register, rules.ExpressionRule(block))
+
+
+@instruction(
+    dw.DW_CFA_val_expression, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
+)
+def _val_expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
+    """Declare that the value of R is that of E."""
+    state.set_rule(register, rules.ValExpression(block))
+
+
+@instruction(dw.DW_CFA_restore, "register", "A.6.4.2.3 (11)", operands="R:register6")
+@instruction(dw.DW_CFA_restore_extended, "register", "A.6.4.2.3 (12)", operands="R:register")
+def _restore(state: RowState, register: int) -> None:
+    """Restore the rule that the initial instructions of the CIE gave R."""
+    state.restore_rule(register)
+
+
+# --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ------------------------------------------------------------------
+
+
+@instruction(dw.DW_CFA_remember_state, "state", "DWARF 5, 6.4.2.4 (1)")
+def _remember_state(state: RowState) -> None:
+    """Push the rules on a stack."""
+    state.remember()
+
+
+@instruction(dw.DW_CFA_restore_state, "state", "DWARF 5, 6.4.2.4 (2)")
+def _restore_state(state: RowState) -> None:
+    """Pop the rules from the stack."""
+    state.restore()
+
+
+# --- Padding (A.6.4.2.5), and what changes no rule here --------------------------------------------------------------
+
+
+@instruction(dw.DW_CFA_nop, "nothing", "DWARF 5, 6.4.2.5")
+def _nop(state: RowState) -> None:
+    """Do nothing."""
+
+
+@instruction(dw.DW_CFA_GNU_args_size, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
+def _args_size(state: RowState, size: int) -> None:
+    """Declare that N bytes of arguments are on the stack, which only the handling of exceptions needs."""
+
+
+@instruction(
+    dw.DW_CFA_GNU_window_save,
+    "nothing",
+    "SPARC; AArch64",
+    since="GNU",
+    aliases=("DW_CFA_AARCH64_negate_ra_state",),
+)
+def _window_save(state: RowState) -> None:
+    """Declare a saved register window (SPARC), or toggle whether the return address is signed (AArch64)."""
+
+
+@instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "nothing", "AArch64", since="AArch64")
+def _negate_ra_state_with_pc(state: RowState) -> None:
+    """Toggle whether the return address is signed with the address of this place (AArch64)."""
+
+
+@instruction(
+    dw.DW_CFA_AARCH64_set_ra_state, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64"
+)
+def _set_ra_state(state: RowState, ra_state: int, delta: int) -> None:
+    """Set the state of the return address to S, signed D bytes from this place (AArch64)."""

@@ -1,0 +1,103 @@
+"""The reference of the operations: what the rows and the dialects say about each."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+from dwarfgpu import dialects
+from dwarfgpu.errors import UsageError
+from dwarfgpu.expr import table
+from dwarfgpu.expr.dialect import format_path
+
+
+@frozen
+class OperationReference:
+    """All there is to say about an operation."""
+
+    name: str
+    aliases: tuple[str, ...]
+    section: str
+    operands: tuple[str, ...]
+    """``letter:kind`` of each."""
+    effect: str
+    meaning: str
+    spec: str
+    since: str
+    needs: tuple[str, ...]
+    cfi_obstacle: str | None
+    deprecated: bool
+    encodings: tuple[tuple[str, str], ...]
+    """Dialect and path; empty where no dialect has a number for it."""
+
+
+def references() -> list[OperationReference]:
+    """Every operation, in the order of the text."""
+    encodings = _encodings()
+    return [_reference(row, title.rstrip("."), encodings) for title, rows in table.sections() for row in rows]
+
+
+def is_repeated(name: str) -> bool:
+    """Whether a name is one of a family that another member can stand for: ``DW_OP_lit1`` to ``DW_OP_lit31``."""
+    return re.fullmatch(r"DW_OP_(lit|reg|breg)([1-9]|[12]\d|3[01])", name) is not None
+
+
+def find(name: str) -> list[OperationReference]:
+    """The operations of a name: exact, without its prefix, or part of a name."""
+    everything = references()
+    exact = [one for one in everything if name in (one.name, *one.aliases)]
+    if exact:
+        return exact
+    wanted = name.lower().removeprefix("dw_op_")
+    short = [
+        one
+        for one in everything
+        if any(wanted == alias.lower().removeprefix("dw_op_") for alias in (one.name, *one.aliases))
+    ]
+    if short:
+        return short
+    parts = [one for one in everything if wanted in one.name.lower() and not is_repeated(one.name)]
+    if not parts:
+        message = f"there is no operation {name!r}"
+        raise UsageError(message, hint=_closest(name, everything))
+    return parts
+
+
+def _closest(name: str, everything: list[OperationReference]) -> str:
+    from difflib import get_close_matches
+
+    names = [alias for one in everything for alias in (one.name, *one.aliases)]
+    close = get_close_matches(name if name.startswith("DW_OP_") else f"DW_OP_{name}", names, n=3)
+    return f"did you mean {' or '.join(close)}?" if close else "`dwarfgpu ops` lists them all"
+
+
+def _encodings() -> dict[str, list[tuple[str, str]]]:
+    """The dialects and paths of each operation."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in dialects.NAMES:
+        for encoding in dialects.get(name).by_path.values():
+            row = table.find(encoding.name)
+            found.setdefault(encoding.name if row is None else row.name, []).append(
+                (name, format_path(encoding.path))
+            )
+    return found
+
+
+def _reference(
+    row: table.Operation, section: str, encodings: dict[str, list[tuple[str, str]]]
+) -> OperationReference:
+    return OperationReference(
+        row.name,
+        row.aliases,
+        section,
+        tuple(f"{operand.name}:{operand.kind}" for operand in row.operands),
+        row.effect,
+        row.meaning,
+        row.spec,
+        f"DWARF {row.since}" if row.since.isdigit() else row.since,
+        tuple(sorted(row.needs)),
+        row.cfi_obstacle,
+        row.deprecated,
+        tuple(encodings.get(row.name, ())),
+    )

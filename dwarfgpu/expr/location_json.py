@@ -1,0 +1,262 @@
+"""Values, locations, readings and errors as JSON: the inverse of `json_types`, with exactly the keys that it reads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
+from dwarfgpu.expr.locations import IncompleteComposite, Location
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.values import Value
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.locations import Entry, SingleLocation
+    from dwarfgpu.expr.storages import Part
+    from dwarfgpu.expr.types import BaseType
+
+    Json = dict[str, Any]
+
+MAX_LOCATIONS = 1 << 20
+"""How many locations one answer may hold: parts of parts of parts could make it endless."""
+
+MAX_NUMBER_BITS = 14_000
+"""Wider numbers are not written as one: Python and many readers of JSON refuse more than 4300 digits."""
+
+
+@frozen
+class ReadBits:
+    """Bits that were read from a location."""
+
+    bit_size: int
+    byte_order: str
+    bits: int
+    """A number whose bits stand in storage order, as `expr.access` has it."""
+    undefined: int = 0
+    """The bits that have no value."""
+    type: BaseType | None = None
+
+    @property
+    def value(self) -> Value | None:
+        """The value, where a type was asked for and every bit is known."""
+        return None if self.type is None or self.undefined else Value(self.type, self.bits)
+
+    def data(self) -> bytes:
+        """The bytes, in memory order; the bits that the last one has too many are 0."""
+        return in_memory_order(self.bits, self.bit_size, self.byte_order)
+
+    def undefined_mask(self) -> bytes:
+        """The bits without a value, as `data` has the bits."""
+        return in_memory_order(self.undefined, self.bit_size, self.byte_order)
+
+
+@frozen
+class Outcome:
+    """What came out for one lane, or without lanes: an error, or a result and what was asked about it."""
+
+    error: DwarfGpuError | None = None
+    result: Entry | None = None
+    stack: tuple[Entry, ...] = ()
+    """All entries at the end, bottom first."""
+    reading: ReadBits | None = None
+
+
+def in_memory_order(bits: int, bit_size: int, byte_order: str) -> bytes:
+    """The bytes of a stream of bits; what is missing in the last one is 0."""
+    size = -(-bit_size // 8)
+    if byte_order == "little":
+        return bits.to_bytes(size, "little")
+    return (bits << (8 * size - bit_size)).to_bytes(size, "big")
+
+
+class JsonWriter:
+    """Writes the results of one answer. ``byte_order`` is that of the target."""
+
+    def __init__(self, byte_order: str) -> None:
+        self.byte_order = byte_order
+        self._left = MAX_LOCATIONS
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def entry(self, entry: Entry) -> Json:
+        """A result or a stack entry."""
+        if isinstance(entry, Value):
+            return {"kind": "value", "type": type_json(entry.type), "value": self.number(entry)}
+        if isinstance(entry, Location):
+            return self.location(entry)
+        if isinstance(entry, IncompleteComposite):
+            return {"kind": "composite", "bit_offset": 0, "parts": self._parts(entry.parts)}
+        return _pointer(entry.pointer)
+
+    def number(self, value: Value) -> Any:
+        """The number of a value: an int, a float, ``nan``, ``inf``, or a list of the numbers of a vector."""
+        return number_json(value, self.byte_order)
+
+    # --- Locations ------------------------------------------------------------------------------------------------
+
+    def location(self, location: Location) -> Json:
+        single = location.single
+        if single is not None:
+            return self._place(single, 0)
+        return {"kind": "multiple", "places": [self._place(place, 0) for place in location.places]}
+
+    def _place(self, place: SingleLocation, displacement: int) -> Json:
+        """A place, moved by some bits within its storage."""
+        self._left -= 1
+        if self._left < 0:
+            message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
+            raise EvaluationError("limit_exceeded", message)
+        storage = place.storage
+        offset = int(place.bit_offset) + displacement
+        if isinstance(storage, Memory):
+            return _memory(storage, offset)
+        if isinstance(storage, Register):
+            register = storage.register
+            return {
+                "kind": "register",
+                "register": register.number,
+                "name": register.name,
+                "bit_offset": offset,
+            }
+        if isinstance(storage, Implicit):
+            data = in_memory_order(int(storage.data), storage.bit_size, self.byte_order)
+            return {"kind": "implicit", "bytes": data.hex(), "bit_offset": offset}
+        if isinstance(storage, Composite):
+            return {"kind": "composite", "bit_offset": offset, "parts": self._parts(storage.parts)}
+        if isinstance(storage, ImplicitPointer):
+            return _pointer(storage)
+        return {"kind": "undefined"}
+
+    def _parts(self, parts: tuple[Part, ...]) -> list[Json]:
+        """The parts of a composite, one by one: a run of them is taken apart."""
+        return [
+            {"bit_size": part.bit_size, "location": self._moved(part.location, index * part.stride)}
+            for part in parts
+            for index in range(part.count)
+        ]
+
+    def _moved(self, location: Location, displacement: int) -> Json:
+        if not displacement:
+            return self.location(location)
+        places = [
+            self._place(place, 0 if type(place.storage) is Undefined else displacement)
+            for place in location.places
+        ]
+        return places[0] if len(places) == 1 else {"kind": "multiple", "places": places}
+
+    # --- What was read --------------------------------------------------------------------------------------------
+
+    def reading(self, reading: ReadBits) -> Json:
+        """Bytes that were read, with a mask of the bits without a value, and the value if a type was asked for."""
+        found: Json = {"bytes": reading.data().hex()}
+        if reading.undefined:
+            found["undefined"] = reading.undefined_mask().hex()
+        if reading.type is not None:
+            value = reading.value
+            found["value"] = None if value is None else self.number(value)
+        return found
+
+
+def _memory(storage: Memory, offset: int) -> Json:
+    space = storage.space
+    address, bit = divmod(offset, 8)
+    found: Json = {
+        "kind": "memory",
+        "space": space.number,
+        "space_name": space.name,
+        "address": address,
+        "bit": bit,
+    }
+    if storage.lane is not None and means_a_lane(storage, address):
+        found["lane"] = int(storage.lane)
+    return found
+
+
+def means_a_lane(storage: Memory, address: int) -> bool:
+    """Whether an address means memory that each lane has for itself."""
+    space = storage.space
+    if space.scope != Scope.DEPENDS or space.alias is None:
+        return space.scope == Scope.LANE
+    try:
+        return space.alias.scope(address) == Scope.LANE
+    except DwarfGpuError:  # what it means is not known
+        return False
+
+
+def _pointer(pointer: ImplicitPointer) -> Json:
+    return {
+        "kind": "implicit_pointer",
+        "die": str(pointer.die),
+        "byte_offset": pointer.byte_offset,
+        "space": pointer.space.number,
+    }
+
+
+# --- Types and numbers --------------------------------------------------------------------------------------------
+
+
+def type_json(kind: BaseType) -> str | Json:
+    """A type: ``"generic"``, or an object with encoding and size (of a vector that of one element)."""
+    if kind.is_generic:
+        return "generic"
+    element = kind.element
+    found: Json = {"encoding": kind.encoding, "byte_size": element.byte_size}
+    if element.bit_size != 8 * element.byte_size:
+        found["bit_size"] = element.bit_size
+    if kind.vector_size is not None:
+        found["vector_size"] = kind.vector_size
+    return found
+
+
+def number_json(value: Value, byte_order: str) -> Any:
+    """The number of a value as JSON has it."""
+    kind = value.type
+    if kind.vector_size is not None:
+        return [number_json(element, byte_order) for element in elements_of(value, byte_order)]
+    if kind.encoding in ("float", "bfloat16"):
+        if kind.arithmetic is None:
+            message = f"the value of a float of {kind.bit_size} bits cannot be written as a number"
+            raise Unsupported("float_format", message, hint="read it as bytes")
+        number = float(value.number())
+        if math.isnan(number):
+            return "nan"
+        return number if math.isfinite(number) else "inf" if number > 0 else "-inf"
+    if kind.bit_size > MAX_NUMBER_BITS:
+        message = f"a number of {kind.bit_size} bits is too wide to be written down"
+        raise EvaluationError("limit_exceeded", message, hint="read it as bytes")
+    return int(value.number())
+
+
+def elements_of(value: Value, byte_order: str) -> list[Value]:
+    """The elements of a vector, in the order in which memory holds them (A.5.1)."""
+    kind = value.type
+    element = kind.element
+    count = kind.vector_size or 1
+    size = element.bit_size  # 8 elements have as many bytes
+    data = int(value.bits).to_bytes(-(-count // 8) * size, "little")
+    found: list[int] = []
+    for start in range(0, len(data), size):
+        eight = int.from_bytes(data[start : start + size], "little")
+        found.extend(eight >> shift & element.mask for shift in range(0, 8 * size, size))
+    del found[count:]
+    if (kind.byte_order or byte_order) == "big":  # the first element is the most significant
+        found.reverse()
+    return [Value(element, bits) for bits in found]
+
+
+# --- Errors -------------------------------------------------------------------------------------------------------
+
+
+def error_json(error: DwarfGpuError) -> Json:
+    """An error: its class and kind, what it says, and where it stands if that is known."""
+    found: Json = {"class": error.error_class, "kind": error.kind, "message": error.message}
+    if error.where.offset is not None:
+        found["offset"] = error.where.offset
+    if error.where.operation is not None:
+        found["operation"] = error.where.operation
+    if error.spec is not None:
+        found["spec"] = error.spec
+    return found

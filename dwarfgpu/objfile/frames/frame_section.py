@@ -1,0 +1,429 @@
+"""Call frame information as a file holds it: the entries of ``.debug_frame`` and ``.eh_frame``.
+
+``.debug_frame`` is DWARF 5 section 6.4.1 and A.6.4.1; ``.eh_frame`` is the same with small differences, which the Linux
+Standard Base (10.6) and the ABI of each machine describe. This module finds the instructions, and all that their
+encoding depends on, and does not interpret them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import evolve, frozen
+
+from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.pointers import Bases, EncodedPointer, FrameFormat, read_pointer, read_size
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
+from dwarfgpu.objfile.info.pc_ranges import is_dead
+from dwarfgpu.objfile.section_source import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+
+EH_FRAME = ".eh_frame"
+DEBUG_FRAME = ".debug_frame"
+VERSIONS = frozenset((1, 3, 4))
+"""The versions of .debug_frame in DWARF 2, in DWARF 3, and since DWARF 4; .eh_frame has 1, or 3 from some producers."""
+
+
+@frozen
+class _Head:
+    """What every entry begins with."""
+
+    offset: int
+    end: int
+    offset_size: int
+    body: int
+    """The position after the id."""
+    cie: int | None
+    """Where the CIE of an FDE is; None for a CIE."""
+
+
+class FrameSection:
+    """One ``.debug_frame`` or ``.eh_frame``, whose entries are read when they are asked for."""
+
+    def __init__(
+        self,
+        data: bytes,
+        name: str = DEBUG_FRAME,
+        *,
+        byte_order: ByteOrder = "little",
+        address_size: int = 8,
+        bases: Bases = Bases(),  # noqa: B008 (immutable)
+    ) -> None:
+        self.data = data
+        self.name = name
+        self.byte_order: ByteOrder = byte_order
+        self.address_size = address_size
+        """The bytes of an address for a CIE that does not say it: before version 4."""
+        self.bases = bases
+        self.is_eh = name == EH_FRAME
+        self._cies: dict[int, Cie | DwarfGpuError] = {}
+        self._beginnings: set[int] = set()
+        self._walked = 0
+
+    def __repr__(self) -> str:
+        return f"FrameSection({self.name!r}, {len(self.data)} bytes)"
+
+    def entries(self) -> Iterator[Entry | DwarfGpuError]:
+        """Yield all entries in order, with an error in place of a broken one."""
+        return each_contribution(self.data, self.byte_order, self.entry_at, lambda entry: entry.end)
+
+    def entry_at(self, offset: int) -> Entry:
+        """Read the entry that begins at an offset."""
+        try:
+            head = self._head(offset)
+            if head is None:
+                return Terminator(self.name, offset, self._after_zeros(offset))
+            return self.cie_at(offset) if head.cie is None else self._fde(head, head.cie)
+        except DwarfGpuError as error:
+            raise error.at(section=self.name, offset=offset) from None
+
+    def cie_at(self, offset: int) -> Cie:
+        """Return the CIE at an offset, which is read once; raise an error if no CIE begins there."""
+        cie = self._cies.get(offset)
+        if cie is None:
+            try:
+                head = self._head(offset) if self._begins_cie(offset) else None
+                if head is None:
+                    message = f"no CIE begins at {offset:#x}"
+                    raise IllFormed("bad_cie", message, spec=SPEC)
+                cie = self._cie(head)
+            except DwarfGpuError as error:
+                cie = error.at(section=self.name, offset=offset)
+            self._cies[offset] = cie
+        if isinstance(cie, DwarfGpuError):
+            raise cie.with_traceback(None)
+        return cie
+
+    def _begins_cie(self, offset: int) -> bool:
+        """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.
+
+        Bytes in the middle of another entry are not accepted: there could be as many such CIEs as there are bytes, each
+        reaching to the end of the section.
+        """
+        data, order, position = self.data, self.byte_order, self._walked
+        cie_id = bytes(4) if self.is_eh else b"\xff" * 4
+        while position <= offset and position < len(data):
+            length = int.from_bytes(data[position : position + 4], order)
+            if 4 <= length < 0xFFFFFFF0:
+                is_cie, after = data[position + 4 : position + 8] == cie_id, position + 4 + length
+            else:
+                is_cie, after = self._unusual_entry(position)
+            if is_cie:
+                self._beginnings.add(position)
+            position = after
+        self._walked = position
+        return offset in self._beginnings
+
+    def _unusual_entry(self, position: int) -> tuple[bool, int]:
+        """Return whether an entry without a plain length is a CIE, and where the next one begins."""
+        try:
+            head = self._head(position)
+        except DwarfGpuError:
+            return False, following(self.data, position, self.byte_order) or len(self.data)
+        return (False, position + 4) if head is None else (head.cie is None, head.end)
+
+    # --- Heads ------------------------------------------------------------------------------------------------------
+
+    def _cursor(self, position: int, end: int | None = None) -> Cursor:
+        return Cursor(
+            self.data, position, end, byte_order=self.byte_order, error=MalformedFile, section=self.name
+        )
+
+    def _head(self, offset: int) -> _Head | None:
+        """Read the head of an entry; return None for a length of zero."""
+        cursor = self._cursor(offset)
+        length, offset_size = initial_length(cursor)
+        if length == 0:
+            return None
+        end = cursor.position + length
+        if end > cursor.end:
+            message = f"an entry of {length} bytes is longer than the {cursor.remaining} left"
+            raise cursor.fail("truncated", message, SPEC, offset)
+        cursor.end = end
+        field = cursor.position
+        # in .eh_frame the id is of 4 bytes in both formats (LSB 5.0, 10.6.1.1.1)
+        id_ = cursor.unsigned(4 if self.is_eh else offset_size)
+        is_cie = id_ == (0 if self.is_eh else (1 << 8 * offset_size) - 1)
+        cie = None if is_cie else field - id_ if self.is_eh else id_
+        return _Head(offset, end, offset_size, cursor.position, cie)
+
+    def _after_zeros(self, offset: int) -> int:
+        """Return where a row of zero lengths ends: a hole that a linker has left is one entry."""
+        end = offset + 4
+        while self.data[end : end + 4] == b"\0\0\0\0":
+            end += 4
+        return end
+
+    # --- CIEs -------------------------------------------------------------------------------------------------------
+
+    def _cie(self, head: _Head) -> Cie:
+        cursor = self._cursor(head.body, head.end)
+        version = cursor.unsigned(1)
+        if version not in VERSIONS:
+            message = f"the CIE has the unknown version {version}; the known ones are 1, 3 and 4"
+            raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
+        augmentation = read_string(cursor)
+        cie = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
+        letters = gnu_letters(augmentation)
+        if letters is None:
+            return cie
+        has_eh, letters = letters.startswith("eh"), letters.removeprefix("eh")
+        address_size, segment_size = self.address_size, 0
+        if version >= 4:
+            address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
+        if address_size not in ADDRESS_SIZES or segment_size > 8:
+            field = "an address" if address_size not in ADDRESS_SIZES else "a segment selector"
+            size = address_size if field == "an address" else segment_size
+            raise IllFormed("bad_cie", f"{field} cannot have {size} bytes", spec=SPEC)
+        if has_eh:
+            cursor.bytes(address_size)  # the EH Data of GCC 2, for its own use
+        code_alignment, data_alignment = cursor.uleb(), cursor.sleb()
+        return_address = cursor.unsigned(1) if version == 1 else cursor.uleb()
+        form = Format(address_size, head.offset_size, self.byte_order)
+        frame_format = FrameFormat(
+            form, code_alignment, data_alignment, DW_EH_PE_absptr, self.bases, segment_size=segment_size
+        )
+        cie = evolve(cie, format=frame_format, return_address=return_address)
+        return with_augmentation(cie, letters, cursor)
+
+    # --- FDEs -------------------------------------------------------------------------------------------------------
+
+    def _fde(self, head: _Head, cie_offset: int) -> Fde:
+        try:
+            cie = self.cie_at(cie_offset)
+        except DwarfGpuError as error:
+            message = f"its CIE cannot be read: {error}"
+            raise IllFormed("bad_cie", message, spec=SPEC) from None
+        cursor = self._cursor(head.body, head.end)
+        frame_format = cie.format
+        if frame_format is None:  # the range can be read, with the addresses of the file
+            frame_format = FrameFormat(Format(self.address_size, head.offset_size, self.byte_order))
+        segment = cursor.unsigned(frame_format.segment_size) if frame_format.segment_size else None
+        low, high = read_range(cursor, frame_format)
+        entry = Fde(self.name, head.offset, head.end, cie, low, high, segment=segment)
+        if cie.format is None:
+            return entry
+        data = lsda = None
+        function = evolve(frame_format, bases=evolve(frame_format.bases, function=low))
+        if cie.augmentation_data is not None:
+            data = read_augmentation_data(cursor)
+            lsda = read_lsda(cie, function, self._cursor(cursor.position - len(data), cursor.position))
+        elif cie.lsda_encoding != DW_EH_PE_omit:
+            lsda = read_lsda(cie, function, cursor)
+        return evolve(
+            entry,
+            format=function,
+            augmentation_data=data,
+            lsda=lsda,
+            instructions=self.data[cursor.position : head.end],
+            instructions_offset=cursor.position,
+        )
+
+
+# --- The entries of call frame information ------------------------------------------------------------
+# The augmentation string says what else an entry holds. Strings in the form that A.6.4.1 recommends,
+# ``[vendor:v1.2:options]``, add no fields, so entries with them can be read by those who do not know the
+# vendor. The letters of GNU can be read, and letters after a ``z`` that are not known can be skipped. With
+# any other string, only what A.6.4.1 lists can be read: length, id, version and augmentation of a CIE;
+# length, CIE and addresses of an FDE.
+
+SPEC = "A.6.4.1"
+_VENDORS = re.compile(r"(?:\[[^\]]*\])*")
+_GNU = re.compile(r"(eh)?(z?[^\[\]]*)")
+
+
+@frozen
+class Cie:
+    """A common information entry."""
+
+    section: str
+    offset: int
+    end: int
+    """Where the next entry begins."""
+    offset_size: int
+    """4 in the 32-bit format, 8 in the 64-bit format."""
+    version: int
+    augmentation: str
+    format: FrameFormat | None = None
+    """None if the augmentation is unknown: then nothing below could be read either."""
+    return_address: int | None = None
+    """The column of the return address (return_address_register)."""
+    augmentation_data: bytes | None = None
+    personality: EncodedPointer | None = None
+    lsda_encoding: int = DW_EH_PE_omit
+    is_signal_frame: bool = False
+    """Whether its frames are those of signal handlers' callers, in which execution is at the address itself."""
+    unknown: str = ""
+    """The letters of the augmentation that are not known."""
+    instructions: bytes = b""
+    instructions_offset: int = 0
+
+
+@frozen
+class Fde:
+    """A frame description entry: what applies to a range of addresses."""
+
+    section: str
+    offset: int
+    end: int
+    """Where the next entry begins."""
+    cie: Cie
+    low: int
+    """The first address (initial_location)."""
+    high: int
+    """The address after the last one: initial_location + address_range."""
+    format: FrameFormat | None = None
+    """The format of the CIE, with the address of the function; None if the augmentation of the CIE is unknown."""
+    segment: int | None = None
+    augmentation_data: bytes | None = None
+    lsda: EncodedPointer | None = None
+    """Where the language-specific data for exceptions is."""
+    instructions: bytes = b""
+    instructions_offset: int = 0
+
+    def covers(self, address: int) -> bool:
+        return self.low <= address < self.high
+
+
+@frozen
+class Terminator:
+    """A length of zero: the end of ``.eh_frame`` for a runtime that walks it, padding elsewhere."""
+
+    section: str
+    offset: int
+    end: int
+
+
+Entry: TypeAlias = "Cie | Fde | Terminator"
+
+
+# --- Parts of entries -----------------------------------------------------------------------------------------------
+
+
+def read_string(cursor: Cursor) -> str:
+    """Read an augmentation string."""
+    end = cursor.data.find(b"\0", cursor.position, cursor.end)
+    if end < 0:
+        raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
+    text = cursor.bytes(end - cursor.position)
+    cursor.bytes(1)
+    return decode(text)
+
+
+def gnu_letters(augmentation: str) -> str | None:
+    """Return the letters of GNU in an augmentation string.
+
+    Return None if there are others and no ``z`` by which to skip them.
+    """
+    match = _GNU.match(augmentation)
+    if match is None or not _VENDORS.fullmatch(augmentation, match.end()):
+        return None
+    letters = match[2]
+    if letters.startswith("z") or not letters.strip("PLRSBG"):
+        return match[0]
+    return None
+
+
+def read_augmentation_data(cursor: Cursor) -> bytes:
+    """Read the data that follow their size, if the augmentation begins with ``z``."""
+    start = cursor.position
+    size = cursor.uleb()
+    if size > cursor.remaining:
+        message = f"augmentation data of {size} bytes is longer than the {cursor.remaining} left"
+        error = IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.1.1")
+        raise error.at(section=cursor.section, offset=start)
+    return cursor.bytes(size)
+
+
+def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
+    """Return a CIE with what its augmentation says. The letters have the order of their data (LSB 5.0, 10.6.1.1.1)."""
+    data = None
+    inner = cursor
+    if letters.startswith("z"):
+        data = read_augmentation_data(cursor)
+        inner = Cursor(
+            cursor.data,
+            cursor.position - len(data),
+            cursor.position,
+            byte_order=cursor.byte_order,
+            error=IllFormed,
+            section=cursor.section,
+        )
+        letters = letters[1:]
+    frame_format = cie.format or FrameFormat()
+    personality, lsda, signal, unknown = None, DW_EH_PE_omit, False, ""
+    try:
+        for i, letter in enumerate(letters):
+            if letter == "R":
+                frame_format = evolve(frame_format, pointers=inner.unsigned(1))
+            elif letter == "L":
+                lsda = inner.unsigned(1)
+            elif letter == "P":
+                encoding = inner.unsigned(1)
+                if encoding != DW_EH_PE_omit:
+                    personality = read_pointer(inner, encoding, frame_format.form, frame_format.bases)
+            elif letter == "S":
+                signal = True
+            elif letter not in "BG":  # B and G say how AArch64 signs and tags, and have no data
+                unknown = letters[i:]
+                break
+        if "R" in unknown:
+            message = f"the encoding of locations follows the unknown augmentation letter {unknown[0]!r}"
+            raise IllFormed("bad_augmentation", message, spec=SPEC)
+    except DwarfGpuError as error:
+        if error.kind != "truncated":
+            raise
+        message = f"the augmentation {cie.augmentation!r} needs more data than the {len(data or b'')} bytes there are"
+        raise IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.1.1") from None
+    return evolve(
+        cie,
+        format=frame_format,
+        augmentation_data=data,
+        personality=personality,
+        lsda_encoding=lsda,
+        is_signal_frame=signal,
+        unknown=unknown,
+        instructions=cursor.data[cursor.position : cursor.end],
+        instructions_offset=cursor.position,
+    )
+
+
+def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
+    """Read the addresses of an FDE: none if a linker has put a tombstone for code that it dropped."""
+    encoding, form = frame_format.pointers, frame_format.form
+    start = cursor.position
+    if encoding == DW_EH_PE_omit:
+        message = "the augmentation omits the location of the entry"
+        raise IllFormed("bad_augmentation", message, spec=SPEC)
+    pointer = read_pointer(cursor, encoding, form, frame_format.bases)
+    if pointer.indirect:
+        message = f"the location of the entry is in memory at {pointer.address:#x}, not in the file"
+        raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
+    size = read_size(cursor, encoding, form)
+    if is_dead(pointer.address, form.address_size):
+        return pointer.address, pointer.address
+    if size < 0 or pointer.address + size > 1 << 8 * form.address_size:
+        message = f"the range of {size:#x} bytes from {pointer.address:#x} goes past the last address"
+        raise cursor.fail("overflow", message, SPEC, start)
+    return pointer.address, pointer.address + size
+
+
+def read_lsda(cie: Cie, frame_format: FrameFormat, cursor: Cursor) -> EncodedPointer | None:
+    """Read the pointer to language-specific data of an FDE."""
+    if cie.lsda_encoding == DW_EH_PE_omit or (cie.augmentation_data is not None and not cursor.remaining):
+        return None
+    try:
+        pointer = read_pointer(cursor, cie.lsda_encoding, frame_format.form, frame_format.bases)
+    except DwarfGpuError as error:
+        message = f"the pointer to language-specific data cannot be read: {error.message}"
+        raise IllFormed("bad_augmentation", message, spec="LSB 5.0, 10.6.1.2") from None
+    return None if pointer.is_null else pointer

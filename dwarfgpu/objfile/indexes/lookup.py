@@ -1,0 +1,463 @@
+"""Look-up of functions, variables and types by name and by address.
+
+What a producer has written for it is used: ``.debug_names`` and ``.debug_aranges``, for the units they cover. For all
+others nothing is prepared: a name is searched for in the bytes of the sections, an address in the ranges of the units,
+and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Before
+many questions, call `build`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG_inlined_subroutine
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.indexes.name_index import KIND_OF, KINDS, IndexEntry, kind_of
+from dwarfgpu.objfile.info.forms import REF_UNIT
+from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges
+from dwarfgpu.objfile.info.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.section_source import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.indexes.address_index import AddressSet, VariableIndex
+    from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
+    from dwarfgpu.objfile.indexes.name_index import Kind, NameIndex
+    from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+
+LONGEST = 1000
+"""Names with more bytes are not listed."""
+SEARCHES = 4
+"""A unit that has been searched more often than this gets an index."""
+KEPT_NAMES = 1024
+"""How many names have their results kept: a debugger asks for the same ones again and again."""
+
+
+class Index:
+    """The index of one file and of the split units that belong to it."""
+
+    def __init__(self, dwarf: Dwarf) -> None:
+        self.dwarf = dwarf
+        self._units: tuple[Unit, ...] | None = None
+        self._groups: list[NameSearch] | None = None
+        self._tables: list[NameTable] | None = None
+        self._covered: set[Unit] = set()
+        self._names: dict[Unit, NameIndex] = {}
+        self._addresses: dict[Unit, Ranges] = {}
+        self._searched: dict[Unit, int] = {}
+        self._results: dict[tuple[str, tuple[Kind, ...]], list[IndexEntry]] = {}
+        self._variables: dict[Unit, VariableIndex] = {}
+        self._spans: dict[Unit, list[tuple[int, int]]] = {}
+        self._budget: Budget | None = None
+        self._sets: list[AddressSet] | None = None
+        self._ranges: Ranges | None = None
+        self._asked = 0
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units it is about: split units instead of their skeletons, as far as they can be found."""
+        if self._units is None:
+            self._units = tuple(self.dwarf.compile_units())
+        return self._units
+
+    def build(self) -> None:
+        """Make the index of every unit."""
+        for unit in self.units:
+            try:
+                self.names_of(unit)
+                self.addresses_of(unit)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def names_of(self, unit: Unit) -> NameIndex:
+        """Return the index of the names in a unit."""
+        names = self._names.get(unit)
+        if names is None:
+            from dwarfgpu.objfile.indexes.name_index import NameIndex
+
+            names = self._names[unit] = NameIndex(unit)
+        return names
+
+    def addresses_of(self, unit: Unit) -> Ranges:
+        """Return the ranges of the functions in a unit, each with the offset of the function."""
+        addresses = self._addresses.get(unit)
+        if addresses is None:
+            from dwarfgpu.objfile.indexes.address_index import functions_of
+
+            addresses = self._addresses[unit] = functions_of(unit)
+        return addresses
+
+    def drop_caches(self) -> None:
+        """Free the memory; what is needed later is made again."""
+        self._units = self._groups = self._tables = None
+        self._covered.clear()
+        self._names.clear()
+        self._addresses.clear()
+        self._searched.clear()
+        self._results.clear()
+        self._spans.clear()
+        self._variables.clear()
+        self._budget = None
+        self._sets = self._ranges = None
+
+    # --- By name ----------------------------------------------------------------------------------------------------
+
+    def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[IndexEntry]:
+        """Return all that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
+
+        The abstract instance of a function (DWARF 5, 3.3.8.1) is only among them where the function has no code of its
+        own in that unit.
+        """
+        key = name, tuple(kinds)
+        known = self._results.get(key)
+        if known is None:
+            if len(self._results) >= KEPT_NAMES:
+                self._results.clear()
+            known = self._results[key] = self._find(name, kinds)
+        return list(known)
+
+    def _find(self, name: str, kinds: Collection[Kind]) -> list[IndexEntry]:
+        *scopes, last = split_name(name)
+        entries: dict[Die, IndexEntry] = {}
+        concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
+        for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
+            try:
+                if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
+                    entries[die] = IndexEntry(kind, die)
+                    origin = die.number(DW_AT_abstract_origin) if kind == "function" else None
+                    if origin is not None:
+                        concrete.add(_place(origin))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return [
+            entry
+            for die, entry in entries.items()
+            if (die.unit, die.offset) not in concrete or DW_AT_inline not in die.abbreviation.attributes
+        ]
+
+    def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """Yield the entries with a name."""
+        from dwarfgpu.objfile.indexes.name_search import Needle
+
+        listed = list(self._in_tables(name))
+        yield from listed
+        needles: dict[int, Needle] = {}
+        for group in self._search_groups():
+            source = group.source
+            needle = needles.setdefault(id(source), Needle(source, name))
+            units = [unit for unit in group.units if not (listed and unit in self._covered)]
+            without_string = name == ANONYMOUS.encode()
+            for unit in units:
+                if unit in self._names or without_string:
+                    yield from self._indexed(unit, needle)
+            yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
+
+    def units_with(self, name: bytes) -> Iterator[Unit]:
+        """Yield the units that may have an entry of any kind with a name; all others have none."""
+        from dwarfgpu.objfile.indexes.name_search import Needle
+
+        needles: dict[int, Needle] = {}
+        for group in self._search_groups():
+            needle = needles.setdefault(id(group.source), Needle(group.source, name))
+            try:
+                yield from (unit for unit, _ in group.candidates(needle, group.units))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                yield from group.units
+
+    def _search_groups(self) -> list[NameSearch]:
+        """Return the units by the section they are in, ready to be searched."""
+        if self._groups is None:
+            from dwarfgpu.objfile.indexes.name_search import NameSearch
+
+            groups: dict[tuple[int, str], list[Unit]] = {}
+            for unit in self.units:
+                groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
+            self._groups = [
+                NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()
+            ]
+        return self._groups
+
+    def _searched_for(
+        self, group: NameSearch, units: list[Unit], needle: Needle
+    ) -> Iterator[tuple[Die, Kind]]:
+        if not units:
+            return
+        from dwarfgpu.objfile.indexes.name_search import LookAtAll, entries_at
+
+        try:
+            candidates = list(group.candidates(needle, units))
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return
+        for unit, places in candidates:
+            times = self._searched[unit] = self._searched.get(unit, 0) + 1
+            if places is not None and times <= SEARCHES:
+                try:
+                    yield from self._entries(entries_at(unit, places, needle), needle.name)
+                    continue
+                except LookAtAll:
+                    pass
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    continue
+            yield from self._indexed(unit, needle)
+
+    def _indexed(self, unit: Unit, needle: Needle) -> Iterator[tuple[Die, Kind]]:
+        try:
+            names = self.names_of(unit).names
+            keys = list(needle.keys(unit))
+            offsets = {offset for key in keys for offset in names.get(key, ())}
+            yield from self._entries([unit.die_known_at(offset) for offset in sorted(offsets)], needle.name)
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
+        """Yield those of the entries that are entries of an index with a name."""
+        from dwarfgpu.objfile.indexes.name_index import is_named
+
+        for die in dies:
+            try:
+                kind = kind_of(die)
+                if kind is not None and is_named(die, name):
+                    yield die, kind
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
+        """Return all names with a prefix, without their scopes, in order. This makes the index of every unit."""
+        self.build()
+        names: set[str] = set()
+        for unit, index in self._names.items():
+            source, section = unit.source, ".debug_str" + unit.suffix
+            for key, offsets in index.names.items():
+                try:
+                    text = source.text(section, key) if isinstance(key, int) else decode(key)
+                    if text not in names and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                        names.add(text)
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+        return sorted(names)
+
+    def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
+        """Yield all names without their scopes, each with the kinds it may be, one unit after the other.
+
+        It reads no entries: some names may belong to one that is not in an index after all (`entries.kind_of`).
+        Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
+        """
+        for unit in self.units:
+            try:
+                names, strings = self.names_of(unit).names, unit.source.data(".debug_str" + unit.suffix)
+                data, at = unit.data, unit.table.at
+                kinds: dict[int, Kind] = {}  # by the code of the abbreviation, as far as it is one byte
+                for key, offsets in names.items():
+                    if isinstance(key, int):
+                        end = strings.find(b"\0", key, key + LONGEST)
+                        name = strings[key:end] if end >= 0 else b""
+                    else:
+                        name = key if len(key) < LONGEST else b""
+                    if not name:
+                        continue
+                    text = decode(name)
+                    for offset in offsets:
+                        code = data[offset]
+                        kind = kinds.get(code)
+                        if kind is None:
+                            kind = KIND_OF[at(data, offset)[0].tag]
+                            if code < 128:
+                                kinds[code] = kind
+                        yield text, kind
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    # --- In the producer's index --------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> list[NameTable]:
+        """The name indices of the producer that can be read."""
+        if self._tables is None:
+            self._tables = []
+            if self.dwarf.source.data(".debug_names"):
+                from dwarfgpu.objfile.indexes.debug_names import read_tables
+
+                for table in read_tables(self.dwarf.source):
+                    if isinstance(table, DwarfGpuError):
+                        self.dwarf.note(table)
+                    else:
+                        self._tables.append(table)
+                        self._cover(table)
+        return self._tables
+
+    def _cover(self, table: NameTable) -> None:
+        for offset in (*table.compile_units, *table.type_units):
+            try:
+                self._covered.add(self._listed_unit(offset))
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+
+    def _listed_unit(self, offset: int) -> Unit:
+        unit = self.dwarf.unit_at(offset)
+        if unit.offset != offset:
+            raise unit.error(
+                MalformedFile("bad_reference", f"no unit begins at {offset:#x}", spec="DWARF 5, 6.1.1.4.2")
+            )
+        return self.dwarf.split_unit(unit) if unit.is_skeleton else unit
+
+    def _in_tables(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
+        try:
+            for table in self.tables:
+                for entry in table.find(name):
+                    die = self._listed(entry)
+                    if die.tag == DW_TAG_inlined_subroutine:
+                        die = die.origin() or die
+                    kind = KIND_OF.get(die.tag)
+                    if kind is not None:
+                        yield die, kind
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+
+    def _listed(self, entry: NameEntry) -> Die:
+        if entry.signature is not None:
+            owner = self.dwarf if entry.unit is None else self._listed_unit(entry.unit).dwarf
+            return owner.type_unit(entry.signature, split=True).die_at(entry.die_offset)
+        if entry.unit is None:
+            raise MalformedFile(
+                "no_unit", f"the name entry at {entry.offset:#x} has no unit", spec="DWARF 5, 6.1.1.4.8"
+            )
+        return self._listed_unit(entry.unit).die_at(entry.die_offset)
+
+    # --- By address -------------------------------------------------------------------------------------------------
+
+    def functions_at(self, address: int) -> list[Die]:
+        """Return the functions with code at an address; one that is nested in another after it."""
+        for unit in self._units_by_likelihood(address):
+            try:
+                offsets = self.addresses_of(unit).at(address)
+                if offsets:
+                    return [unit.die_known_at(offset) for offset in offsets]
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return []
+
+    def unit_at(self, address: int) -> Unit | None:
+        """Return the unit with code at an address."""
+        return next(self._units_by_likelihood(address), None)
+
+    def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
+        """Yield the units that may have code at an address, first those that a table or a unit entry names."""
+        tried: set[Unit] = set()
+        for offset in self._sets_at(address):
+            try:
+                unit = self._listed_unit(offset)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+                continue
+            if unit not in tried:
+                tried.add(unit)
+                yield unit
+        for unit in self.units:
+            if unit not in tried and any(low <= address < high for low, high in self.spans_of(unit)):
+                yield unit
+
+    def _sets_at(self, address: int) -> list[int]:
+        """Return the offsets of the units that have an address by ``.debug_aranges``."""
+        if self._sets is None:
+            from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
+
+            self._sets = []
+            try:
+                for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                    if isinstance(address_set, DwarfGpuError):
+                        self.dwarf.note(address_set)
+                    else:
+                        self._sets.append(address_set)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        self._asked += 1
+        if self._asked <= SEARCHES:
+            return [address_set.unit for address_set in self._sets if address_set.covers(address)]
+        if self._ranges is None:
+            self._ranges = Ranges(
+                (low, high, address_set.unit)
+                for address_set in self._sets
+                for low, high in address_set.ranges()
+            )
+        return self._ranges.at(address)
+
+    def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
+        """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        spans = self._spans.get(unit)
+        if spans is None:
+            if self._budget is None:
+                self._budget = Budget(sum(listed.header.end - listed.offset for listed in self.units))
+            spans = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
+        return spans
+
+    def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
+        if unit.header.is_type_unit:
+            return []
+        try:
+            for owner in filter(None, (unit, unit.skeleton)):
+                ranges = self._ranges_of(owner)
+                budget.spend(owner, ranges)
+                if ranges:
+                    return ranges
+            return self.addresses_of(unit).spans()
+        except DwarfGpuError as error:
+            self.dwarf.note(unit.error(error))
+            return []
+
+    def _ranges_of(self, unit: Unit) -> list[tuple[int, int]]:
+        try:
+            return unit.root.ranges()
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return []
+
+    def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
+        """Return the variables whose object contains an address, or begins there if its size is unknown.
+
+        A variable is at an address if its location is an operation that pushes it. ``suffixes`` are what may follow
+        that operation, for producers that name an address space there. All units are read.
+        """
+        variables = []
+        for unit in self.units:
+            try:
+                variables += self._variables_of(unit).at(address, suffixes)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return variables
+
+    def variable_addresses(self) -> set[int]:
+        """Return where variables begin. All units are read."""
+        addresses: set[int] = set()
+        for unit in self.units:
+            try:
+                addresses.update(self._variables_of(unit).addresses)
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+        return addresses
+
+    def _variables_of(self, unit: Unit) -> VariableIndex:
+        variables = self._variables.get(unit)
+        if variables is None:
+            from dwarfgpu.objfile.indexes.address_index import VariableIndex
+
+            variables = self._variables[unit] = VariableIndex(unit)
+        return variables
+
+
+def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:
+    return any(kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
+
+
+def _place(reference: Attribute) -> tuple[Unit, int]:
+    """Return the unit and offset that a reference leads to."""
+    if reference.form in REF_UNIT:
+        return reference.die.unit, reference.value
+    die = reference.reference()
+    return die.unit, die.offset

@@ -1,0 +1,291 @@
+"""Forms: how the value of an attribute is encoded, and what class it has (DWARF 5 section 7.5.5 and 7.5.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dwarf_constants import name_of
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import Unsupported
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from dwarfgpu.encoding.operands import Format
+
+    Class: TypeAlias = Literal[
+        "address",
+        "addrptr",
+        "block",
+        "constant",
+        "exprloc",
+        "flag",
+        "lineptr",
+        "loclist",
+        "loclistsptr",
+        "macptr",
+        "reference",
+        "rnglist",
+        "rnglistsptr",
+        "string",
+        "stroffsetsptr",
+        "unknown",
+    ]
+    Encoding: TypeAlias = Literal[
+        "u1", "u2", "u3", "u4", "u8", "u16", "address", "offset", "reference", "uleb", "sleb", "string",
+        "block1", "block2", "block4", "block", "nothing", "implicit", "indirect", "index_offset",
+    ]  # fmt: skip
+
+
+@frozen
+class Form:
+    """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
+
+    code: int
+    name: str
+    encoding: Encoding
+    base: Class
+
+
+@frozen
+class Indirect:
+    """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
+
+    form: int
+    value: Any
+
+
+_ROWS: tuple[tuple[int, Encoding, Class], ...] = (
+    (dw.DW_FORM_addr, "address", "address"),
+    (dw.DW_FORM_block2, "block2", "block"),
+    (dw.DW_FORM_block4, "block4", "block"),
+    (dw.DW_FORM_data2, "u2", "constant"),
+    (dw.DW_FORM_data4, "u4", "constant"),
+    (dw.DW_FORM_data8, "u8", "constant"),
+    (dw.DW_FORM_string, "string", "string"),
+    (dw.DW_FORM_block, "block", "block"),
+    (dw.DW_FORM_block1, "block1", "block"),
+    (dw.DW_FORM_data1, "u1", "constant"),
+    (dw.DW_FORM_flag, "u1", "flag"),
+    (dw.DW_FORM_sdata, "sleb", "constant"),
+    (dw.DW_FORM_strp, "offset", "string"),
+    (dw.DW_FORM_udata, "uleb", "constant"),
+    (dw.DW_FORM_ref_addr, "reference", "reference"),
+    (dw.DW_FORM_ref1, "u1", "reference"),
+    (dw.DW_FORM_ref2, "u2", "reference"),
+    (dw.DW_FORM_ref4, "u4", "reference"),
+    (dw.DW_FORM_ref8, "u8", "reference"),
+    (dw.DW_FORM_ref_udata, "uleb", "reference"),
+    (dw.DW_FORM_indirect, "indirect", "unknown"),
+    (dw.DW_FORM_sec_offset, "offset", "unknown"),
+    (dw.DW_FORM_exprloc, "block", "exprloc"),
+    (dw.DW_FORM_flag_present, "nothing", "flag"),
+    (dw.DW_FORM_strx, "uleb", "string"),
+    (dw.DW_FORM_addrx, "uleb", "address"),
+    (dw.DW_FORM_ref_sup4, "u4", "reference"),
+    (dw.DW_FORM_strp_sup, "offset", "string"),
+    (dw.DW_FORM_data16, "u16", "constant"),
+    (dw.DW_FORM_line_strp, "offset", "string"),
+    (dw.DW_FORM_ref_sig8, "u8", "reference"),
+    (dw.DW_FORM_implicit_const, "implicit", "constant"),
+    (dw.DW_FORM_loclistx, "uleb", "loclist"),
+    (dw.DW_FORM_rnglistx, "uleb", "rnglist"),
+    (dw.DW_FORM_ref_sup8, "u8", "reference"),
+    (dw.DW_FORM_strx1, "u1", "string"),
+    (dw.DW_FORM_strx2, "u2", "string"),
+    (dw.DW_FORM_strx3, "u3", "string"),
+    (dw.DW_FORM_strx4, "u4", "string"),
+    (dw.DW_FORM_addrx1, "u1", "address"),
+    (dw.DW_FORM_addrx2, "u2", "address"),
+    (dw.DW_FORM_addrx3, "u3", "address"),
+    (dw.DW_FORM_addrx4, "u4", "address"),
+    (dw.DW_FORM_GNU_addr_index, "uleb", "address"),
+    (dw.DW_FORM_GNU_str_index, "uleb", "string"),
+    (dw.DW_FORM_GNU_ref_alt, "offset", "reference"),
+    (dw.DW_FORM_GNU_strp_alt, "offset", "string"),
+    (dw.DW_FORM_LLVM_addrx_offset, "index_offset", "address"),
+)
+
+FORMS = {code: Form(code, name_of("DW_FORM", code), encoding, base) for code, encoding, base in _ROWS}
+"""Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
+
+STRING_INDEX = frozenset(
+    (
+        dw.DW_FORM_strx,
+        dw.DW_FORM_strx1,
+        dw.DW_FORM_strx2,
+        dw.DW_FORM_strx3,
+        dw.DW_FORM_strx4,
+        dw.DW_FORM_GNU_str_index,
+    )
+)
+"""Strings through ``.debug_str_offsets``."""
+ADDRESS_INDEX = frozenset(
+    (
+        dw.DW_FORM_addrx,
+        dw.DW_FORM_addrx1,
+        dw.DW_FORM_addrx2,
+        dw.DW_FORM_addrx3,
+        dw.DW_FORM_addrx4,
+        dw.DW_FORM_GNU_addr_index,
+    )
+)
+"""Addresses through ``.debug_addr``."""
+REF_UNIT = frozenset(
+    (dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata)
+)
+"""References that count from the beginning of their unit."""
+REF_SUPPLEMENTARY = frozenset((dw.DW_FORM_ref_sup4, dw.DW_FORM_ref_sup8, dw.DW_FORM_GNU_ref_alt))
+"""References to the supplementary object file."""
+BLOCKS = frozenset((dw.DW_FORM_block2, dw.DW_FORM_block4, dw.DW_FORM_block, dw.DW_FORM_block1))
+NO_DATA = frozenset((dw.DW_FORM_flag_present, dw.DW_FORM_implicit_const))
+"""Forms whose value is in the abbreviation."""
+
+FIXED: dict[str, int] = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u8": 8, "u16": 16, "nothing": 0, "implicit": 0}
+MAX_INDIRECTION = 8
+"""How often DW_FORM_indirect may lead to itself."""
+
+
+def form(code: int) -> Form:
+    """Return the form with a code; raise an error if it is unknown, as the size of its value is then unknown, too."""
+    known = FORMS.get(code)
+    if known is None:
+        raise Unsupported(
+            "unknown_form",
+            f"the form {code:#x} is unknown, and so is the size of its value",
+            spec="DWARF 5, 7.5.6",
+        )
+    return known
+
+
+def form_name(code: int) -> str:
+    """Return the name of a form, also of an unknown one."""
+    return name_of("DW_FORM", code)
+
+
+def fixed_size(encoding: Encoding, format: Format) -> int | None:
+    """Return how many bytes a value has, if the form alone determines it."""
+    if encoding == "offset":
+        return 8 if format.offset_size == 8 else 4
+    if encoding == "address":
+        return format.address_size
+    if encoding == "reference":
+        return format.reference_size
+    return FIXED.get(encoding)
+
+
+# --- Classes ------------------------------------------------------------------------------------------------------
+
+# What an offset into a section is the beginning of (DWARF 5, table 7.5, and the GNU attributes).
+_POINTERS: dict[int, Class] = {
+    dw.DW_AT_location: "loclist",
+    dw.DW_AT_stmt_list: "lineptr",
+    dw.DW_AT_string_length: "loclist",
+    dw.DW_AT_return_addr: "loclist",
+    dw.DW_AT_start_scope: "rnglist",
+    dw.DW_AT_data_member_location: "loclist",
+    dw.DW_AT_frame_base: "loclist",
+    dw.DW_AT_macro_info: "macptr",
+    dw.DW_AT_segment: "loclist",
+    dw.DW_AT_static_link: "loclist",
+    dw.DW_AT_use_location: "loclist",
+    dw.DW_AT_vtable_elem_location: "loclist",
+    dw.DW_AT_ranges: "rnglist",
+    dw.DW_AT_str_offsets_base: "stroffsetsptr",
+    dw.DW_AT_addr_base: "addrptr",
+    dw.DW_AT_rnglists_base: "rnglistsptr",
+    dw.DW_AT_macros: "macptr",
+    dw.DW_AT_loclists_base: "loclistsptr",
+    dw.DW_AT_GNU_macros: "macptr",
+    dw.DW_AT_GNU_ranges_base: "rnglistsptr",
+    dw.DW_AT_GNU_addr_base: "addrptr",
+    dw.DW_AT_GNU_locviews: "loclist",
+}
+_POINTER_NAMES: dict[str, Class] = {
+    "DW_AT_LLVM_active_lane": "loclist",
+    "DW_AT_LLVM_iterations": "loclist",
+    "DW_AT_LLVM_lane_pc": "loclist",
+    "DW_AT_LLVM_stmt_sequence": "lineptr",
+}
+"""The same for attributes whose number depends on the dialect (A.3.3.5)."""
+
+_NUMBERS = frozenset((dw.DW_AT_data_member_location,))
+"""DWARF 3 says that data4 and data8 are the offset of a list here. Compilers write a list
+nowhere and offsets of members in these forms, so they are read as numbers in every version."""
+_TRUE_BLOCKS = frozenset((dw.DW_AT_const_value, dw.DW_AT_discr_list))
+"""The blocks of the standard that are not expressions (table 7.5)."""
+
+
+def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
+    """Return the class of an attribute's value (DWARF 5, 7.5.5).
+
+    Two kinds of values had no form of their own before version 4: expressions were blocks, and offsets into other
+    sections were data4 or data8. Then the attribute decides, as it does for DW_FORM_sec_offset.
+    """
+    known = FORMS.get(code)
+    if known is None:
+        return "unknown"
+    if code == dw.DW_FORM_sec_offset or (
+        version < 4 and code in (dw.DW_FORM_data4, dw.DW_FORM_data8) and attribute not in _NUMBERS
+    ):
+        pointer = _POINTERS.get(attribute) or _POINTER_NAMES.get(name)
+        if pointer is not None:
+            return pointer
+    elif version < 4 and code in BLOCKS and attribute not in _TRUE_BLOCKS:
+        return "exprloc"
+    return known.base
+
+
+# --- Decoding one value -------------------------------------------------------------------------------------------
+
+
+def read_value(cursor: Cursor, code: int, format: Format, implicit: int = 0) -> Any:
+    """Read one value: an int, bytes (block or string), a bool for flag_present, or `Indirect`.
+
+    An index with an offset (DW_FORM_LLVM_addrx_offset) is the pair of both. This is the plain description of every
+    form; whole entries are read by the readers that `readers` generates.
+    """
+    encoding = form(code).encoding
+    if encoding == "indirect":
+        return _read_indirect(cursor, format)
+    if encoding == "nothing":
+        return True
+    if encoding == "implicit":
+        return implicit
+    size = fixed_size(encoding, format)
+    if size is not None:
+        return cursor.unsigned(size)
+    return _read_variable(cursor, encoding)
+
+
+def _read_variable(cursor: Cursor, encoding: Encoding) -> Any:
+    if encoding == "uleb":
+        return cursor.uleb()
+    if encoding == "sleb":
+        return cursor.sleb()
+    if encoding == "string":
+        end = cursor.data.find(0, cursor.position, cursor.end)
+        if end < 0:
+            raise cursor.fail("truncated", "a string has no end", "DWARF 5, 7.5.5")
+        return cursor.bytes(end + 1 - cursor.position)[:-1]
+    if encoding == "index_offset":
+        index = cursor.uleb()
+        return index, cursor.unsigned(4)
+    size = cursor.uleb() if encoding == "block" else cursor.unsigned(int(encoding[5:]))
+    return cursor.bytes(size)
+
+
+def _read_indirect(cursor: Cursor, format: Format) -> Indirect:
+    start = cursor.position
+    for _ in range(MAX_INDIRECTION):
+        code = cursor.uleb()
+        if code in NO_DATA:
+            break
+        if code != dw.DW_FORM_indirect:
+            return Indirect(code, read_value(cursor, code, format))
+    raise cursor.fail(
+        "bad_form", "DW_FORM_indirect must lead to a form with a value", "DWARF 5, 7.5.3", start
+    )

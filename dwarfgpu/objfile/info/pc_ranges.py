@@ -1,0 +1,266 @@
+"""The addresses of an entry's code: DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges (DWARF 5 section 2.17)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.objfile.info.forms import class_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+
+
+MIN_RANGES = 1 << 16
+"""How many ranges, and bytes of lists, are always read, whatever the size of the entries that have them."""
+
+
+def ranges_of(die: Die) -> list[tuple[int, int]]:
+    """Return the ranges of an entry that are not empty; an entry without code has no range."""
+    ranges = die.number(dw.DW_AT_ranges)
+    if ranges is not None:
+        return listed(die.unit, *ranges.list_place())
+    low, high = die.number(dw.DW_AT_low_pc), die.number(dw.DW_AT_high_pc)
+    if low is None or high is None:
+        return []
+    return between(die.unit, low.address(), high.form, high.value)
+
+
+def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
+    """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
+    end = (
+        low + high
+        if class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
+        else unit.address(form, high)
+    )
+    if is_dead(low, unit.address_size) or low >= end:
+        return []
+    return [(low, end)]
+
+
+def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
+    """Return the ranges of a range list. The last one is remembered, because entries may share it."""
+    known = unit.tables.ranges
+    if known is None or known[:2] != (section, offset):
+        from dwarfgpu.objfile.lists.list_encoding import ListContext
+        from dwarfgpu.objfile.lists.range_lists import read_range_list
+
+        context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+        data = unit.tables.list_data(section)
+        range_list = read_range_list(data, offset, section=section, context=context)
+        unit.tables.ranges = known = section, offset, range_list
+    return known[2].spans()
+
+
+class Budget:
+    """How many ranges may be read for one index.
+
+    Each entry that has ranges takes some bytes, and each list some of its section. Entries that share lists, or have
+    lists that overlap, could ask for any number of either.
+    """
+
+    __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
+
+    def __init__(self, size: int) -> None:
+        """Set the limit: ``size`` is that of the entries, in bytes."""
+        self._most = max(MIN_RANGES, size)
+        self._room = MIN_RANGES
+        self._ranges = self._read = 0
+        self._last: object = None
+        self.is_spent = False
+
+    def spend(self, unit: Unit, ranges: list[tuple[int, int]]) -> None:
+        """Count the ranges that an entry of a unit has just given; an error when they are too many."""
+        self._ranges += len(ranges)
+        known = unit.tables.ranges
+        if known is not None and known is not self._last:
+            self._last = known
+            section, offset, range_list = known
+            self._read += range_list.end - offset
+            self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
+        if self._ranges > self._most or self._read > self._room:
+            self.is_spent = True
+            message = (
+                f"entries share lists of ranges: there are {self._ranges}, in lists of {self._read} bytes"
+            )
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")
+
+
+def is_dead(address: int, address_size: int) -> bool:
+    """Return whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
+    return address >= (1 << 8 * address_size) - 2
+
+
+class Ranges:
+    """Ranges of addresses, each with a number, sorted for look-up by address. They may overlap."""
+
+    __slots__ = ("_highs", "_lows", "_numbers", "_reach")
+
+    def __init__(self, ranges: Iterable[tuple[int, int, int]]) -> None:
+        by_address = sorted(ranges)
+        self._lows = [low for low, _, _ in by_address]
+        self._highs = [high for _, high, _ in by_address]
+        self._numbers = [number for _, _, number in by_address]
+        self._reach: list[int] = []  # for each the highest end of those before it and its own
+        highest = 0
+        for high in self._highs:
+            highest = max(highest, high)
+            self._reach.append(highest)
+
+    def __len__(self) -> int:
+        return len(self._lows)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return all ranges, by address."""
+        return list(zip(self._lows, self._highs, strict=True))
+
+    def numbers(self) -> set[int]:
+        """Return the numbers of all ranges."""
+        return set(self._numbers)
+
+    def at(self, address: int) -> list[int]:
+        """Return the numbers of the ranges with an address; a range that begins later comes later."""
+        i = bisect_right(self._lows, address) - 1
+        numbers = []
+        while i >= 0 and self._reach[i] > address:
+            if self._highs[i] > address:
+                numbers.append(self._numbers[i])
+            i -= 1
+        return numbers[::-1]
+
+    def between(self, low: int, high: int) -> list[int]:
+        """Return the numbers of the ranges that have an address from ``low`` up to ``high``, by their beginning."""
+        first, last = bisect_right(self._lows, low), bisect_left(self._lows, high)
+        return self.at(low) + self._numbers[first:last] if low < high else []
+
+
+# --- The chain of inlined calls at an address (DWARF 5 section 3.3.8) ---------------------------------
+# An inlined call is an entry below the function it was inlined into, with the ranges of its code and the
+# position of the call. So the scopes that cover an address, from the outside in, tell who called whom, and
+# each call says where its caller is; only the innermost position comes from the line table.
+
+# Tags (DWARF 5, 7.5.3).
+
+SCOPES = frozenset(
+    (
+        dw.DW_TAG_lexical_block,
+        dw.DW_TAG_inlined_subroutine,
+        dw.DW_TAG_subprogram,
+        dw.DW_TAG_with_stmt,
+        dw.DW_TAG_catch_block,
+        dw.DW_TAG_try_block,
+    )
+)
+"""Entries that own addresses."""
+_GROUPS = frozenset((dw.DW_TAG_module, dw.DW_TAG_namespace, dw.DW_TAG_lexical_block))
+"""Entries that may own scopes without having ranges of their own."""
+_HIDING = _GROUPS | {
+    dw.DW_TAG_subprogram,
+    dw.DW_TAG_class_type,
+    dw.DW_TAG_structure_type,
+    dw.DW_TAG_union_type,
+}
+"""Entries that in some languages own functions whose code lies elsewhere: methods, and functions inside functions."""
+
+
+class ScopeDie(Protocol):
+    """What this module needs of a debugging information entry."""
+
+    @property
+    def tag(self) -> int:
+        """DW_TAG_*, by number."""
+
+    @property
+    def name(self) -> str | None:
+        """DW_AT_name, its own or that of the entry its DW_AT_abstract_origin or DW_AT_specification leads to."""
+
+    @property
+    def call_file(self) -> int | None: ...
+
+    @property
+    def call_line(self) -> int | None: ...
+
+    @property
+    def call_column(self) -> int | None: ...
+
+    def ranges(self) -> Sequence[tuple[int, int]]:
+        """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
+
+    def children(self) -> Iterable[ScopeDie]:
+        """Return the entries it owns."""
+
+
+@frozen
+class Position:
+    """A place in the source. The file is a number of the unit's line table; 0 for line or column is unknown."""
+
+    file: int | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@frozen
+class InlinedFrame:
+    """One level of the chain: a function, and where execution is in it."""
+
+    function: str | None
+    position: Position
+    inlined: bool
+    """Whether it is inlined into the next level; false for the outermost one alone."""
+    die: ScopeDie
+
+
+def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
+    """Return the scopes that cover an address, outermost first, found below a unit or any other entry.
+
+    Where siblings overlap, the first one is taken. A scope without ranges is passed through: it may own some that have.
+    Only when that finds nothing, functions inside functions and types are looked for, whose code lies elsewhere.
+    """
+    return _search(root, address, _GROUPS) or _search(root, address, _HIDING)
+
+
+def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> list[ScopeDie]:
+    scopes: list[ScopeDie] = []
+    waiting: list[Iterator[ScopeDie]] = [iter(root.children())]
+    while waiting:
+        for die in waiting[-1]:
+            tag = die.tag
+            ranges = die.ranges() if tag in SCOPES else ()
+            if covers(ranges, address):
+                scopes.append(die)
+                waiting = [iter(die.children())]  # nothing beside it is asked for any more
+                break
+            if tag in passed_through and not (ranges and tag in _GROUPS):
+                waiting.append(iter(die.children()))
+                break
+        else:
+            waiting.pop()
+    return scopes
+
+
+def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:
+    """Return whether one of the ranges holds an address."""
+    return any(start <= address < end for start, end in ranges)
+
+
+def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[InlinedFrame]:
+    """Return the chain of calls at an address: the innermost inlined one first, the physical function last.
+
+    ``scopes`` cover the address, outermost first (`scopes_at`); ``position`` is what the line table says about it. A
+    nested function begins a new chain: it is called, not inlined. Without any function the chain is empty.
+    """
+    chain: list[InlinedFrame] = []
+    for die in reversed(list(scopes)):
+        if die.tag == dw.DW_TAG_subprogram:
+            chain.append(InlinedFrame(die.name, position, inlined=False, die=die))
+            break
+        if die.tag == dw.DW_TAG_inlined_subroutine:
+            chain.append(InlinedFrame(die.name, position, inlined=True, die=die))
+            position = Position(die.call_file, die.call_line, die.call_column)
+    return chain

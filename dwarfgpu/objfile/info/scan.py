@@ -1,0 +1,161 @@
+"""Scanning a unit: a few values of a few entries, and a step over each of the others.
+
+Which entries and which values is a *selection*. Per table of abbreviations it becomes a list of plans, so that for an
+entry that is not wanted the scan only reads a list of sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.readers import FAILURES, truncated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeAlias
+
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
+    from dwarfgpu.objfile.info.readers import Pick, Unpack
+    from dwarfgpu.objfile.info.unit import Unit
+
+    Select: TypeAlias = Callable[[Abbreviation], tuple[int, ...] | None]
+    """The numbers of the attributes that are wanted of such entries; None when the entries are not."""
+
+# Entries in which nothing is that has a name or code of its own, so that a sibling attribute saves looking.
+_CLOSED = frozenset((
+    dw.DW_TAG_array_type,
+    dw.DW_TAG_enumeration_type,
+    dw.DW_TAG_subroutine_type,
+    dw.DW_TAG_inlined_subroutine,  # inlined_subroutine: what it declares is in its abstract instance
+    dw.DW_TAG_call_site,
+    dw.DW_TAG_GNU_template_parameter_pack,  # GNU_template_parameter_pack
+    dw.DW_TAG_GNU_formal_parameter_pack,  # GNU_formal_parameter_pack
+    dw.DW_TAG_GNU_call_site,  # GNU_call_site
+))  # fmt: skip
+
+
+class Plan:
+    """What to do with the entries of one abbreviation."""
+
+    __slots__ = ("_indices", "abbreviation", "jump", "note", "pick", "places", "size", "unpack", "wanted")
+
+    def __init__(self, abbreviation: Abbreviation, wanted: tuple[int, ...] | None) -> None:
+        self.abbreviation = abbreviation
+        self.wanted = wanted
+        self.note: Any = None
+        """What the caller of the scan remembers about these entries."""
+        layout = abbreviation.layout
+        indexes = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
+        self.jump = _sibling(abbreviation)
+        present = sorted({i for i in (*indexes, self.jump) if i >= 0 and layout.slots[i] >= 0})
+        self._indices = tuple(present)
+        if self.jump >= 0:
+            self.jump = present.index(self.jump)
+        self.places = {
+            number: present.index(i) for number, i in zip(wanted or (), indexes, strict=True) if i in present
+        }
+        """The index among the picked values of each wanted attribute that is in the data."""
+        self.size = layout.size
+        self.unpack: Unpack | None = layout.picking_unpack(self._indices) if layout.size >= 0 else None
+        """The reader of entries of fixed size."""
+        self.pick: Pick = self._first_pick
+        """The reader of all others, which returns the values, then the next position."""
+
+    def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
+        self.pick = self.abbreviation.layout.picker(self._indices)
+        return self.pick(data, position)
+
+    def values(self, data: bytes, position: int) -> tuple[Any, ...]:
+        """Return the picked values of an entry."""
+        return self.pick(data, position) if self.unpack is None else self.unpack(data, position)
+
+
+def _sibling(abbreviation: Abbreviation) -> int:
+    """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
+    if abbreviation.has_children and (
+        abbreviation.tag in _CLOSED
+        or (abbreviation.tag == dw.DW_TAG_subprogram and is_declaration(abbreviation))
+    ):
+        index = abbreviation.index_of(dw.DW_AT_sibling)
+        if index >= 0 and abbreviation.forms[index] in forms.REF_UNIT:
+            return index
+    return -1
+
+
+def is_declaration(abbreviation: Abbreviation) -> bool:
+    """Return whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
+    return abbreviation.form_of(dw.DW_AT_declaration) == dw.DW_FORM_flag_present
+
+
+def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Plan | None]]:
+    """Return by code the plan, and the size of entries that are only skipped, 0 for others."""
+    sizes = [0] * len(table.dense)
+    plans: list[Plan | None] = [None] * len(table.dense)
+    sizes[0] = 1
+    for code, abbreviation in enumerate(table.dense):
+        if abbreviation is not None:
+            wanted = select(abbreviation)
+            if wanted is None and abbreviation.layout.size >= 0 and _sibling(abbreviation) < 0:
+                sizes[code] = abbreviation.layout.size
+            else:
+                plans[code] = Plan(abbreviation, wanted)
+    return sizes, plans
+
+
+def scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
+    """Yield all wanted entries as (offset, plan, picked values); before an error those that precede it."""
+    try:
+        yield from _scan(unit, select)
+    except DwarfGpuError as error:
+        unit.dwarf.note(error)
+
+
+def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ...]]]:
+    position = unit.first
+    data, table = unit.data, unit.table
+    try:
+        sizes, plans = table.keep(select, lambda table: _plans(table, select))
+        rows, end = table.rows, len(data)
+        while position < end:
+            code = data[position]
+            if code > 127:
+                code = rows[data[position + 1]][code]
+            size = sizes[code]
+            if size:
+                position += size
+                continue
+            at_code = position
+            plan = plans[code]
+            if plan is None:
+                abbreviation, at_code = table.at(data, position)
+                plan = Plan(abbreviation, select(abbreviation))
+            unpack = plan.unpack
+            if unpack is not None:
+                picked = unpack(data, at_code)
+                following = at_code + plan.size
+            elif plan.wanted is not None or plan.jump >= 0:
+                picked = plan.pick(data, at_code)
+                following = picked[-1]
+            else:
+                position = plan.abbreviation.layout.skip(data, at_code)
+                continue
+            if following > end:
+                raise truncated(unit.offset + position, unit.section)
+            if plan.wanted is not None:
+                yield position, plan, picked
+            if plan.jump >= 0:
+                sibling = picked[plan.jump]
+                if not following < sibling <= end:
+                    message = f"the sibling at {sibling:#x} is not after the entry"
+                    raise MalformedFile("bad_sibling", message, spec="DWARF 5, 2.3")
+                following = sibling
+            position = following
+    except FAILURES:
+        raise truncated(unit.offset + position, unit.section) from None
+    except DwarfGpuError as error:
+        raise unit.error(error, position) from None
+    if position > end:
+        raise truncated(unit.offset + end, unit.section)

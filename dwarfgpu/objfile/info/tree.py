@@ -1,0 +1,356 @@
+"""Where the entries of a unit are: which owns which, and whether one begins at an offset.
+
+Nothing is kept of most entries. There is a mark in every half kilobyte, the beginning of an entry with the one that
+owns it, and what lies between two marks is found again when it is asked for. The unit is read once, no further than
+needed, and no value is decoded.
+
+The first few questions about a unit are answered without marks where the producer says what is beside an entry
+(DW_AT_sibling): then the way to a place leads over all that does not contain it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.dwarf_constants import DW_AT_sibling
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.info.forms import REF_UNIT
+from dwarfgpu.objfile.info.readers import FAILURES, truncated
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
+    from dwarfgpu.objfile.info.readers import Skip
+
+STRIDE = 512
+DESCENTS = 16
+"""How many questions about a unit are answered without marks."""
+STEPS = 64
+"""After so many steps beside each other the place is remembered, and the next question can begin there."""
+MAX_OWNERS = 8
+"""Places that lie deeper than this are not remembered: to remember a place is to keep the entries that own it."""
+MAX_DEPTH = 1 << 16
+"""Entries nested deeper than this are refused."""
+
+
+class UnitTree:
+    """The entries of one unit. All offsets count from its header."""
+
+    __slots__ = (
+        "_above",
+        "_data",
+        "_error",
+        "_first",
+        "_marks",
+        "_open",
+        "_owners",
+        "_parents",
+        "_paths",
+        "_position",
+        "_questions",
+        "_section",
+        "_seen",
+        "_stops",
+        "_table",
+        "_unit",
+    )
+
+    def __init__(self, data: bytes, first: int, table: AbbreviationTable, unit: int, section: str) -> None:
+        self._data = data
+        self._table = table
+        self._unit = unit
+        self._section = section
+        self._first = self._position = first
+        self._marks = array("Q")
+        self._owners = array("Q")  # for each mark the entry that owns the one there
+        self._above: dict[int, int] = {}  # the parents of those, and of theirs
+        self._open: list[int] = []  # the entries that own the position, outermost first
+        self._parents: dict[int, int] = {}
+        self._seen: set[int] = set()  # entries that questions were answered by
+        self._stops: list[int] = []  # those, and others that the way led past, in order
+        self._paths: list[tuple[int, ...]] = []  # for each of them those that own it, outermost first
+        self._error: DwarfGpuError | None = None
+        self._questions = 0
+
+    def contains(self, offset: int) -> bool:
+        """Return whether an entry begins at an offset."""
+        return self.entry_around(offset) == offset
+
+    def entry_around(self, place: int) -> int | None:
+        """Return the offset of the entry whose code or data a place lies in."""
+        data = self._data
+        if not self._first <= place < len(data):
+            return None
+        if place in self._seen:
+            return place
+        if self._descends():
+            return self._descend(place)
+        self._read(place + 1)
+        if self._position <= place:
+            return None  # the unit entry has ended before
+        following = self._marks[bisect_right(self._marks, place) - 1]
+        position = following
+        while following <= place:
+            position, following = following, self._after(following)
+        return position if data[position] else None
+
+    def parent(self, offset: int) -> int | None:
+        """Return the offset of the entry that owns the one at an offset; None for the unit entry."""
+        if offset <= self._first:
+            return None
+        parent = self._parents.get(offset)
+        if parent is None and self._descends():
+            self._descend(offset)
+            parent = self._parents.get(offset)
+        if parent is None:
+            self._read(offset + 1)
+            if self._position <= offset:
+                raise self._no_entry(offset)
+            parent = self._parents[offset] = self._find_parent(offset)
+        return parent
+
+    def _no_entry(self, offset: int) -> DwarfGpuError:
+        error = MalformedFile(
+            "bad_reference", f"no entry begins at {self._unit + offset:#x}", spec="DWARF 5, 7.5.5"
+        )
+        return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
+
+    def _descends(self) -> bool:
+        """Return whether to answer a question by the siblings."""
+        self._questions += 1
+        return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
+
+    def _descend(self, place: int) -> int | None:
+        """Return the entry around a place, and remember the parents on the way to it and the way itself."""
+        data, table, known = self._data, self._table, self._table.dense
+        siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
+        stop = bisect_right(self._stops, place) - 1
+        position, owners = (self._stops[stop], list(self._paths[stop])) if stop >= 0 else (self._first, [])
+        end, steps = len(data), 0
+        try:
+            while position <= place:
+                steps += 1
+                if not steps % STEPS:
+                    self._remember(position, owners)
+                code = data[position]
+                if not code:
+                    position += 1
+                    owners.pop()
+                    if not owners:
+                        return None
+                    continue
+                start = position
+                abbreviation = known[code] if code < 0x80 else None
+                if abbreviation is None:
+                    abbreviation, start = table.at(data, position)
+                after = abbreviation.layout.skip(data, start)
+                if after > place:
+                    self._remember(position, owners)
+                    self._seen.add(position)
+                    if owners:
+                        self._parents.update(zip((*owners[1:], position), owners, strict=True))
+                    return position
+                if abbreviation.has_children:
+                    sibling = siblings.get(abbreviation)
+                    if sibling is None:
+                        sibling = siblings[abbreviation] = _sibling_reader(abbreviation)
+                    beside = sibling(data, start)
+                    if after < beside <= place and beside < end:
+                        after = beside
+                    else:
+                        owners.append(position)
+                elif not owners:
+                    return None  # a unit entry that owns nothing
+                position = after
+        except FAILURES:
+            raise truncated(self._unit + position, self._section) from None
+        except DwarfGpuError as error:
+            raise error.at(section=self._section, offset=self._unit + position) from None
+        return None
+
+    def _remember(self, position: int, owners: list[int]) -> None:
+        """Remember a place on the way to another one."""
+        i = bisect_left(self._stops, position)
+        if self._stops[i : i + 1] != [position] and len(owners) <= MAX_OWNERS:
+            self._stops.insert(i, position)
+            self._paths.insert(i, tuple(owners))
+
+    def _find_parent(self, offset: int) -> int:
+        data, table = self._data, self._table
+        i = bisect_right(self._marks, offset) - 1
+        position = self._marks[i]
+        owner = self._owners[i]
+        inner: list[int] = []  # owners that began after the mark
+        while position < offset:
+            if not data[position]:
+                if inner:
+                    inner.pop()
+                elif owner in self._above:
+                    owner = self._above[owner]
+                else:
+                    raise self._no_entry(offset)
+                position += 1
+                continue
+            abbreviation, start = table.at(data, position)
+            if abbreviation.has_children:
+                inner.append(position)
+            position = abbreviation.layout.skip(data, start)
+        return inner[-1] if inner else owner
+
+    def _after(self, position: int) -> int:
+        """Return the position after an entry or null entry."""
+        data = self._data
+        if not data[position]:
+            return position + 1
+        abbreviation, position = self._table.at(data, position)
+        return abbreviation.layout.skip(data, position)
+
+    def _read(self, until: int) -> None:
+        """Read on, at least to an offset if the unit entry does not end before. Entries before a broken one count."""
+        position = self._position
+        if position >= until or (not self._open and position > self._first):
+            return
+        if self._error is None:
+            try:
+                self._walk(position, min(until + STRIDE, len(self._data)))
+            except FAILURES:
+                self._error = truncated(self._unit + self._position, self._section)
+            except DwarfGpuError as error:
+                self._error = error.at(section=self._section, offset=self._unit + self._position)
+        if self._error is not None and self._position < until:
+            raise self._error.again()
+
+    def _read_first(self, position: int) -> int:
+        """Read the unit entry, which may own nothing."""
+        abbreviation, start = self._table.at(self._data, position)
+        if abbreviation.has_children:
+            self._open.append(position)
+        self._marks.append(position)
+        self._owners.append(0)
+        after = abbreviation.layout.skip(self._data, start)
+        if after > len(self._data):
+            raise IndexError
+        return after
+
+    def _mark(self, position: int) -> None:
+        """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
+        waiting, above = self._open, self._above
+        if len(waiting) > MAX_DEPTH:
+            raise MalformedFile(
+                "limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3"
+            )
+        self._marks.append(position)
+        self._owners.append(waiting[-1])
+        for i in range(len(waiting) - 1, 0, -1):
+            if waiting[i] in above:
+                break
+            above[waiting[i]] = waiting[i - 1]
+
+    def _walk(self, position: int, until: int) -> None:  # noqa: PLR0912 (one loop: a call for each entry would cost)
+        """Read the entries from a position on. Where one is broken, the position is its own."""
+        data, table = self._data, self._table
+        known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
+        waiting = self._open
+        if position == self._first:
+            position = self._read_first(position)
+            if not waiting:
+                self._position = position
+                return
+        try:
+            while position < until:
+                self._position = position
+                self._mark(position)
+                mark = min(until, position + STRIDE)
+                while position < mark:
+                    code = data[position]
+                    if code > 127:
+                        code = rows[data[position + 1]][code]
+                    size = sizes[code]
+                    if size > 0:
+                        position += size
+                    elif size < 0:
+                        if code:
+                            waiting.append(position)
+                            position -= size
+                        else:
+                            waiting.pop()
+                            position += 1
+                            if not waiting:  # the unit entry has ended
+                                return
+                    else:
+                        abbreviation = known[code]
+                        start = position
+                        if abbreviation is None:
+                            abbreviation, start = table.at(data, position)
+                        if abbreviation.has_children:
+                            waiting.append(position)
+                        position = abbreviation.layout.skip(data, start)
+        finally:
+            if position <= len(data):
+                self._position = position
+        if position > len(data):
+            raise IndexError
+
+
+def has_siblings(table: AbbreviationTable) -> bool:
+    """Return whether entries that own others name the next one beside them, as those of GCC do."""
+    owners = [abbreviation for abbreviation in table.all() if abbreviation.has_children]
+    return 2 * sum(abbreviation.index_of(DW_AT_sibling) >= 0 for abbreviation in owners) > len(owners)
+
+
+def _sibling_reader(abbreviation: Abbreviation) -> Skip:
+    """Return a function that tells where the entry beside one is; 0 if the entry does not say it."""
+    index = abbreviation.index_of(DW_AT_sibling)
+    if index < 0 or abbreviation.forms[index] not in REF_UNIT:
+        return lambda _data, _position: 0
+    layout = abbreviation.layout
+    unpack = layout.picking_unpack((index,)) if layout.size >= 0 else None
+    pick = layout.picker((index,)) if unpack is None else unpack
+    return lambda data, position: int(pick(data, position)[0])
+
+
+def entry_sizes(table: AbbreviationTable) -> list[int]:
+    """Return by code how many bytes an entry has: negative if it may own others, 0 if it depends on the entry."""
+    sizes = [0] * len(table.dense)
+    for code, abbreviation in enumerate(table.dense):
+        if abbreviation is not None:
+            size = max(abbreviation.layout.size, 0)
+            sizes[code] = -size if abbreviation.has_children else size
+    sizes[0] = -1
+    return sizes
+
+
+def after_children(data: bytes, position: int, table: AbbreviationTable) -> int:
+    """Return where the entries that begin at a position end, with all they own.
+
+    That is after the null entry, or at the end.
+    """
+    known, rows, sizes = table.dense, table.rows, table.keep("sizes", entry_sizes)
+    depth, end = 1, len(data)
+    while position < end:
+        code = data[position]
+        if code > 127:
+            code = rows[data[position + 1]][code]
+        size = sizes[code]
+        if size > 0:
+            position += size
+        elif size < 0:
+            if code:
+                depth += 1
+                position -= size
+            else:
+                depth -= 1
+                position += 1
+                if not depth:
+                    return position
+        else:
+            abbreviation = known[code]
+            if abbreviation is None:
+                abbreviation, position = table.at(data, position)
+            if abbreviation.has_children:
+                depth += 1
+            position = abbreviation.layout.skip(data, position)
+    if position > end:
+        raise IndexError
+    return position

@@ -1,0 +1,317 @@
+"""The tables of a unit: strings and addresses by index, and where its lists are.
+
+The bases of the tables come from the unit entry (DWARF 5 section 3.1.1), from the package that a split unit lies in
+(7.3.5), or, as the address table of a split unit, from its skeleton (3.1.3).
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.objfile.contributions import check_address_size, contribution_with_base, contributions
+from dwarfgpu.objfile.info import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Literal
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.contributions import TableHeader
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.range_lists import RangeList
+    from dwarfgpu.objfile.section_source import SectionSource
+
+
+STRING_SECTIONS = {dw.DW_FORM_strp: ".debug_str", dw.DW_FORM_line_strp: ".debug_line_str"}
+LIST_SECTIONS = {
+    "loclist": (".debug_loc", ".debug_loclists"),
+    "rnglist": (".debug_ranges", ".debug_rnglists"),
+}
+"""The names of the section before version 5, and since."""
+
+
+class UnitTables:
+    """The tables of one unit."""
+
+    __slots__ = ("_addresses", "_no_addresses", "_strings", "ranges", "unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._strings: Sequence[int] | None = None
+        self._addresses: Sequence[int] | None = None
+        self._no_addresses: DwarfGpuError | None = None
+        """Why it has no addresses, once they were to be read."""
+        self.ranges: tuple[str, int, RangeList] | None = None
+        """Section and offset of the range list that was read last, and the list."""
+
+    def drop(self) -> None:
+        """Free what has been read."""
+        self._strings = self._addresses = self._no_addresses = self.ranges = None
+
+    # --- Strings --------------------------------------------------------------------------------------------------
+
+    def string_place(self, form: int, value: Any) -> tuple[SectionSource, str, int]:
+        """Return where the string of a value is that is not in the entry itself."""
+        section = STRING_SECTIONS.get(form)
+        if section is not None:
+            return self.unit.source, section + self.unit.suffix, value
+        if form in forms.STRING_INDEX:
+            return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
+        if form in (dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt):
+            return self.unit.dwarf.supplementary_file().source, ".debug_str", value
+        raise self.unit.error(
+            MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
+        )
+
+    def string_offset(self, index: int) -> int:
+        """Return an entry of the unit's string offsets table (DWARF 5, 7.26)."""
+        try:
+            return self.string_offsets[index]
+        except IndexError:
+            raise self._no_index("string", index, len(self.string_offsets)) from None
+
+    @property
+    def string_offsets(self) -> Sequence[int]:
+        """The offsets of its strings, by index."""
+        if self._strings is None:
+            start, end = self._string_offsets_bounds()
+            data = self.unit.source.data(".debug_str_offsets" + self.unit.suffix)
+            self._strings = numbers(
+                data, start, end, self.unit.offset_size, little=self.unit.format.byte_order == "little"
+            )
+        return self._strings
+
+    def string_offsets_place(self) -> tuple[bytes, int, int] | None:
+        """Return the section with its string offsets, and where they are in it; None if it has none."""
+        unit = self.unit
+        data = unit.source.data(".debug_str_offsets" + unit.suffix)
+        if not data or (not unit.suffix and unit.root_value(dw.DW_AT_str_offsets_base) is None):
+            return None
+        return (data, *self._string_offsets_bounds())
+
+    def _string_offsets_bounds(self) -> tuple[int, int]:
+        unit = self.unit
+        part, section = unit.part(".debug_str_offsets")
+        data = unit.source.data(section)
+        end = len(data)
+        if unit.contributions is not None and ".debug_str_offsets" in unit.contributions:
+            end = min(end, part + unit.contributions[".debug_str_offsets"][1])
+        if unit.version < 5:  # the GNU table has no header
+            return part, end
+        base_attribute = unit.root_number(dw.DW_AT_str_offsets_base)
+        if base_attribute is None and not unit.suffix:
+            message = "the unit has no DW_AT_str_offsets_base"
+            raise unit.error(MissingContext("str_offsets_base", message, spec="DWARF 5, 3.1.1"))
+        wide = unit.offset_size == 8
+        header = 16 if wide else 8
+        base = part + (header if base_attribute is None else base_attribute)
+        if header <= base <= end:
+            order = unit.format.byte_order
+            length = int.from_bytes(data[base - (12 if wide else 8) : base - 4], order)
+            version = int.from_bytes(data[base - 4 : base - 2], order)
+            stop = base - 4 + length
+            if version >= 5 and base <= stop <= end:
+                return base, stop
+        message = f"no table of {section} has its base at {base:#x}"
+        raise MalformedFile("bad_base", message, spec="DWARF 5, 7.26").at(section=section, offset=base)
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def address(self, index: int) -> int:
+        """Return an entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
+        table = self.addresses
+        try:
+            return table[index]
+        except IndexError:
+            raise self._no_index("address", index, len(table)) from None
+
+    @property
+    def addresses(self) -> Sequence[int]:
+        """Its addresses, by index."""
+        if self._no_addresses is not None:
+            raise self._no_addresses.again()
+        if self._addresses is None:
+            try:
+                self._addresses = self._read_addresses()
+            except DwarfGpuError as error:  # a list may ask for an address with each of its entries
+                self._no_addresses = error
+                raise
+        return self._addresses
+
+    def _read_addresses(self) -> Sequence[int]:
+        base = self.unit.root_number(dw.DW_AT_addr_base, dw.DW_AT_GNU_addr_base)
+        if base is None and self.unit.skeleton is not None:
+            return self.unit.skeleton.tables.addresses
+        if base is None:
+            if self.unit.suffix:
+                raise self._no_skeleton("addresses")
+            raise self.unit.error(
+                MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
+            )
+        table = address_table(
+            self.unit.source.data(".debug_addr"),
+            base,
+            version=self.unit.version,
+            address_size=self.unit.address_size,
+            byte_order=self.unit.format.byte_order,
+            offset_size=self.unit.offset_size,
+        )
+        if table.segment_size:
+            return tuple(table)
+        return numbers(
+            table.data,
+            table.base,
+            table.end,
+            table.address_size,
+            little=self.unit.format.byte_order == "little",
+        )
+
+    def _no_skeleton(self, name: str) -> DwarfGpuError:
+        message = f"a split unit has the {name} of its skeleton, which is not known"
+        return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
+
+    # --- Lists ----------------------------------------------------------------------------------------------------
+
+    def list_data(self, section: str) -> bytes:
+        """Return the content of a section of lists."""
+        return self.list_source(section).data(section)
+
+    def list_source(self, section: str) -> SectionSource:
+        """Return the file with a section of lists. That of range lists before version 5 is the program's."""
+        unit = self.unit
+        if unit.suffix and not section.endswith(".dwo"):
+            if unit.skeleton is None:
+                raise self._no_skeleton("ranges")
+            unit = unit.skeleton
+        return unit.source
+
+    def list_offset(self, form: int, value: Any, kind: str) -> tuple[str, int]:
+        """Return section and offset of a location list (``kind`` is ``loclist``) or a range list (``rnglist``)."""
+        old, new = LIST_SECTIONS[kind]
+        if self.unit.version >= 5:
+            part, section = self.unit.part(new)
+            if form in (dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx):
+                return section, self._indexed_list(section, part, int(value), kind)
+            return section, part + int(value)
+        if kind == "rnglist":  # ranges stay in the program's file even for split units
+            skeleton = self.unit.skeleton
+            base = None if skeleton is None else skeleton.root_number(dw.DW_AT_GNU_ranges_base)
+            return old, int(value) + (base or 0)
+        part, section = self.unit.part(old)
+        return section, part + int(value)
+
+    def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
+        """Return the offset that an index into the offsets before the lists gives (DWARF 5, 7.28 and 7.29)."""
+        from dwarfgpu.objfile.lists.list_encoding import list_table, list_table_at
+
+        data, order = self.unit.source.data(section), self.unit.format.byte_order
+        base = self.unit.root_number(dw.DW_AT_loclists_base if kind == "loclist" else dw.DW_AT_rnglists_base)
+        if base is not None:
+            size = self.unit.offset_size
+            table = list_table(data, part + base, section=section, offset_size=size, byte_order=order)
+        elif self.unit.suffix:
+            table = list_table_at(data, part, section=section, byte_order=order)
+        else:
+            message = f"the unit has no DW_AT_{kind}s_base"
+            raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
+        return table[index]
+
+    def _no_index(self, name: str, index: int, count: int) -> DwarfGpuError:
+        message = f"there is no {name} {index}, the table of the unit has {count}"
+        return self.unit.error(MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.26 to 7.29"))
+
+
+_NATIVE_LITTLE = sys.byteorder == "little"
+_TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
+    """Return the unsigned numbers of ``data[start:end]``; without a copy if the machine has the same byte order."""
+    view = memoryview(data)[start : end - (end - start) % size]
+    kind = _TYPES[size]
+    if little == _NATIVE_LITTLE or size == 1:
+        return view.cast(kind)
+    decoded = array(kind, view.tobytes())
+    decoded.byteswap()
+    return decoded
+
+
+# --- Addresses by index -------------------------------------------------------------------------------
+# The GNU tables of split units before version 5 have no header: they reach to the section's end.
+
+
+@frozen
+class AddressTable:
+    """The addresses of one unit, by index."""
+
+    data: bytes
+    base: int
+    end: int
+    address_size: int
+    byte_order: ByteOrder
+    segment_size: int = 0
+    """Bytes of a segment selector before each address; the selector is not used."""
+    section: str = ".debug_addr"
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.base) // (self.segment_size + self.address_size)
+
+    def __getitem__(self, index: int) -> int:
+        """Return the address with an index; raise an error, not IndexError, if there is none."""
+        if not 0 <= index < len(self):
+            error = MalformedFile(
+                "index_out_of_range",
+                f"there is no address {index}, the table has {len(self)}",
+                spec="DWARF 5, 7.27",
+            )
+            raise error.at(section=self.section, offset=self.base)
+        stop = self.base + (index + 1) * (self.segment_size + self.address_size)
+        return int.from_bytes(self.data[stop - self.address_size : stop], self.byte_order)
+
+    def __iter__(self) -> Iterator[int]:
+        return (self[index] for index in range(len(self)))
+
+
+def address_table(
+    data: bytes,
+    base: int,
+    *,
+    version: int,
+    address_size: int,
+    byte_order: ByteOrder = "little",
+    offset_size: int = 4,
+    section: str = ".debug_addr",
+) -> AddressTable:
+    """Return the table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
+    if version < 5:
+        if not 0 <= base <= len(data):
+            error = MalformedFile(
+                "bad_base", f"the base {base:#x} is outside the section", spec="DWARF 5, 7.27"
+            )
+            raise error.at(section=section, offset=base)
+        check_address_size(Cursor(data, base, error=MalformedFile, section=section), address_size)
+        return AddressTable(data, base, len(data), address_size, byte_order, section=section)
+    return _table(
+        data, contribution_with_base(data, base, offset_size, byte_order, section), byte_order, section
+    )
+
+
+def address_tables(
+    data: bytes, byte_order: ByteOrder = "little", section: str = ".debug_addr"
+) -> Iterator[AddressTable | DwarfGpuError]:
+    """Yield all tables of a version 5 section in order, with an error in place of one that cannot be read."""
+    for header in contributions(data, byte_order, section):
+        yield header if isinstance(header, DwarfGpuError) else _table(data, header, byte_order, section)
+
+
+def _table(data: bytes, header: TableHeader, byte_order: ByteOrder, section: str) -> AddressTable:
+    return AddressTable(
+        data, header.base, header.end, header.address_size, byte_order, header.segment_size, section
+    )

@@ -1,0 +1,158 @@
+"""Where debugging information comes from: sections by name, and the strings in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+
+if TYPE_CHECKING:
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
+
+
+class Sections(Protocol):
+    """What the readers of DWARF need from a file."""
+
+    @property
+    def byte_order(self) -> ByteOrder: ...
+
+    @property
+    def address_size(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """What the file is called in messages."""
+
+    def data(self, name: str) -> bytes | memoryview | None:
+        """Return a section's content, decompressed and relocated; None if it is absent.
+
+        Raise `MalformedFile` if it is broken.
+
+        Sections of one name, as relocatable files have for each group, are in one piece, and references between them
+        count from its beginning.
+        """
+
+
+MAX_TEXTS = 1 << 26
+"""How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
+_PIECE = 256
+"""How much of a string is read first."""
+
+
+class SectionSource:
+    """The sections of one file as bytes, each asked for once, and the strings that were read."""
+
+    def __init__(self, sections: Sections) -> None:
+        self.sections = sections
+        self.name = sections.name
+        self.byte_order: ByteOrder = sections.byte_order
+        self._content: dict[str, bytes | memoryview] = {}
+        self._texts: dict[str, dict[int, str]] = {}
+        self._room = MAX_TEXTS
+
+    def view(self, name: str) -> bytes | memoryview:
+        """Return the content of a section as it comes, without a copy; empty if there is none."""
+        content = self._content.get(name)
+        if content is None:
+            content = self._content[name] = self.sections.data(name) or b""
+        return content
+
+    def data(self, name: str) -> bytes:
+        """Return the content of a section as bytes; empty if there is none."""
+        content = self.view(name)
+        if isinstance(content, bytes):
+            return content
+        whole = content.obj
+        data = whole if isinstance(whole, bytes) and len(whole) == content.nbytes else bytes(content)
+        self._content[name] = data
+        return data
+
+    def string(self, section: str, offset: int) -> bytes:
+        """Return the string at an offset, without its end."""
+        content = self.view(section)
+        size = _PIECE
+        while 0 <= offset < len(content):
+            piece = bytes(content[offset : offset + size])
+            end = piece.find(0)
+            if end >= 0:
+                return piece[:end]
+            if offset + size >= len(content):
+                break
+            size *= 16
+        message = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
+        raise MalformedFile("bad_string", message, spec="DWARF 5, 7.26").at(section=section, offset=offset)
+
+    def text(self, section: str, offset: int) -> str:
+        """Return the string at an offset, decoded and remembered."""
+        texts = self._texts.setdefault(section, {})
+        text = texts.get(offset)
+        if text is None:
+            text = decode(self.string(section, offset))
+            self._room -= len(text)
+            if self._room < 0:
+                self._texts.clear()
+                texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
+            texts[offset] = text
+        return text
+
+    def drop(self) -> None:
+        """Free the memory; what is needed later is read again."""
+        self._content.clear()
+        self._texts.clear()
+
+
+def decode(data: bytes) -> str:
+    """Decode a string. Bytes that are not UTF-8 become escapes, so that a text can always be printed."""
+    return data.decode("utf-8", "backslashreplace")
+
+
+class ImageSections:
+    """The sections of an image by name. What a truncated file still holds of a section is read."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.problems: list[DwarfGpuError] = []
+        self._broken: dict[str, DwarfGpuError] = {}
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        return self.image.byte_order
+
+    @property
+    def address_size(self) -> int:
+        return self.image.address_size
+
+    @property
+    def name(self) -> str:
+        return self.image.name
+
+    def data(self, name: str) -> bytes | memoryview | None:
+        """Return the content of all sections with a name, joined in their order; a single one without a copy."""
+        from dwarfgpu.objfile.elf.sections import joined
+
+        if name in self._broken:
+            raise self._broken[name].again()
+        content = self.image.sections_named(name)
+        if not content:
+            return None
+        errors: list[DwarfGpuError] = []
+        data: bytes | memoryview = b""
+        try:
+            data = joined(self.image, name, (_content(section, errors) for section in content))
+        except DwarfGpuError as error:
+            errors.append(error)
+        self.problems += errors
+        if errors and not data:
+            self._broken[name] = errors[-1]
+            raise errors[-1]
+        return data
+
+
+def _content(section: Section, errors: list[DwarfGpuError]) -> bytes | memoryview:
+    content, error = section.partial()
+    section.release()  # the caller keeps it
+    if error is not None:
+        errors.append(error)
+    return content

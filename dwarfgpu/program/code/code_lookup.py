@@ -1,0 +1,430 @@
+"""What is at an address, and what a name means: functions, source lines, inlined calls, variables, types, symbols."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import frozen
+
+from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.code.code_object import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.pc_ranges import InlinedFrame
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.code_object import CodeObject
+
+T = TypeVar("T")
+
+GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
+"""What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
+DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
+
+
+@frozen
+class SourceLine:
+    """A place in the source. 0 for line or column is unknown."""
+
+    file: str | None
+    line: int
+    column: int
+
+
+@frozen
+class CallFrame:
+    """One level of the calls at an address: a function, and where in it execution stands."""
+
+    function: str | None
+    linkage_name: str | None
+    source: SourceLine | None
+    inlined: bool
+    """Whether it is inlined into the next level."""
+    offset: int | None
+    """Of its entry in the section of its unit; None where only a symbol is known."""
+
+
+@frozen
+class SymbolInfo:
+    """An ELF symbol."""
+
+    name: str
+    address: int
+    """In a file that is not linked an offset in its section."""
+    size: int
+    type: str
+    bind: str
+    section: str | None
+    offset: int = 0
+    """What was looked up counts from the symbol."""
+
+
+@frozen
+class AtAddress:
+    """All that is known about one address."""
+
+    address: int
+    section: str | None
+    symbol: SymbolInfo | None
+    unit: str | None
+    unit_offset: int | None
+    source: SourceLine | None
+    is_statement: bool | None
+    """Whether a breakpoint here stops at the beginning of a statement."""
+    range: tuple[int, int] | None
+    """The addresses that the row of the line table speaks for."""
+    text: str | None
+    """The source line itself, where the file embeds it."""
+    frames: tuple[CallFrame, ...]
+    """The innermost call first, and the function whose code it is last."""
+    variables: tuple[Named, ...]
+    """Those whose object contains the address, where it is one of data."""
+
+
+@frozen
+class Named:
+    """One thing that a name means."""
+
+    kind: str
+    """``function``, ``variable``, ``type``, ``namespace``, ``label`` or ``symbol``."""
+    name: str
+    linkage_name: str | None = None
+    tag: str | None = None
+    section: str | None = None
+    """Of the entry, or of the symbol."""
+    offset: int | None = None
+    """Of the entry in its section."""
+    unit: str | None = None
+    declared: SourceLine | None = None
+    ranges: tuple[tuple[int, int], ...] = ()
+    byte_size: int | None = None
+    symbol: SymbolInfo | None = None
+
+
+# --- By address ---------------------------------------------------------------------------------------------------
+
+
+def parse_address(file: CodeObject, text: str) -> int:
+    """The address that ``0x1900``, ``6400``, ``kernel`` or ``kernel+0x10`` means."""
+    name, plus, rest = text.rpartition("+")
+    if not plus:
+        name, rest = rest, "0"
+    try:
+        if text[:1].isdigit():
+            return int(text, 0)
+        offset = int(rest, 0)
+    except ValueError:
+        message = f"{text!r} is not an address"
+        raise UsageError(
+            message, hint="an address is a number such as 0x1900, or a symbol such as main or main+0x10"
+        ) from None
+    symbol = file.symbol_image.symbol_named(name)
+    if symbol is None or not symbol.is_defined:
+        raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}")
+    return symbol.value + offset
+
+
+def at_address(file: CodeObject, address: int) -> AtAddress:
+    """What is known about an address; an error if that is nothing."""
+    image = file.image
+    section = next(
+        (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size),
+        None,
+    )
+    code = image.code_sections
+    # in a file that is not linked every section begins at 0: code is meant
+    symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else code[0])
+    unit = source = row = None
+    frames: tuple[CallFrame, ...] = ()
+    text = None
+    if file.has_dwarf:
+        try:
+            unit, frames, row = _in_dwarf(file, address)
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+        if row is not None:
+            source, text = row.source, row.text
+    variables = () if section is not None and section in code else _variables(file, address)
+    if symbol is None and unit is None and not variables:
+        raise _nothing_at(file, address, section is not None)
+    return AtAddress(
+        address,
+        section.name if section is not None and image.is_linked else None,
+        symbol_info(symbol, address) if symbol is not None else None,
+        unit.name if unit is not None else None,
+        unit.offset if unit is not None else None,
+        source,
+        row.is_statement if row is not None else None,
+        row.range if row is not None else None,
+        text,
+        frames,
+        variables,
+    )
+
+
+def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
+    """The calls at an address of code, the innermost first; where only a symbol is known, a function of its name."""
+    frames: tuple[CallFrame, ...] = ()
+    source = None
+    if file.has_dwarf:
+        try:
+            _unit, frames, row = _in_dwarf(file, address)
+            source = None if row is None else row.source
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+    if frames:
+        return frames
+    symbol = file.symbol_image.symbol_at(address)
+    name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
+    return (CallFrame(name, linkage_name, source, inlined=False, offset=None),)
+
+
+def begins_line(file: CodeObject, address: int) -> bool:
+    """Whether an address of code is the first one of a line of the source."""
+    if not file.has_dwarf:
+        return False
+    try:
+        row = _in_dwarf(file, address)[2]
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return False
+    return row is not None and row.is_statement and row.range[0] == address
+
+
+def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
+    if not file.has_dwarf or not file.image.is_linked:
+        return ()
+    suffixes = (b"", *GENERIC_SPACE) if file.is_amdgpu else (b"",)
+    found = []
+    for die in file.dwarf.index.variables_at(address, suffixes):
+        try:
+            found.append(_named(file, "variable", die))
+        except DwarfGpuError as error:
+            file.dwarf.note(error)
+    return tuple(found)
+
+
+@frozen
+class _Row:
+    source: SourceLine
+    file: int
+    is_statement: bool
+    range: tuple[int, int]
+    text: str | None
+
+
+def _in_dwarf(file: CodeObject, address: int) -> tuple[Unit | None, tuple[CallFrame, ...], _Row | None]:
+    from dwarfgpu.objfile.info.pc_ranges import Position, inlined_chain, scopes_at
+
+    dwarf = file.dwarf
+    functions = dwarf.index.functions_at(address)
+    unit = functions[-1].unit if functions else dwarf.index.unit_at(address)
+    if unit is None:
+        return None, (), None
+    row = table = None
+    try:
+        table = line_table(file, unit)
+        row = None if table is None else _row(table, unit, address)
+    except DwarfGpuError as error:
+        dwarf.note(error)
+    if not functions:
+        return unit, (), row
+    position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
+    function = functions[-1]
+    frames: tuple[CallFrame, ...] = ()
+    try:
+        chain = inlined_chain([function, *scopes_at(function, address)], position)
+        frames = tuple(_frame(frame, unit, table) for frame in chain)
+    except DwarfGpuError as error:
+        dwarf.note(error)
+    return unit, frames, row
+
+
+def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
+    spans = table.at(address)
+    if table.error is not None:
+        unit.dwarf.note(table.error)
+    if not spans:
+        return None
+    span = spans[-1]
+    row = span.row
+    entry = table.file(row.file)
+    text = None
+    if entry is not None and entry.source is not None and row.line:
+        lines = entry.source.split("\n", row.line)
+        text = lines[row.line - 1].rstrip("\r") if row.line <= len(lines) else None
+    source = _source(table, unit, row.file, row.line, row.column)
+    return _Row(source, row.file, row.is_stmt, (span.start, span.end), text)
+
+
+def _frame(frame: InlinedFrame, unit: Unit, table: LineTable | None) -> CallFrame:
+    from dwarfgpu.objfile.info.scopes import qualified_name
+
+    die: Any = frame.die
+    position = frame.position
+    source = None
+    if table is not None and position.file is not None:
+        source = _source(table, unit, position.file, position.line or 0, position.column or 0)
+    return CallFrame(qualified_name(die), die.linkage_name, source, frame.inlined, die.section_offset)
+
+
+def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  # noqa: FBT001
+    image = file.image
+    code = image.code_sections
+    ranges = ", ".join(f"{each.name} {each.address:#x} to {each.address + each.size:#x}" for each in code[:4])
+    hint = f"its code is in {ranges}" if ranges else None
+    if not image.is_linked:
+        hint = "the file is not linked: link it, or ask for an offset in the section of the code"
+    where = "nothing is known about" if is_inside else "nothing of the file is at"
+    return NotFound("no_address", f"{image.name}: {where} the address {address:#x}", hint=hint)
+
+
+# --- By name ------------------------------------------------------------------------------------------------------
+
+
+def named(file: CodeObject, name: str) -> tuple[Named, ...]:
+    """All that a name means; an error if that is nothing. Functions and variables bring their symbol with them."""
+    found: list[Named] = []
+    if file.has_dwarf:
+        for entry in file.dwarf.index.find(name):
+            try:
+                found.append(_named(file, entry.kind, entry.die))
+            except DwarfGpuError as error:
+                file.dwarf.note(error)
+    known = {each.symbol.name for each in found if each.symbol is not None}
+    all_named = file.symbol_image.symbols_named(name)
+    symbols = [symbol_info(each, None) for each in all_named if each.name not in known]
+    found += [
+        Named("symbol", each.name, section=each.section, symbol=each, byte_size=each.size or None)
+        for each in symbols
+    ]
+    if not found:
+        hint = "a name may have scopes, as in ns::f"
+        if not file.has_dwarf:
+            hint = "it has no .debug_info: only symbols are known"
+        raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
+    return tuple(found)
+
+
+def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
+    """A symbol, and how far behind it an address is."""
+    section = symbol.section.name if symbol.section is not None else None
+    offset = 0 if address is None else address - symbol.value
+    return SymbolInfo(symbol.name, symbol.value, symbol.size, symbol.type, symbol.bind, section, offset)
+
+
+def _named(file: CodeObject, kind: str, die: Die) -> Named:
+    from dwarfgpu.objfile.info.scopes import qualified_name
+
+    unit = die.unit
+    linkage = die.linkage_name if kind in ("function", "variable") else None
+    ranges = tuple(_noted(file, die.ranges) or ()) if kind == "function" else ()
+    size = die.find("DW_AT_byte_size") if kind == "type" else None
+    symbol = None
+    if kind in ("function", "variable"):
+        found = file.symbol_image.symbol_named(linkage or die.name or "")
+        if found is not None and found.is_defined and (not ranges or found.value == ranges[0][0]):
+            symbol = symbol_info(found, None)
+    return Named(
+        kind,
+        qualified_name(die) or "(no name)",
+        linkage,
+        die.tag_name,
+        unit.section,
+        die.section_offset,
+        unit.name,
+        _noted(file, lambda: _declared(file, die)),
+        ranges,
+        _noted(file, size.unsigned) if size is not None and size.value_class == "constant" else None,
+        symbol,
+    )
+
+
+def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
+    """The answer to a question. That it is an error is noted, and hides nothing else."""
+    try:
+        return ask()
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return None
+
+
+def _declared(file: CodeObject, die: Die) -> SourceLine | None:
+    """Where it was declared. That a line table is broken hides nothing else."""
+    number, line, column = (die.find(f"DW_AT_decl_{what}") for what in ("file", "line", "column"))
+    if line is None:
+        return None
+    at_line, at_column = line.unsigned(), column.unsigned() if column is not None else 0
+    unit = number.die.unit if number is not None else die.unit
+    try:
+        table = line_table(file, unit, of_entries=True)
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        table = None
+    if table is None or number is None:
+        return SourceLine(None, at_line, at_column)
+    return _source(table, unit, number.unsigned(), at_line, at_column)
+
+
+# --- Lines --------------------------------------------------------------------------------------------------------
+
+
+def _source(table: LineTable, unit: Unit, file: int, line: int, column: int) -> SourceLine:
+    path = table.path(file, unit.directory or "")
+    return SourceLine(path if path is None else tidy(path), line, column)
+
+
+def tidy(path: str) -> str:
+    """A path without the directories called ``.`` that compilers put in."""
+    return "/".join(part for part in path.split("/") if part != ".")
+
+
+def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> LineTable | None:
+    """The line table of a unit, which that of a split unit's skeleton has.
+
+    ``of_entries`` asks for the one whose files the entries name: a split unit has its own, without rows.
+    """
+    from dwarfgpu.objfile.lines.line_table import line_table as read
+
+    if unit.skeleton is not None and not (of_entries and unit.source.data(".debug_line.dwo")):
+        unit = unit.skeleton
+    if unit in file.line_tables:
+        return file.line_tables[unit]
+    offset = unit.root_number(DW_AT_stmt_list)
+    if offset is None:
+        return None
+    part, section = unit.part(".debug_line")
+    # units may share a table, as type units do; what it leaves to the unit is part of the key
+    place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(DW_AT_str_offsets_base))
+    table = file.shared_line_tables.get(place)
+    if table is None:
+        table = file.shared_line_tables[place] = read(
+            unit.source.data(section),
+            part + offset,
+            byte_order=unit.format.byte_order,
+            address_size=unit.address_size,
+            string_at=_strings(unit),
+            section=section,
+            zero_is_code=not file.image.is_linked,
+        )
+    file.line_tables[unit] = table
+    return table
+
+
+def _strings(unit: Unit) -> Any:
+    """The strings that a line table has in other sections."""
+
+    def string_at(form: str, value: int) -> bytes:
+        if form == "line_strp":
+            return unit.source.string(".debug_line_str", value)
+        if form == "strp_sup":
+            return unit.dwarf.supplementary_file().source.string(".debug_str", value)
+        offset = unit.tables.string_offset(value) if form.startswith("strx") else value
+        return unit.source.string(".debug_str" + unit.suffix, offset)
+
+    return string_at

@@ -1,0 +1,416 @@
+"""A code object or any other ELF file as a user sees it: its target, kernels, units and sections, joined.
+
+Every part is read when it is asked for and by itself. What is broken in one is among the `problems`, and hides none of
+the others.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
+from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
+from dwarfgpu.objfile.section_source import ImageSections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.info.split import SplitFile
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.kernels.kernel import Kernel as Kernel  # noqa: PLC0414
+    from dwarfgpu.objfile.kernels.kernel import Kernels
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.frame_rows import Frames
+    from dwarfgpu.targets.target import Target
+
+__all__ = [
+    "CodeObject",
+    "CodeObjectContents",
+    "ImageSections",
+    "NotFound",
+    "TargetOf",
+    "check_has_kernels",
+    "list_contents",
+    "opened",
+]
+
+ABI_V2, ABI_V3 = 0, 1
+EMBEDDED = (".hip_fatbin", ".llvm.offloading")
+"""The sections of host programs that hold code objects."""
+
+
+class NotFound(DwarfGpuError):
+    """A file has no such thing: a name that it does not define, an address that it does not hold."""
+
+    error_class = "not_found"
+
+
+# --- The target ---------------------------------------------------------------------------------------------------
+
+
+@frozen
+class TargetOf:
+    """Which target a file is for, and how that is known."""
+
+    target: Target
+    reason: str
+    is_known: bool = True
+    """False where the generic target stands for one that there is no description of."""
+
+    @property
+    def target_id(self) -> str:
+        """Processor and fixed features, as in ``gfx90a:sramecc+:xnack-``; the target's name where there are none."""
+        return target_id(self.target)
+
+
+def target_id(target: Target) -> str:
+    """The target ID of an AMDGPU target; the name of any other."""
+    name = target.name.removeprefix("amdgcn-").removesuffix("-wave32").removesuffix("-wave64")
+    return ":".join((name, *target.features))
+
+
+def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
+    """The target of an image; ``wave_size`` is what its kernels say, if they agree.
+
+    The header tells it in every code object version but 1 and 2, which name it in a note.
+    """
+    from dwarfgpu.targets.resolve import resolve, resolve_elf
+
+    if image.machine != EM_AMDGPU:
+        try:
+            return TargetOf(resolve_elf(image.machine, image.flags), "the ELF header says so")
+        except UsageError as error:
+            generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
+            return TargetOf(generic, error.message, is_known=False)
+    if image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2:
+        found = _noted_target(image)
+        if found is not None:
+            return found
+    # LLVM writes the flags of other systems than HSA in the form of code object version 3
+    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
+    reason = "the ELF header says so"
+    for wave64 in (None if wave_size is None else wave_size == 64, None):
+        try:
+            return TargetOf(resolve_elf(image.machine, image.flags, wave64, abi_version=abi_version), reason)
+        except UsageError as error:
+            reason = error.message
+    found = _noted_target(image)
+    if found is not None:
+        return found
+    generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
+    return TargetOf(generic, reason, is_known=False)
+
+
+def has_xnack_v2(flags: int) -> bool:
+    """Whether the flags of code object version 2 ask for xnack (EF_AMDGPU_FEATURE_XNACK_V2).
+
+    Tools that write a processor there, as the text does not say, write the bits of version 3.
+    """
+    return flags == 1 or bool(flags & 0x100)
+
+
+def _noted_target(image: Image) -> TargetOf | None:
+    from dwarfgpu.objfile.kernels.metadata import target_name
+    from dwarfgpu.targets.resolve import resolve
+
+    name = target_name(image)
+    if name is None:
+        return None
+    names = [name]
+    if image.abi_version == ABI_V2 and has_xnack_v2(image.flags) and "xnack" not in name:
+        names.insert(0, f"{name}:xnack+")
+    for each in names:
+        try:
+            return TargetOf(resolve(each), "a note says so")
+        except UsageError:
+            pass
+    return None
+
+
+# --- The file -----------------------------------------------------------------------------------------------------
+
+
+class CodeObject:
+    """One ELF file and all its parts. ``attributes`` names the dialect of LLVM's attributes, if that is known."""
+
+    def __init__(self, image: Image, attributes: str | None = None) -> None:
+        self.image = image
+        self.name = image.name
+        self.sections = ImageSections(image)
+        self.line_tables: dict[Unit, LineTable] = {}
+        """Those that have been asked for."""
+        self.shared_line_tables: dict[Any, LineTable] = {}
+        """The same by where they stand."""
+        self._attributes = attributes
+        self._target: TargetOf | None = None
+        self._kernels: Kernels | None = None
+        self._dwarf: Dwarf | None = None
+        self._frames: Frames | None = None
+        self._split: list[CodeObject] = []
+        self._debug: CodeObject | None = None
+        self.debug_path: str | None = None
+        """Where the separate file with its debugging information is, if somebody knows; else it is looked for."""
+        self._problems: list[DwarfGpuError] = []
+
+    @property
+    def is_amdgpu(self) -> bool:
+        return self.image.machine == EM_AMDGPU
+
+    @property
+    def kernels(self) -> Kernels:
+        """The kernels, with what their descriptors and the metadata say."""
+        if self._kernels is None:
+            from dwarfgpu.objfile.kernels.kernel import Kernels, read_kernels
+
+            try:
+                processor = None
+                if self.is_amdgpu:
+                    found = find_target(self.image)
+                    processor = target_id(found.target).partition(":")[0] if found.is_known else None
+                found_kernels = read_kernels(self.image, processor)
+                if self.is_debug_only:  # that descriptors are not here is no defect of the file
+                    found_kernels = evolve(found_kernels, problems=())
+                self._kernels = found_kernels
+            except DwarfGpuError as error:
+                self._kernels = Kernels((), None, None, (error,))
+        return self._kernels
+
+    def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
+        """The kernels that some names mean, each as a symbol or in the words of the source."""
+        known = self.kernels.kernels
+        found: list[Kernel] = []
+        for name in names:
+            same = [kernel for kernel in known if name in _names_of(kernel)]
+            if not same:
+                raise self._no_kernel(name)
+            found += [kernel for kernel in same if kernel not in found]
+        return tuple(found)
+
+    def _no_kernel(self, name: str) -> NotFound:
+        from difflib import get_close_matches
+
+        known = [kernel.name for kernel in self.kernels.kernels]
+        close = get_close_matches(name, known, n=3) or known[:12]
+        more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
+        hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"
+        return NotFound("no_kernel", f"{self.name} has no kernel {name!r}", hint=hint)
+
+    @property
+    def wave_sizes(self) -> tuple[int, ...]:
+        """The lanes of a wave, as kernels say; several when they differ."""
+        found = set()
+        for kernel in self.kernels.kernels:
+            for said in (kernel.descriptor, kernel.code, kernel.metadata):
+                if said is not None and said.wavefront_size is not None:
+                    found.add(said.wavefront_size)
+                    break
+        return tuple(sorted(found))
+
+    @property
+    def target(self) -> TargetOf:
+        """The target, with the wave size of the kernels if they have one in common."""
+        if self._target is None:
+            sizes = self.wave_sizes if self.is_amdgpu else ()
+            self._target = find_target(self.image, sizes[0] if len(sizes) == 1 else None)
+        return self._target
+
+    @property
+    def debug(self) -> CodeObject:
+        """The file with its debugging information: itself, or the separate one that belongs to it."""
+        if self._debug is None:
+            self._debug = self
+            known = None if self.debug_path is None else self._opened(self.debug_path)
+            if known is not None and _has_units(known.image):
+                self._debug = known
+            elif not _has_units(self.image) and self.image.path is not None:
+                self._debug = self._separate(self.image.path) or self
+        return self._debug
+
+    @property
+    def symbol_image(self) -> Image:
+        """The file with its symbols: a stripped one has at most those that it exports."""
+        has_own = any(section.type == SHT_SYMTAB for section in self.image.sections)
+        return self.image if has_own else self.debug.image
+
+    @property
+    def dwarf(self) -> Dwarf:
+        """The debugging information, with the package and the split files that lie beside the file."""
+        if self._dwarf is None:
+            from dwarfgpu.objfile.dwarf import Dwarf
+
+            self._dwarf = Dwarf(
+                self.debug.sections,
+                attributes=self._attributes,
+                open_split=self._open_split,
+                package=self._package(),
+            )
+        return self._dwarf
+
+    @property
+    def frames(self) -> Frames:
+        """The call frame information."""
+        if self._frames is None:
+            from dwarfgpu.program.code.frame_rows import Frames
+
+            self._frames = Frames(self)
+        return self._frames
+
+    @property
+    def has_dwarf(self) -> bool:
+        """Whether there are units to read."""
+        return _has_units(self.debug.image)
+
+    @property
+    def is_debug_only(self) -> bool:
+        """Whether the content of the program is in another file, as ``objcopy --only-keep-debug`` leaves it."""
+        text = self.image.section(".text")
+        return text is not None and text.type == SHT_NOBITS and text.size > 0
+
+    @property
+    def has_embedded(self) -> bool:
+        """Whether it is a host program that holds code objects."""
+        names = [section.name for section in self.image.sections]
+        return any(name in EMBEDDED or name.startswith("__CLANG_OFFLOAD_BUNDLE__") for name in names)
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken so far."""
+        found = [*self.image.problems, *self.sections.problems, *self._problems]
+        found += self._kernels.problems if self._kernels is not None else ()
+        found += self._dwarf.problems if self._dwarf is not None else ()
+        found += self._frames.problems if self._frames is not None else ()
+        for other in self._split:
+            found += other.problems
+        if self._debug not in (None, self):
+            found += self.debug.problems
+        unique: dict[str, DwarfGpuError] = {}
+        for error in found:
+            unique.setdefault(str(error), error)
+        return tuple(unique.values())
+
+    # --- Files beside it ------------------------------------------------------------------------------------------
+
+    def _separate(self, path: str) -> CodeObject | None:
+        """The debug file that belongs to a stripped one, if it can be found."""
+        from dwarfgpu.objfile.elf.notes import debug_link
+
+        link = debug_link(self.image)
+        for place in () if link is None else link.paths(path):
+            other = self._opened(place)
+            if other is None or not _has_units(other.image):
+                continue
+            if link is not None and link.is_for(other.image):
+                return other
+            message = f"{place} is not the debug file of {self.name}: build ID or checksum differ"
+            self._problems.append(MissingContext("debug_file", message))
+        return None
+
+    def _package(self) -> ImageSections | None:
+        """The package of the program: ``FILE.dwp``, or the same name with another ending."""
+        path = self.image.path
+        if path is None or self.debug.image.section(".debug_info") is None:
+            return None
+        stem = os.path.splitext(path)[0]  # noqa: PTH122 (`pathlib` costs start-up time)
+        return next(filter(None, (self._beside(f"{each}.dwp") for each in (path, stem))), None)
+
+    def _open_split(self, wanted: SplitFile) -> ImageSections | None:
+        """The file that a skeleton names: where it was compiled, or beside this file."""
+        here = os.path.dirname(self.image.path or "")  # noqa: PTH120
+        places = [os.path.join(wanted.directory or "", wanted.name)]  # noqa: PTH118
+        places += [os.path.join(here, wanted.name), os.path.join(here, os.path.basename(wanted.name))]  # noqa: PTH118, PTH119
+        return next(filter(None, map(self._beside, dict.fromkeys(places))), None)
+
+    def _beside(self, path: str) -> ImageSections | None:
+        other = self._opened(path)
+        if other is None:
+            return None
+        self._split.append(other)
+        return other.sections
+
+    def _opened(self, path: str) -> CodeObject | None:
+        try:
+            if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
+                return None
+            return CodeObject(open_image(path))
+        except DwarfGpuError as error:
+            self._problems.append(error)
+            return None
+
+
+def _has_units(image: Image) -> bool:
+    names = (".debug_info", ".debug_types", ".debug_info.dwo")
+    return any(image.section(name) is not None for name in names)
+
+
+def _names_of(kernel: Kernel) -> set[str | None]:
+    metadata = kernel.metadata
+    said = () if metadata is None else (metadata.name, metadata.symbol)
+    return {kernel.name, *said, kernel.symbol.name if kernel.symbol is not None else None}
+
+
+# --- Opening ------------------------------------------------------------------------------------------------------
+
+
+def target_name_of(image: Image) -> str | None:
+    """The target ID of a code object that nobody has named."""
+    found = find_target(image)
+    return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
+
+
+def opened(
+    source: str | bytes, attributes: str | None = None, select: str | None = None, *, name: str = BYTES
+) -> CodeObject:
+    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+
+    Of the bytes of a file, ``select`` is what stands behind the ``@``, and ``name`` what messages call them.
+    """
+    return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
+
+
+def check_has_kernels(file: CodeObject) -> None:
+    """Refuse a file that can have no kernels."""
+    if not file.is_amdgpu:
+        hint = "name one of the code objects in it, which `dwarfgpu ls` lists" if file.has_embedded else None
+        message = (
+            f"{file.name} is for the machine {file.image.machine_name}: it is no code object with kernels"
+        )
+        raise NotFound("no_kernels", message, hint=hint)
+
+
+@frozen
+class CodeObjectContents:
+    """What a file holds, and what is wrong with the rest."""
+
+    name: str
+    entries: tuple[ContainerEntry, ...]
+    problems: tuple[DwarfGpuError, ...]
+
+
+def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> CodeObjectContents:
+    """The images of a file: its own, if it is an ELF file, and those that are packed in it; or the one it names."""
+    from dwarfgpu.objfile.containers.bundle import open_container
+    from dwarfgpu.objfile.containers.place import parse_place
+
+    container = open_container(source, name=name, target_of=target_name_of)
+    if isinstance(source, str):
+        select = parse_place(source).select
+    chosen = container.entries if select is None else (container.select(select),)
+    entries = tuple(_with_target(entry, container.image) for entry in chosen)
+    return CodeObjectContents(container.name, entries, tuple(container.problems))
+
+
+def _with_target(entry: ContainerEntry, image: Callable[[ContainerEntry], Image]) -> ContainerEntry:
+    """The file itself with its target, which no container names."""
+    if entry.id or entry.target_id:
+        return entry
+    try:
+        found = find_target(image(entry))
+    except DwarfGpuError:
+        return entry
+    return evolve(entry, target_id=found.target_id) if found.is_known else entry

@@ -1,0 +1,228 @@
+"""Functions, variables and types of a program: where and how they are declared; and symbols of none of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
+from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
+from dwarfgpu.objfile.info.pc_ranges import Ranges
+from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.code.source_files import short_name
+from dwarfgpu.program.types.declaration import Declarer, type_text
+from dwarfgpu.program.types.model import (
+    Base,
+    Enumeration,
+    Function,
+    Pointer,
+    Qualified,
+    String,
+    Struct,
+    Subrange,
+    Typedef,
+    UnspecifiedType,
+)
+from dwarfgpu.program.types.reader import canonical, is_cplus
+from dwarfgpu.program.types.sizes import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.indexes.name_index import Kind
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.types.model import Type
+
+_BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
+_SHF_EXECINSTR = 4
+_CODE_SCOPES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block))
+
+
+@frozen
+class Declared:
+    """A function, a variable or a type."""
+
+    name: str
+    file: str | None
+    """The file that declares it; for what no file declares, such as ``int``, the source of the unit."""
+    line: int | None
+    text: str
+    """Its declaration: ``static int twice(int);``."""
+
+
+def declared(state: Execution, kind: Kind, matches: Callable[[str], object]) -> Iterator[Declared]:
+    """What a program defines, each once, of the names that match. Declarations are only made of those."""
+    seen: set[tuple[str | None, int | None, str]] = set()
+    for code in state.loaded.codes:
+        if not code.file.has_dwarf:
+            continue
+        for unit in code.file.dwarf.index.units:
+            try:
+                found = list(_of_unit(state, code, unit, kind, matches))
+            except DwarfGpuError as error:
+                code.file.dwarf.note(error)
+                continue
+            for each in found:
+                key = each.file, each.line, each.text
+                if key not in seen:
+                    seen.add(key)
+                    yield each
+
+
+def _of_unit(
+    state: Execution, code: LoadedCode, unit: Unit, kind: Kind, matches: Callable[[str], object]
+) -> Iterator[Declared]:
+    index = code.file.dwarf.index
+    if kind == "function":  # those with code, without a look at the many that are only declared
+        offsets = index.addresses_of(unit).numbers()
+    else:
+        offsets = {each for some in index.names_of(unit).names.values() for each in some}
+    for offset in sorted(offsets):
+        try:
+            die = unit.die_known_at(offset)
+            if KIND_OF.get(die.tag) != kind or (kind != "function" and not _is_defined(die, kind)):
+                continue
+            name = canonical(qualified_name(die) or "")
+            if name and matches(name):
+                text = _text(state, die, kind, name)
+                if text is not None:
+                    yield Declared(name, *_place(code, die), text)
+        except DwarfGpuError as error:  # what is broken hides nothing beside it
+            code.file.dwarf.note(error)
+
+
+def _is_defined(die: Die, kind: Kind) -> bool:
+    """Whether an entry is one of the index, and a variable none of a function."""
+    return kind_of(die) == kind and not (
+        kind == "variable" and any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
+    )
+
+
+def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
+    """The file and the line of a declaration."""
+    number, line = die.find_number(dw.DW_AT_decl_file), die.find_number(dw.DW_AT_decl_line)
+    if number is None or line is None:
+        return die.unit.name, None
+    unit = number.die.unit
+    table = line_table(code.file, unit, of_entries=True)
+    path = None if table is None else table.path(number.unsigned(), unit.directory or "")
+    return (unit.name if path is None else short_name(tidy(path), unit)), line.unsigned()
+
+
+# --- Declarations ---------------------------------------------------------------------------------------------------
+
+
+def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
+    """The declaration on one line; None for a type that is only a part of others."""
+    cplus = is_cplus(die.unit)
+    if kind != "type":
+        external = die.find_number(dw.DW_AT_external)
+        static = "" if external is not None and external.value else "static "
+        found = state.types.of(die) if kind == "function" else state.types.type_of(die)
+        text = _method(state, die, found, name) if isinstance(found, Function) else None
+        return static + _short(text or type_text(found, name, is_cplus=cplus)) + ";"
+    found = state.types.of(die)
+    if isinstance(found, Typedef):
+        return f"typedef {_short(type_text(found.target, name, is_cplus=cplus))};"
+    if isinstance(found, (Struct, Enumeration)):
+        return f"{_short(type_text(found, is_cplus=cplus))};"
+    return name if isinstance(found, (Base, Subrange, UnspecifiedType, String)) else None
+
+
+def _method(state: Execution, die: Die, type: Function, name: str) -> str | None:
+    """A member function without the parameter that is its object, whose qualifiers stand behind it; None for others."""
+    first = next((each for each in die.children() if each.tag == dw.DW_TAG_formal_parameter), None)
+    artificial = None if first is None else first.find_number(dw.DW_AT_artificial)
+    if first is None or artificial is None or not artificial.value:
+        return None
+    pointer = resolved(state.types.type_of(first))
+    words = []
+    target: Type | None = pointer.target if isinstance(pointer, Pointer) else None
+    while isinstance(target, Qualified):
+        words.append(target.word)
+        target = target.target
+    parameters = Declarer(is_cplus=True).parameters(type, skip=1)
+    declarator = (
+        f"{name}({'' if parameters == 'void' else parameters}){''.join(f' {word}' for word in words)}"
+    )
+    return type_text(type.result, declarator, is_cplus=True)
+
+
+def _short(text: str) -> str:
+    """A declaration on one line: what types without a name consist of is left out."""
+    while "\n" in text:
+        shorter = _BODY.sub("{...}", text)
+        if shorter == text:
+            return " ".join(text.split())
+        text = shorter
+    return text
+
+
+# --- Symbols --------------------------------------------------------------------------------------------------------
+
+
+def undeclared(
+    state: Execution, *, is_code: bool, matches: Callable[[str], object]
+) -> Iterator[tuple[int, str]]:
+    """The symbols of code, or of data, that no debugging information is about, by their addresses.
+
+    Code is known where a unit has it, data where a variable has the name of the symbol.
+    """
+    found: set[tuple[int, str]] = set()
+    for code in state.loaded.codes:
+        is_known = _known_code(code) if is_code else _known_variables(code)
+        for symbol in code.file.symbol_image.symbols():
+            if not _is_symbol(symbol, is_code=is_code):
+                continue
+            if (matches(symbol.demangled) or matches(symbol.name)) and not is_known(symbol):
+                found.add((code.in_program(symbol.value), symbol.demangled))
+    yield from sorted(found)
+
+
+def _is_symbol(symbol: Symbol, *, is_code: bool) -> bool:
+    section = symbol.section
+    if section is None or not symbol.name or symbol.type_number in (STT_SECTION, STT_FILE, STT_TLS):
+        return False
+    return section.is_allocated and bool(section.flags & _SHF_EXECINSTR) is is_code
+
+
+def _known_code(code: LoadedCode) -> Callable[[Symbol], object]:
+    if not code.file.has_dwarf:
+        return lambda _symbol: False
+    index = code.file.dwarf.index
+    spans = Ranges((low, high, 0) for unit in index.units for low, high in index.spans_of(unit))
+    return lambda symbol: spans.at(symbol.value)
+
+
+def _known_variables(code: LoadedCode) -> Callable[[Symbol], bool]:
+    if not code.file.has_dwarf:
+        return lambda _symbol: False
+    places: dict[str, list[tuple[Unit, int]]] = {}
+    for unit in code.file.dwarf.index.units:
+        section = ".debug_str" + unit.suffix
+        try:
+            for key, offsets in code.file.dwarf.index.names_of(unit).names.items():
+                name = unit.source.text(section, key) if isinstance(key, int) else decode(key)
+                places.setdefault(name, []).extend((unit, offset) for offset in offsets)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+
+    starts = code.file.dwarf.index.variable_addresses()
+
+    def is_known(symbol: Symbol) -> bool:
+        return symbol.value in starts or any(
+            KIND_OF.get(unit.die_known_at(offset).tag) == "variable"
+            for unit, offset in places.get(symbol.name, ())
+        )
+
+    return is_known

@@ -1,0 +1,112 @@
+"""What expressions are written and read for: a target, a dialect, a format and rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import UsageError
+from dwarfgpu.expr import asm, listing, verify
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.listing import Line
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.expr.verify import Finding
+    from dwarfgpu.lanes import LaneResults, LaneSet
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.targets.target import Target
+
+
+@frozen
+class EncodingContext:
+    """Reads expressions that stand in no file."""
+
+    target: Target
+    dialect: Dialect
+    form: Format
+    rules: Rules
+
+    def decoded(self, data: bytes, section: str | None = None) -> Expression:
+        """The expression that some bytes are."""
+        from dwarfgpu.dialects import known_in
+
+        return decode(data, self.dialect, self.form, section=section, known_in=known_in)
+
+    def parsed(self, text: str) -> Expression:
+        """The expression that a text is."""
+        from dwarfgpu.expr.asm import parse
+
+        return parse(text, self.dialect, self.form, target=self.target)
+
+
+# --- Expressions by themselves ------------------------------------------------------------------------
+
+
+def setting(
+    target: str = "generic",
+    dialect: str | None = None,
+    rules: str | None = None,
+    *,
+    address_size: int | None = None,
+    byte_order: Any = None,
+    offset_size: int = 4,
+    dwarf_version: int = 5,
+) -> EncodingContext:
+    """The setting of some names; what is not named is that of the target."""
+    found = resolve(target, byte_order=byte_order, address_size=address_size)
+    if not 2 <= dwarf_version <= 6:
+        message = f"there is no DWARF {dwarf_version}"
+        raise UsageError(message, hint="the versions are 2 to 6")
+    name = rules or found.default_rules
+    if name not in PRESETS:
+        message = f"there are no rules {name!r}"
+        raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
+    form = Format(found.address_size, offset_size, found.byte_order, dwarf_version)
+    return EncodingContext(found, dialects.get(dialect or found.default_dialect), form, PRESETS[name])
+
+
+def assemble(text: str, where: EncodingContext) -> bytes:
+    """The bytes of a text."""
+    return asm.assemble(text, where.dialect, where.form, target=where.target)
+
+
+def lines(expression: Expression, where: EncodingContext) -> list[Line]:
+    """The listing of an expression."""
+    return listing.lines(expression, where.target)
+
+
+def of_frame(frame: Frame) -> EncodingContext:
+    """The setting of the code of a frame."""
+    code = frame.code or frame.state.loaded.codes[0]
+    target = frame.target
+    form = Format(target.address_size, 4, target.byte_order, 5)
+    return EncodingContext(target, code.dialect, form, frame.state.rules)
+
+
+def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResults[Any]:
+    """What an expression gives in a frame, in some lanes."""
+    context = evolve(frame.context(lanes), result_kind=None)
+    return evaluate(expression, context, frame.trace)
+
+
+def findings(
+    expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any
+) -> list[Finding]:
+    """What is wrong with an expression."""
+    return verify.verify(
+        expression,
+        rules=where.rules,
+        in_cfi=in_cfi,
+        initial_depth=depth,
+        result_kind=want,
+        target=where.target,
+    )

@@ -1,0 +1,247 @@
+"""What there is to say about a file as a whole: header, DWARF, kernels, sections, and what is missing for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from attrs import evolve, frozen
+
+from dwarfgpu.dwarf_constants import DW_UT_partial
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
+from dwarfgpu.objfile.elf.summary import ImageInfo, Missing, SectionInfo, describe
+from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+
+__all__ = [
+    "DwarfSummary",
+    "FileSummary",
+    "FlagsSummary",
+    "ImageInfo",
+    "Missing",
+    "SectionInfo",
+    "UnitSummary",
+    "summary",
+]
+
+_SETTINGS = ("unsupported", "any", "off", "on")
+
+
+@frozen
+class FlagsSummary:
+    """``e_flags`` of a code object: the settings, in words."""
+
+    xnack: str
+    sramecc: str
+    generic_version: int | None
+    """Of code for a generic processor, from code object version 6 on."""
+
+
+@frozen
+class UnitSummary:
+    """One unit."""
+
+    section: str
+    offset: int
+    version: int
+    kind: str
+    """``compile``, ``type``, ``partial``, ``skeleton``, ``split`` or ``split type``."""
+    name: str | None
+    producer: str | None
+    dialect: str | None
+    """How the numbers of its vendor attributes are read."""
+    dialect_reason: str | None
+    augmentation: str | None
+    split_name: str | None
+    """Of a skeleton: the file with its entries."""
+    error: str | None
+    """Why its entries cannot be read."""
+
+
+@frozen
+class DwarfSummary:
+    """All units together. The counts are by what they have in common."""
+
+    units: tuple[UnitSummary, ...]
+    kinds: dict[str, int]
+    versions: dict[int, int]
+    formats: dict[str, int]
+    address_sizes: dict[int, int]
+    producers: dict[str, int]
+    dialects: dict[tuple[str, str], int]
+    augmentations: dict[str, int]
+    missing: tuple[Missing, ...]
+    """The files with the entries of skeletons that are not there."""
+
+
+@frozen
+class FileSummary:
+    """A file as a whole."""
+
+    info: ImageInfo
+    target: TargetOf
+    wave_sizes: tuple[int, ...]
+    """As kernels say."""
+    flags: FlagsSummary | None
+    kernels: tuple[str, ...]
+    dwarf: DwarfSummary | None
+    missing: tuple[Missing, ...]
+    debug_file: str | None
+    """The separate file that debugging information was read from."""
+    has_embedded: bool
+    """Whether code objects are packed in it."""
+    problems: tuple[DwarfGpuError, ...]
+
+
+def summary(file: CodeObject) -> FileSummary:
+    """Look over a file."""
+    info = describe(file.image)
+    dwarf = _dwarf(file.dwarf) if file.has_dwarf else None
+    kernels = tuple(kernel.name for kernel in file.kernels.kernels) if file.is_amdgpu else ()
+    target = file.target
+    missing = [_with_link(each, file) for each in info.missing if not _is_elsewhere(each, file)]
+    if not info.sections:  # then nothing can be said about each of them
+        consequence = "sections, symbols and debug information cannot be found"
+        missing = [Missing("section headers", consequence)]
+    missing += () if dwarf is None else dwarf.missing
+    if file.is_debug_only:
+        consequence = "this file has debug information only: code and kernel descriptors are in the program"
+        missing.append(Missing("contents", consequence))
+    if file.image.section(".gnu_debugaltlink") is not None:
+        missing.append(Missing("supplementary file", "what dwz moved there is not known"))
+    problems = {str(error): error for error in (*info.problems, *file.problems)}
+    return FileSummary(
+        info,
+        target,
+        file.wave_sizes if file.is_amdgpu else (),
+        _flags(file) if file.is_amdgpu else None,
+        kernels,
+        dwarf,
+        tuple(missing),
+        file.debug.name if file.debug is not file else None,
+        file.has_embedded,
+        tuple(problems.values()),
+    )
+
+
+def _flags(file: CodeObject) -> FlagsSummary:
+    """The flags in words (AMDGPU usage, "Header"): versions 2 and 3 do not tell "any" from "on"."""
+    flags, image = file.image.flags, file.image
+    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
+    if abi_version == ABI_V2:
+        return FlagsSummary(
+            "on or any" if has_xnack_v2(flags) else "off or unsupported", "not recorded", None
+        )
+    if abi_version == ABI_V3:
+        xnack, sramecc = ("on or any" if flags & bit else "off or unsupported" for bit in (0x100, 0x200))
+        return FlagsSummary(xnack, sramecc, None)
+    return FlagsSummary(_SETTINGS[flags >> 8 & 3], _SETTINGS[flags >> 10 & 3], flags >> 24 or None)
+
+
+# --- DWARF --------------------------------------------------------------------------------------------------------
+
+
+def _dwarf(dwarf: Dwarf) -> DwarfSummary:
+    units = [*dwarf.units, *dwarf.split_units]
+    missing: dict[str, Missing] = {}
+    infos = tuple(_unit(unit, missing) for unit in units)
+    return DwarfSummary(
+        infos,
+        _counts(info.kind for info in infos),
+        _counts(unit.version for unit in units),
+        _counts("DWARF64" if unit.offset_size == 8 else "DWARF32" for unit in units),
+        _counts(unit.address_size for unit in units),
+        _counts(info.producer for info in infos if info.producer),
+        _counts(
+            (info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason
+        ),
+        _counts(info.augmentation for info in infos if info.augmentation),
+        tuple(missing.values()),
+    )
+
+
+_Key = TypeVar("_Key")
+
+
+def _counts(values: Iterable[_Key]) -> dict[_Key, int]:
+    found: dict[_Key, int] = {}
+    for value in values:
+        found[value] = found.get(value, 0) + 1
+    return found
+
+
+def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitSummary:
+    """A unit; for a skeleton with what the unit says that it stands for."""
+    kind = kind_of_unit(unit)
+    name = producer = augmentation = split_name = error = dialect = reason = None
+    try:
+        if unit.is_skeleton:
+            kind, split_name = "skeleton", unit.split_name
+        name, producer = unit.name, unit.producer
+        dialect, reason = unit.dialect.name, unit.dialect_reason
+        augmentation = unit.augmentation
+        if kind == "skeleton":
+            full = _full_unit(unit, split_name or "split file", missing)
+            name, producer = full.name or name, full.producer or producer
+            dialect, reason = full.dialect.name, full.dialect_reason
+    except DwarfGpuError as problem:
+        error = str(problem)
+        unit.dwarf.note(problem)
+    return UnitSummary(
+        unit.section,
+        unit.offset,
+        unit.version,
+        kind,
+        name,
+        producer,
+        dialect,
+        reason,
+        augmentation,
+        split_name,
+        error,
+    )
+
+
+def kind_of_unit(unit: Unit) -> str:
+    """``compile``, ``type``, ``partial``, ``split`` or ``split type``, as the header says."""
+    header = unit.header
+    if unit.is_split:
+        return "split type" if header.is_type_unit else "split"
+    return "type" if header.is_type_unit else "partial" if header.unit_type == DW_UT_partial else "compile"
+
+
+def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
+    """The unit that a skeleton stands for; the skeleton itself where that is missing."""
+    try:
+        return skeleton.dwarf.split_unit(skeleton)
+    except MissingContext as error:
+        consequence = "the variables and types of its unit are not known"
+        missing.setdefault(file, Missing(file, consequence, error.hint))
+        return skeleton
+
+
+# --- What is missing ----------------------------------------------------------------------------------------------
+
+
+def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
+    """Whether the separate debug file has what is missing here."""
+    image = file.debug.image
+    return image is not file.image and (
+        image.section(missing.what) is not None or (missing.what == ".debug_info" and file.has_dwarf)
+    )
+
+
+def _with_link(missing: Missing, file: CodeObject) -> Missing:
+    """What is missing, with the place where a stripped file says its debug information is."""
+    section = file.image.section(".gnu_debuglink")
+    if section is None or missing.what != ".debug_info":
+        return missing
+    name = decode(bytes(section.partial()[0]).split(b"\0", 1)[0])
+    return evolve(missing, hint=f"it is in the file {name}, as .gnu_debuglink says, which is not here")

@@ -1,0 +1,353 @@
+"""The call frame information of a file: its entries, instructions and rows, with the target's registers and spaces.
+
+This is where the reader (`objfile.frames.section`), the instructions (`cfi`) and the decoder of expressions meet.
+Unwinding a machine's frames is built on `row_at`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+from attrs import field, frozen
+
+from dwarfgpu import dialects
+from dwarfgpu.cfi.instructions import FrameInstruction, Instructions, decode
+from dwarfgpu.cfi.rows import FrameRow, Initial, Tables, unknown_augmentation
+from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.pointers import Bases, encoding_text
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.decode import decode as decode_expression
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+from dwarfgpu.program.code.code_lookup import named
+from dwarfgpu.program.code.code_object import NotFound
+from dwarfgpu.program.dump.expressions import CodeReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
+    from dwarfgpu.objfile.frames.fde_index import FrameHeader
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.dump.expressions import DumpedExpression
+    from dwarfgpu.targets.target import Target
+
+
+Entry: TypeAlias = "Cie | Fde | Terminator"
+
+__all__ = [
+    "CfaRule",
+    "Cie",
+    "DecodedFrameEntry",
+    "Entry",
+    "ExpressionBytes",
+    "Fde",
+    "FrameInstruction",
+    "FrameRow",
+    "Frames",
+    "Instructions",
+    "Rule",
+    "Terminator",
+    "encoding_text",
+    "known_target",
+    "rule_json",
+]
+
+
+@frozen
+class DecodedFrameEntry:
+    """An entry, and what its instructions say."""
+
+    entry: Entry
+    instructions: Instructions = field(factory=lambda: Instructions(()))
+    rows: tuple[FrameRow, ...] = ()
+    """Of an FDE: its rows, up to the first error."""
+    initial: Initial = field(factory=Initial)
+    """Of a CIE: the rules that its initial instructions make."""
+    error: DwarfGpuError | None = None
+    """What is wrong with the instructions."""
+
+
+class Frames:
+    """All call frame information of one file. ``problems`` holds what has been found broken so far.
+
+    Expressions are decoded in the dialect of the target, unless `use_dialect` chooses another.
+    """
+
+    def __init__(self, file: CodeObject) -> None:
+        self.unreadable: list[DwarfGpuError] = []
+        self.indexes = tuple(_read_sections(file, self.unreadable))
+        """The sections in the order in which they are asked: ``.debug_frame``, which is not there for exceptions alone,
+        before ``.eh_frame``."""
+        self.target = file.target.target
+        self._file = file
+        self._tables = Tables(known_target(self.target))
+        self._code = CodeReader(file)
+        self._expressions: dict[tuple[ExpressionBytes, Format], Expression] = {}
+
+    def use_dialect(self, name: str) -> None:
+        """Choose the dialect of expressions."""
+        self._code = CodeReader(self._file, name)
+        self._expressions.clear()
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of expressions."""
+        return self._code.dialect
+
+    @property
+    def sections(self) -> tuple[FrameSection, ...]:
+        return tuple(index.section for index in self.indexes)
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken so far, beside the errors that `entries` has given."""
+        return (*self.unreadable, *(error for index in self.indexes for error in index.problems))
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def entries(self) -> Iterator[Entry | DwarfGpuError]:
+        """The entries of all sections in order; an error stands in place of one that cannot be read."""
+        for section in self.sections:
+            yield from section.entries()
+
+    def fde_at(self, address: int) -> Fde | None:
+        """The entry that describes the code at an address; an error where there is only one that is broken."""
+        return next(iter(self._found(lambda index: filter(None, [index.fde_at(address)]))), None)
+
+    def fdes_at(self, address: int) -> list[Fde]:
+        """All such entries, those of ``.debug_frame`` first."""
+        return list(self._found(lambda index: index.fdes_at(address)))
+
+    def fdes_between(self, low: int, high: int) -> list[Fde]:
+        """All entries for some code from ``low`` up to ``high``."""
+        return list(self._found(lambda index: index.fdes_between(low, high)))
+
+    def _found(self, ask: Callable[[FrameIndex], Iterable[Fde]]) -> Iterator[Fde]:
+        """What the sections have, one after the other. An error in one counts if none has anything."""
+        broken: DwarfGpuError | None = None
+        is_found = False
+        for index in self.indexes:
+            try:
+                for fde in ask(index):
+                    is_found = True
+                    yield fde
+            except DwarfGpuError as error:
+                broken = broken or error
+        if broken is not None and not is_found:
+            raise broken
+
+    # --- What they say --------------------------------------------------------------------------------------------
+
+    def instructions(self, entry: Cie | Fde) -> Instructions:
+        """The instructions of an entry, as far as they can be decoded."""
+        if entry.format is None:
+            cie = entry.cie if isinstance(entry, Fde) else entry
+            return Instructions((), unknown_augmentation(entry, cie.augmentation))
+        return decode(
+            entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
+        )
+
+    def listed(self, entry: Entry) -> DecodedFrameEntry:
+        """All that an entry says. What is wrong with it hides nothing that comes before."""
+        if isinstance(entry, Terminator):
+            return DecodedFrameEntry(entry)
+        listed = self.instructions(entry)
+        rows: list[FrameRow] = []
+        initial = Initial()
+        error = listed.fault
+        try:
+            if isinstance(entry, Fde):
+                for row in self.rows(entry):
+                    rows.append(row)  # noqa: PERF402 (those before an error are kept)
+            elif entry.format is not None:
+                initial = self.initial(entry)
+        except DwarfGpuError as found:
+            error = found  # it comes first: running an entry stops where decoding does
+        return DecodedFrameEntry(entry, listed, tuple(rows), initial, error)
+
+    def rows(self, fde: Fde) -> Iterator[FrameRow]:
+        """The rows of an entry in order; an error comes behind those that are right."""
+        return self._tables.rows(fde)
+
+    def row_at(self, address: int, fde: Fde | None = None) -> FrameRow | None:
+        """The row that holds at an address; None where no entry is about it.
+
+        A row that is empty says as little: compilers without unwind information write entries all the same.
+        """
+        fde = self.fde_at(address) if fde is None else fde
+        return None if fde is None else self._tables.row_at(fde, address)
+
+    def initial(self, cie: Cie) -> Initial:
+        """The rules that the initial instructions of a CIE make."""
+        return self._tables.initial(cie)
+
+    def expression(self, block: ExpressionBytes, entry: Cie | Fde) -> Expression:
+        """The expression in a rule or an operand, ready to be evaluated. It is decoded once."""
+        form = self._form(entry)
+        found = self._expressions.get((block, form))
+        if found is None:
+            found = self._expressions[block, form] = decode_expression(
+                block.data,
+                self.dialect,
+                form,
+                section=block.section,
+                offset=block.offset,
+                known_in=dialects.known_in,
+            )
+        return found
+
+    def code(self, block: ExpressionBytes, entry: Cie | Fde) -> DumpedExpression:
+        """The same as it is shown."""
+        return self._code.read(block.data, self._form(entry), block.section or entry.section, block.offset)
+
+    def _form(self, entry: Cie | Fde) -> Format:
+        return Format(self.target.address_size) if entry.format is None else entry.format.form
+
+    # --- Names ----------------------------------------------------------------------------------------------------
+
+    def register_name(self, number: int) -> str:
+        """The name of a register; ``reg2600`` where the target has none with the number."""
+        register = self.target.register(number)
+        return f"reg{number}" if register is None else register.name
+
+    def space_name(self, number: int) -> str:
+        """The name of an address space; its number where the target does not define it."""
+        space = self.target.space(number)
+        return f"aspace{number:#x}" if space is None else space.name
+
+
+def known_target(target: Target) -> Target | None:
+    """A target that defines its address spaces; None for the generic one, whose spaces are not known."""
+    return None if target.name == "generic" else target
+
+
+def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
+    """A rule as the case format has it."""
+    found: dict[str, Any] = {"rule": rule.word}
+    for name, value in attrs.asdict(rule, recurse=False).items():
+        found["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
+    return found
+
+
+def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
+    """The sections of a file, as far as they can be read. A separate debug file may have ``.debug_frame``."""
+    for name in (DEBUG_FRAME, EH_FRAME):
+        image = file.image
+        if name == DEBUG_FRAME and image.section(name) is None:
+            image = file.debug.image
+        for section in image.sections_named(name):
+            data, error = section.partial()
+            if error is not None:
+                problems.append(error)
+            if not data:
+                continue
+            found = FrameSection(
+                bytes(data),
+                name,
+                byte_order=image.byte_order,
+                address_size=image.address_size,
+                bases=_bases(image, section),
+            )
+            yield FrameIndex(found, _header(image, section, problems) if found.is_eh else None)
+
+
+def _bases(image: Image, section: Section) -> Bases:
+    """What pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
+    text = image.section(".text")
+    got = image.section(".got") or image.section(".got.plt")
+    return Bases(
+        section.address,
+        None if text is None else text.address,
+        None if got is None else got.address,
+    )
+
+
+def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> FrameHeader | None:
+    """``.eh_frame_hdr``, if it is there and is that of the section."""
+    section = image.section(EH_FRAME_HDR)
+    if section is None or not image.is_linked:
+        return None
+    try:
+        found = read_frame_header(
+            section.data,
+            address=section.address,
+            byte_order=image.byte_order,
+            address_size=image.address_size,
+        )
+    except DwarfGpuError as error:
+        problems.append(error)
+        return None
+    return found if found is not None and found.eh_frame in (None, eh_frame.address) else None
+
+
+# --- Call frame information by address and by the name of a function ----------------------------------
+
+
+@frozen
+class FrameAt:
+    """What an entry says about one address."""
+
+    address: int
+    fde: Fde
+    row: FrameRow | None
+    error: DwarfGpuError | None = None
+    """Why there is no row."""
+
+
+def frames_at(file: CodeObject, address: int) -> list[FrameAt]:
+    """The row of every entry for an address; an error if there is no entry."""
+    fdes = file.frames.fdes_at(address)
+    if not fdes:
+        raise nothing_for(file, f"the address {address:#x}")
+    found = []
+    for fde in fdes:
+        try:
+            found.append(FrameAt(address, fde, file.frames.row_at(address, fde)))
+        except DwarfGpuError as error:
+            found.append(FrameAt(address, fde, None, error))
+    return found
+
+
+def fdes_of(file: CodeObject, name: str) -> list[Fde]:
+    """The entries for the code of a function; an error if there is none."""
+    ranges: dict[tuple[int, int], None] = {}
+    for each in named(file, name):
+        ranges.update(dict.fromkeys(each.ranges))
+        if each.symbol is not None and not each.ranges and each.symbol.section is not None:
+            low = each.symbol.address
+            ranges[low, low + max(1, each.symbol.size)] = None
+    fdes: dict[tuple[str, int], Fde] = {}
+    for low, high in ranges:
+        fdes.update(((fde.section, fde.offset), fde) for fde in file.frames.fdes_between(low, high))
+    if not fdes:
+        raise nothing_for(file, name)
+    return list(fdes.values())
+
+
+def nothing_for(file: CodeObject, what: str) -> NotFound:
+    """The error where no entry is about something."""
+    hint = "no entry is about it, as for code written in assembly" if file.frames.indexes else None
+    if hint is None:
+        hint = "the file has neither .debug_frame nor .eh_frame: compile it with -g"
+    return NotFound("no_unwind_information", f"{file.name}: no unwind information for {what}", hint=hint)
+
+
+def code_name(file: CodeObject, entry: Entry) -> str:
+    """The symbol of the code that an entry is for, as ``<name+0x10>``; empty where no symbol is there."""
+    if not isinstance(entry, Fde):
+        return ""
+    image = file.image
+    code = image.code_sections
+    if not image.is_linked and len(code) != 1:
+        return ""  # every section begins at 0: which one is meant only the relocations knew
+    symbol = image.symbol_at(entry.low, None if image.is_linked else code[0])
+    if symbol is None or not symbol.name:
+        return ""
+    offset = entry.low - symbol.value
+    return f"<{symbol.name}+{offset:#x}>" if offset else f"<{symbol.name}>"

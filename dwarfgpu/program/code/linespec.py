@@ -1,0 +1,276 @@
+"""Places of a program as a user writes them: ``15``, ``+3``, ``add``, ``k.c:15``, ``k.c:add``, ``*0x1900``."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu.dwarf_constants import (
+    DW_AT_frame_base,
+    DW_AT_inline,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_subprogram,
+)
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.program.code.code_object import NotFound
+from dwarfgpu.program.stack.frame import frames_at
+from dwarfgpu.program.types.model import Array, Function
+from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.variables.columns import python_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.objfile.indexes.name_index import Kind
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.source_files import SourceFile
+    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.variable import Variable
+
+
+FUNCTIONS: tuple[Kind, ...] = ("function",)
+_FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
+_NUMBER = re.compile(r"[+-]?\d{1,9}$")
+
+
+@frozen
+class Linespec:
+    """A place of the program: a line, and an address of the running program where one is meant."""
+
+    file: SourceFile | None = None
+    line: int = 0
+    address: int | None = None
+    function: str | None = None
+    """The function that was named, or that has the address."""
+    is_address: bool = False
+    """Whether the user named the address itself."""
+
+
+@frozen
+class CodeSpan:
+    """The code of a function, or of a symbol without debugging information."""
+
+    name: str
+    low: int
+    high: int
+    entry: int
+    """Where it is entered, which need not be its lowest address."""
+    is_symbol: bool = False
+    """Whether debugging information knows nothing of it."""
+
+
+class LinespecReader:
+    """Reads what names places. ``here`` is the line that numbers count from, and the file that they are lines of."""
+
+    def __init__(self, frame: Frame, here: tuple[SourceFile, int] | None = None) -> None:
+        self.frame = frame
+        self.files = frame.state.sources
+        self.here = here
+
+    def read(self, text: str) -> list[Linespec]:
+        """The places that a text means, at least one: a function may be there several times."""
+        text = text.strip()
+        if text.startswith("*"):
+            return [self._at(self.address(text[1:]))]
+        if _NUMBER.match(text):
+            return [self._numbered(text)]
+        match = _FILE.match(text)
+        if match is not None and not self._is_function(text):
+            return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
+        spans = list(self.functions(text))
+        if not spans:
+            raise _no_function(text)
+        return [self._at(span.entry, span.name, is_address=False) for span in spans]
+
+    def address(self, text: str) -> int:
+        """The address in the running program that an expression is: a number, a pointer, a function, a symbol."""
+        try:
+            found = self.frame.expression(text).object(self._lane())
+            address = address_of(found)
+        except DwarfGpuError:
+            name, _, offset = text.strip().partition("+")
+            symbol = next(self.functions(name.strip()), None) if name.strip() else None
+            if symbol is None or not re.fullmatch(r"\s*(0x[0-9a-fA-F]+|\d+)?\s*", offset):
+                raise
+            return symbol.entry + int(offset.strip() or "0", 0)
+        if address is None:
+            raise UsageError(f"{text[:60]!r} is no address", hint="it is a number, such as 0x1900 or $pc")
+        return address
+
+    def _lane(self) -> int | None:
+        """A lane that can be asked: what addresses code does not differ between lanes."""
+        mask = self.frame.active_mask if self.frame.has_lanes else None
+        return None if not mask else (mask & -mask).bit_length() - 1
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def _numbered(self, text: str) -> Linespec:
+        if self.here is None:
+            raise UsageError("there is no source file that a line could be of", hint="name it: FILE:LINE")
+        file, line = self.here
+        return Linespec(file, max(0, line + int(text)) if text[0] in "+-" else int(text))
+
+    def _in_file(self, name: str, rest: str) -> Iterator[Linespec]:
+        files = self.files.named(name)
+        if not files:
+            raise NotFound("no_file", f"No source file named {name[:80]}.")
+        if rest.isdecimal() and rest.isascii() and len(rest) < 10:
+            with_code = [each for each in files if each.next_line(1) is not None]
+            yield from (Linespec(each, int(rest)) for each in (with_code or files)[:1])
+            return
+        paths = {each.path for each in files}
+        found = [self._at(span.entry, span.name, is_address=False) for span in self.functions(rest)]
+        found = [each for each in found if each.file is not None and each.file.path in paths]
+        if not found:
+            raise NotFound("no_function", f'Function "{rest[:80]}" not defined in "{name[:80]}".')
+        yield from found
+
+    # --- Addresses and functions ----------------------------------------------------------------------------------
+
+    def _at(self, address: int, function: str | None = None, *, is_address: bool = True) -> Linespec:
+        found = self.files.at(address)
+        if function is None:
+            span = self.function_at(address)
+            function = None if span is None else span.name
+        if found is None:
+            return Linespec(None, 0, address, function, is_address)
+        return Linespec(found.file, found.line, address, function, is_address)
+
+    def _is_function(self, text: str) -> bool:
+        return "::" in text and next(self.functions(text), None) is not None
+
+    def functions(self, name: str) -> Iterator[CodeSpan]:
+        """The functions with a name that have code; else the places where they were inlined; else symbols of code."""
+        seen = set()
+        found = list(self._entries(name))
+        for spans in (
+            (spans_of(code, die)[:1] for code, die in found),
+            (_inlined(code, die) for code, die in found),
+        ):
+            for span in chain.from_iterable(spans):
+                if span.entry not in seen:
+                    seen.add(span.entry)
+                    yield span
+            if seen:
+                return
+        for code in self.files.state.loaded.codes:
+            for symbol in code.file.symbol_image.symbols_named(name):
+                address = code.in_program(symbol.value)
+                if symbol.is_defined and code.holds(address) and address not in seen:
+                    seen.add(address)
+                    yield CodeSpan(symbol.name, address, address + symbol.size, address, is_symbol=True)
+
+    def _entries(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
+        for code in self.files.state.loaded.codes:
+            if code.file.has_dwarf:
+                for entry in code.file.dwarf.index.find(name, FUNCTIONS):
+                    yield code, entry.die
+
+    def function_at(self, address: int) -> CodeSpan | None:
+        """The function with code at an address, as the stretch of it that has the address."""
+        return next((each for each in self.stretches_at(address) if each.low <= address < each.high), None)
+
+    def stretches_at(self, address: int) -> list[CodeSpan]:
+        """The function with code at an address, as all its stretches; the symbol where there is no such function."""
+        code = self.files.state.loaded.at(address)
+        if code is None:
+            return []
+        die = code.function_at(address)
+        if die is not None:
+            return spans_of(code, die)
+        symbol = code.file.symbol_image.symbol_at(code.in_file(address))
+        if symbol is None or not symbol.size:
+            return []
+        low = code.in_program(symbol.value)
+        return [CodeSpan(symbol.demangled, low, low + symbol.size, low, is_symbol=True)]
+
+
+def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
+    """The stretches of code of a function, the one where it is entered first (DWARF 5, 2.17 and 2.18)."""
+    ranges = [(code.in_program(low), low, high) for low, high in die.ranges() if low < high]
+    if not ranges:
+        return []
+    name = qualified_name(die) or die.linkage_name or "(no name)"
+    entry = ranges[0][0]
+    return [CodeSpan(name, start, start + high - low, entry) for start, low, high in ranges]
+
+
+def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
+    """The code of the calls of a function that were inlined into others of its unit (DWARF 5, 3.3.8.2)."""
+    if die.number(DW_AT_inline) is None:
+        return
+    for each in die.unit.dies():
+        origin = each.origin() if each.tag == DW_TAG_inlined_subroutine else None
+        if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
+            yield from spans_of(code, each)[:1]
+
+
+@frozen
+class SymbolAt:
+    """The symbol that an address belongs to."""
+
+    name: str
+    """Its name as C++ has it."""
+    offset: int
+    """How far behind it the address is."""
+    section: str
+    file: str
+    """The file that it is in."""
+
+
+def symbol_at(state: Execution, address: int) -> SymbolAt | None:
+    """The symbol at an address of the running program."""
+    for code in state.loaded.codes:
+        place = code.in_file(address)
+        found = code.file.symbol_image.symbol_at(place)
+        if found is None or found.section is None:
+            continue
+        return SymbolAt(found.demangled, place - found.value, found.section.name, code.file.name)
+    return None
+
+
+def address_of(found: Object) -> int | None:
+    """The address that a value is: the number of one, where a pointer leads, where a function begins."""
+    target = found.target()
+    if isinstance(resolved(target.type), (Function, Array)):
+        address = target.address
+        value = None if address is None else address.value
+    else:
+        value = python_value(target)
+    return value if isinstance(value, int) else None
+
+
+def _no_function(name: str) -> NotFound:
+    return NotFound("no_function", f'Function "{name[:80]}" not defined.')
+
+
+# --- What a place of a program can see ----------------------------------------------------------------
+
+
+def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
+    """The variables of the function at an address and of the blocks that hold it, the inner ones first."""
+    state = frame.state
+    code = state.loaded.at(address)
+    if code is None:
+        return ()
+    return frames_at(state, code, address)[0].variables()
+
+
+def frame_base_of(variable: Variable) -> Expression | None:
+    """The frame base of the function that a variable belongs to, where it is one expression."""
+    for owner in variable.die.ancestors():
+        if owner.tag == DW_TAG_subprogram:
+            base = owner.find_number(DW_AT_frame_base)
+            if base is None or base.value_class == "loclist":
+                return None
+            found = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)
+            return None if isinstance(found, tuple) else found
+    return None

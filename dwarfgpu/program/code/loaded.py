@@ -1,0 +1,401 @@
+"""Code that is loaded: the files, where each was put, and which of them an address belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import dialects
+from dwarfgpu.cfi.activation import Information, NoInformation, no_information
+from dwarfgpu.cfi.unwind import OUTSIDE_CODE
+from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
+from dwarfgpu.expr.context import DieInfo as ExpressionDie
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.types import ENCODINGS, BaseType
+from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.lists.list_encoding import ListContext
+from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.program.code.code_lookup import CallFrame, calls_at
+from dwarfgpu.program.code.repairs import OFF, Site, repaired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.expr.context import DieReference
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.objfile.info.dies import Attribute, Block, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.repairs import Policy
+
+
+PF_X = 1
+"""A segment that can be executed (gABI, "Program Header")."""
+
+
+class LoadedCode:
+    """One file of code in a running program. ``bias`` is what is added to the addresses in the file."""
+
+    def __init__(
+        self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF
+    ) -> None:
+        if not file.image.is_linked:
+            message = f"{file.name} is not linked, so it cannot have been loaded"
+            raise UsageError(message, hint="link it, or name the file that was linked from it")
+        self.file = file
+        self.bias = bias
+        self.dialect: Dialect = dialects.get(dialect or file.target.target.default_dialect)
+        if dialect is not None:
+            file.frames.use_dialect(dialect)
+        self._mask = (1 << 8 * file.image.address_size) - 1
+        self._code = tuple(
+            (segment.address, segment.address + segment.memory_size)
+            for segment in file.image.segments
+            if segment.type == PT_LOAD and segment.flags & PF_X
+        )
+        self._data = tuple(
+            (section.address, section.address + section.size)
+            for section in file.image.sections
+            if section.is_allocated
+        )
+        self.repair = repair
+        """Which repairs the expressions of attributes go through."""
+        self._expressions: dict[tuple[str, int, Format], Expression] = {}
+        self._repaired: dict[tuple[str, Expression], Expression] = {}
+        self._functions: dict[int, Die | None] = {}
+        self.base_types: dict[tuple[Unit, int], BaseType] = {}
+        """Those that expressions have asked for, by unit and offset."""
+
+    def __repr__(self) -> str:
+        return f"LoadedCode({self.file.name} + {self.bias:#x})"
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def in_file(self, address: int) -> int:
+        """An address of the running program as it is in the file."""
+        return (address - self.bias) & self._mask
+
+    def in_program(self, address: int) -> int:
+        """An address of the file as it is in the running program.
+
+        What is in no section is no address of the file, such as the offset of a variable in local memory, and stays as
+        it is: "A must be adjusted by the difference between the ELF segment virtual address and the virtual address at
+        which the segment is loaded" (A.2.5.4.4.3 (1)). The address behind a section counts as one of it.
+        """
+        if self.bias and any(low <= address <= high for low, high in self._data):
+            return (address + self.bias) & self._mask
+        return address
+
+    def holds(self, pc: int) -> bool:
+        """Whether an address is one of its code."""
+        address = self.in_file(pc)
+        return any(low <= address < high for low, high in self._code)
+
+    @property
+    def text(self) -> tuple[int, int] | None:
+        """The addresses of its instructions: of ``.text``, or of all that can be executed where there is none."""
+        section = self.file.image.section(".text")
+        spans = [(section.address, section.address + section.size)] if section is not None else [*self._code]
+        if not spans:
+            return None
+        return self._moved(min(low for low, _high in spans)), self._moved(max(high for _low, high in spans))
+
+    def _moved(self, address: int) -> int:
+        return (address + self.bias) & self._mask
+
+    # --- What is at an address ------------------------------------------------------------------------------------
+
+    def information_at(self, pc: int) -> Information:
+        """The call frame information of an address; where several entries say something, that of ``.debug_frame``."""
+        address = self.in_file(pc)
+        frames = self.file.frames
+        broken: DwarfGpuError | None = None
+        for fde in frames.fdes_at(address):
+            try:
+                row = frames.row_at(address, fde)
+            except DwarfGpuError as error:  # another section may have an entry that is right
+                broken = broken or error
+                continue
+            if row is None or row.cfa is None or fde.cie.return_address is None:
+                continue  # compilers that have nothing to say write an entry all the same
+            return Information(
+                row,
+                fde.cie.return_address,
+                self.in_program(fde.low),
+                lambda block, fde=fde: frames.expression(block, fde),  # type: ignore[misc]
+                fde.cie.is_signal_frame,
+            )
+        raise broken or no_information(pc)
+
+    def function_at(self, pc: int) -> Die | None:
+        """The function with code at an address, if the debugging information knows one."""
+        address = self.in_file(pc)
+        if address not in self._functions:
+            found = self.file.dwarf.index.functions_at(address) if self.file.has_dwarf else []
+            self._functions[address] = found[-1] if found else None
+        return self._functions[address]
+
+    def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
+        """The expression at an offset of a section, decoded once."""
+        key = section, offset, form
+        found = self._expressions.get(key)
+        if found is None:
+            found = self._expressions[key] = decode(
+                data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in
+            )
+        return found
+
+    def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
+        """The expression of an attribute as its producer means it, where the policy allows that."""
+        if self.repair is OFF or not self.file.is_amdgpu:
+            return expression
+        name = attribute.name
+        found = self._repaired.get((name, expression))
+        if found is None:
+            found = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
+        return found
+
+    def _repair(self, expression: Expression, name: str, unit: Unit) -> Expression:
+        def address(index: int) -> int | None:
+            try:
+                return unit.tables.address(index)
+            except DwarfGpuError:
+                return None
+
+        site = Site(name, unit.producer, self.file.target.target, address)
+        return repaired(expression, site, self.repair)[0]
+
+
+class Loaded:
+    """All code that is loaded. Of files that overlap the first one counts."""
+
+    def __init__(self, codes: Iterable[LoadedCode], executable: LoadedCode | None = None) -> None:
+        self.codes: Sequence[LoadedCode] = tuple(codes)
+        self.executable = executable
+        """The file that a process was made of, if that is known."""
+        self._information: dict[int, Information | DwarfGpuError] = {}
+        self._calls: dict[int, tuple[CallFrame, ...]] = {}
+
+    def at(self, pc: int) -> LoadedCode | None:
+        """The file whose code holds an address."""
+        return next((code for code in self.codes if code.holds(pc)), None)
+
+    def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
+        """The calls at an address, the innermost first, found once; a call of nothing in code that is not known."""
+        found = self._calls.get(pc)
+        if found is None:
+            code = self.at(pc)
+            found = (CallFrame(None, None, None, inlined=False, offset=None),)
+            if code is not None:
+                found = calls_at(code.file, code.in_file(pc))
+            self._calls[pc] = found
+        return found
+
+    def information_at(self, pc: int) -> Information:
+        """The call frame information of an address, found once."""
+        found = self._information.get(pc)
+        if found is None:
+            try:
+                found = self._look_up(pc)
+            except DwarfGpuError as error:
+                found = error
+            self._information[pc] = found
+        if isinstance(found, DwarfGpuError):
+            raise found.with_traceback(None)
+        return found
+
+    def _look_up(self, pc: int) -> Information:
+        code = self.at(pc)
+        if code is None:
+            message = f"the address {pc:#x} is not in any loaded code"
+            raise NoInformation(OUTSIDE_CODE, message)
+        return code.information_at(pc)
+
+
+# --- Compilation units of loaded files ----------------------------------------------------------------
+
+ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not None}
+ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
+BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
+"""What compilers call the type that only its name tells from the half-precision one."""
+MAX_CONSTANT = 1 << 16
+"""How many bytes an object has whose value is a number; none has more than 16."""
+
+
+class FileUnit:
+    """A unit of a file that is loaded, for a program location, which says what of a location list is valid.
+
+    ``pc`` is an address of the running program, in a caller one in the call; None is no program location.
+    """
+
+    __slots__ = ("code", "pc", "unit")
+
+    def __init__(self, unit: Unit, code: LoadedCode, pc: int | None) -> None:
+        self.unit = unit
+        self.code = code
+        self.pc = pc
+
+    def __repr__(self) -> str:
+        return f"FileUnit({self.unit!r}, {self.code!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FileUnit)
+            and other.unit is self.unit
+            and other.code is self.code
+            and other.pc == self.pc
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.unit), id(self.code), self.pc))
+
+    # --- What an expression asks ----------------------------------------------------------------------------------
+
+    @property
+    def reference_size(self) -> int:
+        """Size of a reference to another section."""
+        return self.unit.format.reference_size
+
+    def base_type(self, offset: int) -> BaseType:
+        """The type of the DW_TAG_base_type at a unit offset."""
+        known = self.code.base_types
+        key = self.unit, offset
+        found = known.get(key)
+        if found is None:
+            found = known[key] = base_type_of(self._entry(offset))
+        return found
+
+    def address(self, index: int) -> int:
+        """An entry of ``.debug_addr``, relocated."""
+        return self.code.in_program(self.unit.tables.address(index))
+
+    def relocated(self, address: int) -> int:
+        """An address of the file as it is in the running program."""
+        return self.code.in_program(address)
+
+    def die(self, reference: DieReference) -> ExpressionDie:
+        """What an evaluation needs of an entry of this unit, or of ``.debug_info``."""
+        if reference.base == "unit":
+            die = self._entry(reference.offset)
+        else:
+            die = self.unit.dwarf.die_at(reference.offset, ".debug_info" + self.unit.suffix)
+        unit = self if die.unit is self.unit else FileUnit(die.unit, self.code, self.pc)
+        location = die.find("DW_AT_location")
+        constant = die.find("DW_AT_const_value")
+        return ExpressionDie(
+            unit,
+            None if location is None else unit.expressions(location),
+            None if constant is None else constant_bytes(constant),
+        )
+
+    def _entry(self, offset: int) -> Die:
+        try:
+            return self.unit.die_at(offset)
+        except DwarfGpuError as error:
+            if error.kind != "bad_reference":
+                raise
+            message = f"no debugging information entry begins at offset {offset:#x} of the unit"
+            raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
+
+    def expression(self, block: Block) -> Expression:
+        """An expression of the unit, decoded once."""
+        return self.code.expression(block.data, self.unit.format, block.section, block.offset)
+
+    # --- What attributes hold -------------------------------------------------------------------------------------
+
+    def expressions(self, attribute: Attribute) -> Expression | tuple[Expression, ...]:
+        """An attribute's expression, or those of its location list that are valid at the program location (A.2.5.5)."""
+        owner = attribute.die.unit
+        if attribute.value_class != "loclist":
+            block = attribute.block()
+            return self.decoded(attribute, block.data, block.section, block.offset)
+        if self.pc is None:
+            message = "a location list is valid at program locations, and there is none"
+            raise MissingContext("pc", message)
+        section, offset = attribute.list_place()
+        context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
+        found = read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
+        return tuple(
+            self.decoded(attribute, entry.expression, section, entry.expression_offset)
+            for entry in found.matching(self.code.in_file(self.pc))
+        )
+
+    def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
+        """An expression of an attribute, with the repairs that the code is loaded with."""
+        expression = self.code.expression(data, attribute.die.unit.format, section, offset)
+        return self.code.repaired(expression, attribute)
+
+
+# --- Base types and constants ---------------------------------------------------------------------------------------
+
+
+def base_type_of(die: Die) -> BaseType:
+    """The type that a DW_TAG_base_type describes (DWARF 5, 5.1; A.5.1)."""
+    if die.tag != DW_TAG_base_type:
+        message = f"the entry at offset {die.offset:#x} of the unit is a {die.tag_name}, no DW_TAG_base_type"
+        raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
+    encoding, size, bits, order, vector = (
+        _number(die, name)
+        for name in (
+            "DW_AT_encoding",
+            "DW_AT_byte_size",
+            "DW_AT_bit_size",
+            "DW_AT_endianity",
+            "DW_AT_LLVM_vector_size",
+        )
+    )
+    if encoding not in ENCODING_NAMES:
+        what = (
+            "has no encoding" if encoding is None else f"has the encoding {encoding:#x}, which is not known"
+        )
+        raise IllFormed("bad_type", f"the base type {die.name or ''} {what}", spec="DWARF 5, 5.1")
+    if size is None and bits is None:
+        raise IllFormed("bad_type", f"the base type {die.name or ''} has no size", spec="DWARF 5, 5.1")
+    if size is not None and bits is not None and bits > 8 * size:
+        message = f"a base type of {bits} bits does not fit its {size} bytes"
+        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
+    whole = 8 * (size or 0) if bits is None else bits  # of a vector, that of one element
+    name = ENCODING_NAMES[encoding]
+    if name == "float" and whole == 16 and die.name in BFLOAT16:
+        name = "bfloat16"
+    byte_order = ORDERS.get(order or 0)
+    if byte_order == die.unit.format.byte_order:
+        byte_order = None  # what the target has anyway: the same type (A.2.5.2)
+    return BaseType(name, whole, vector_size=vector, byte_order=byte_order)
+
+
+def _number(die: Die, name: str) -> int | None:
+    found = die.find(name)
+    return None if found is None else found.unsigned()
+
+
+def constant_bytes(constant: Attribute) -> bytes:
+    """A DW_AT_const_value as it would stand in memory."""
+    kind = constant.value_class
+    order = constant.die.unit.format.byte_order
+    if kind in ("block", "exprloc"):
+        return constant.block().data
+    if kind == "string":
+        return constant.string() + b"\0"
+    if kind == "address":
+        return constant.address().to_bytes(constant.die.unit.address_size, order)
+    value = constant.signed()
+    size = byte_size_of(constant.die)
+    if size is None:
+        size = max(1, (value.bit_length() + 8) // 8)
+    if size > MAX_CONSTANT:
+        message = f"a number is the value of an object of {size} bytes"
+        error = MalformedFile("absurd_size", message, spec="DWARF 5, 4.1")
+        raise constant.die.unit.error(error, constant.die.offset)
+    return (value & ((1 << 8 * size) - 1)).to_bytes(size, order)
+
+
+def byte_size_of(die: Die) -> int | None:
+    """The size of the type of an entry; None where nothing says it."""
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.types.sizes import known_size
+
+    return known_size(Types().type_of(die))

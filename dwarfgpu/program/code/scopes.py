@@ -1,0 +1,146 @@
+"""The scopes of an address: the functions that stand there, inlined ones too, their blocks, and what each declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.pc_ranges import covers, listed, scopes_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.info.dies import Die
+
+DECLARED = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_constant))
+_BLOCKS = frozenset(
+    (dw.DW_TAG_lexical_block, dw.DW_TAG_with_stmt, dw.DW_TAG_catch_block, dw.DW_TAG_try_block)
+)
+MAX_BLOCKS = 256
+"""Deeper nested blocks without code of their own are not looked into."""
+MAX_ENTRIES = 1 << 16
+"""More than any scope declares."""
+
+
+@frozen
+class FunctionScope:
+    """A function that stands at an address: the function that is really there, or one that was inlined into it."""
+
+    die: Die
+    blocks: tuple[Die, ...]
+    """The blocks that hold the address, innermost first. The function itself is the last of them."""
+
+    @property
+    def is_inlined(self) -> bool:
+        return self.die.tag == dw.DW_TAG_inlined_subroutine
+
+
+def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
+    """The functions at an address, innermost first; ``function`` is the one whose code it is."""
+    found: list[FunctionScope] = []
+    blocks: list[Die] = []
+    inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
+    for die in reversed([function, *inner]):
+        blocks.append(die)
+        if die.tag in (dw.DW_TAG_inlined_subroutine, dw.DW_TAG_subprogram):
+            found.append(FunctionScope(die, tuple(blocks)))
+            blocks = []
+            if die.tag == dw.DW_TAG_subprogram:
+                break
+    return tuple(found)
+
+
+def declared_in(scope: Die, address: int) -> list[Die]:
+    """Parameters, variables and constants of a block or function at an address of it, in the order of the source.
+
+    Blocks without code of their own belong to the one around them, as do the parameters of the entry points of a
+    function: by which of them it was entered is not known. What only the abstract instance has was optimized out of
+    this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
+    """
+    found = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
+    origin = scope.number(dw.DW_AT_abstract_origin)
+    if origin is None:
+        return found
+    try:
+        copied = _copied(scope)
+        missing = [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
+    except DwarfGpuError as error:
+        scope.unit.dwarf.note(error)
+        return found
+    return found + missing
+
+
+def is_visible(die: Die, scope: Die, address: int) -> bool:
+    """Whether the scope of a declaration, which may begin later than the block it is in, holds an address.
+
+    DW_AT_start_scope counts from the beginning of the block, or lists addresses (DWARF 5, 3.9).
+    """
+    if dw.DW_AT_start_scope not in die.abbreviation.attributes:
+        return True
+    try:
+        start = die.number(dw.DW_AT_start_scope)
+        if start is None:
+            return True
+        if start.value_class == "rnglist":
+            return covers(listed(start.die.unit, *start.list_place()), address)
+        around = scope.ranges()
+        return not around or address >= around[0][0] + start.unsigned()
+    except DwarfGpuError as error:
+        die.unit.dwarf.note(error)
+        return True
+
+
+def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
+    """Where in a function a block declares a name, at addresses of the file."""
+    owners: list[Die] = []
+    for die, depth in function.walk():
+        del owners[depth:]
+        owners.append(die)
+        if die.tag in DECLARED and die.name == name:
+            return next((found for each in reversed(owners[:-1]) if (found := each.ranges())), [])
+    return []
+
+
+def entry_points(function: Die) -> Iterator[Die]:
+    """The other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
+    return (die for die in function.children() if die.tag == dw.DW_TAG_entry_point)
+
+
+def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[Die]:
+    """The declarations of a scope, and of blocks in it that no address distinguishes."""
+    for count, die in enumerate(scope.children()):
+        if count > MAX_ENTRIES:
+            return
+        if die.tag in DECLARED:
+            yield die
+        elif depth < MAX_BLOCKS and not (seen and die in seen) and _is_no_place(die, depth):
+            yield from _entries(die, depth + 1, seen)
+
+
+def _is_no_place(die: Die, depth: int) -> bool:
+    """Whether no address tells what an entry declares from what is around it."""
+    return (die.tag in _BLOCKS and not die.ranges()) or (die.tag == dw.DW_TAG_entry_point and not depth)
+
+
+def _copied(scope: Die) -> set[Die]:
+    """The abstract entries that have a copy somewhere in a scope, be it in a block within it."""
+    found: set[Die] = set()
+    waiting = [scope.children()]
+    while waiting:
+        for die in waiting[-1]:
+            if die.tag in DECLARED or die.tag in _BLOCKS:
+                found.update(die.origins())
+            if die.tag in _BLOCKS and len(waiting) < MAX_BLOCKS:
+                waiting.append(die.children())
+                break
+        else:
+            waiting.pop()
+    return found
+
+
+def holds(die: Die, address: int) -> bool:
+    """Whether an entry has code at an address."""
+    return covers(die.ranges(), address)

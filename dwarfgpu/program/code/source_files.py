@@ -1,0 +1,454 @@
+"""The source files of a program, and where the code of their lines is."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu.dwarf_constants import (
+    DW_AT_GNU_macros,
+    DW_AT_language,
+    DW_AT_language_name,
+    DW_AT_macro_info,
+    DW_AT_macros,
+    names,
+)
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.program.code.code_lookup import line_table, tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lines.line_program import LineRow
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.stack.execution import Execution
+
+
+class SourceFile:
+    """A source file, as the line tables of some units know it."""
+
+    def __init__(self, sources: SourceFiles, path: str, directory: str | None) -> None:
+        self.sources = sources
+        self.path = path
+        """Its whole path, as far as the program tells it."""
+        self.directory = directory
+        """Where it was compiled."""
+        self.parts: list[tuple[LoadedCode, Unit, LineTable, set[int]]] = []
+        """The units that have code or declarations of it, with its numbers in the tables."""
+
+    def __repr__(self) -> str:
+        return f"SourceFile({self.path!r})"
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its path as the compiler was given it, below the directory it worked in."""
+        return short_name(self.path, self.unit)
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit that it is the source of, or else one that includes it."""
+        for _, unit, _, _ in self.parts:
+            if unit.name is not None and os.path.basename(unit.name) == os.path.basename(self.path):  # noqa: PTH119
+                return unit
+        return self.parts[0][1] if self.parts else None
+
+    def embedded(self) -> str | None:
+        """Its text, where a line table has it (DW_LNCT_LLVM_source)."""
+        for _, _, table, numbers in self.parts:
+            for number in numbers:
+                entry = table.file(number)
+                if entry is not None and entry.source is not None:
+                    return entry.source
+        return None
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def starts(self, line: int) -> list[int]:
+        """The addresses in the running program at which a statement of a line begins, the first of each unit."""
+        found = set()
+        for code, _, table, numbers in self.parts:
+            start = self.sources.lines(table).first(line, numbers)
+            if start is not None:
+                found.add(code.in_program(start.address))
+        return sorted(found)
+
+    def next_line(self, line: int) -> int | None:
+        """The first line from one on that has code."""
+        found = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
+        return min((each for each in found if each is not None), default=None)
+
+
+def short_name(path: str, unit: Unit | None) -> str:
+    """A path as the compiler was given it: below the directory of the unit, unless that was given a whole path."""
+    if unit is None or not unit.directory or (unit.name or "").startswith("/"):
+        return path
+    return path.removeprefix(unit.directory.rstrip("/") + "/")
+
+
+@frozen
+class LineAt:
+    """The line of an address: which addresses around it belong to it."""
+
+    file: SourceFile
+    line: int
+    start: int
+    end: int
+    first: int
+    """The first line that begins at the same address."""
+
+
+class SourceFiles:
+    """The source files of a program. What is asked for is found, and nothing else is read."""
+
+    def __init__(self, state: Execution) -> None:
+        self.state = state
+        self._files: dict[tuple[str, str | None], SourceFile] = {}
+        self._of_unit: dict[Unit, list[SourceFile]] = {}
+        self._lines: dict[LineTable, Lines] = {}
+
+    def at(self, address: int) -> LineAt | None:
+        """The line of an address of the running program."""
+        code = self.state.loaded.at(address)
+        if code is None or not code.file.has_dwarf:
+            return None
+        place = code.in_file(address)
+        unit = code.file.dwarf.index.unit_at(place)
+        table = None if unit is None else self._table(code, unit)
+        if unit is None or table is None:
+            return None
+        found = self.lines(table).at(place)
+        if found is None or not found.line:
+            return None
+        file = self._numbered(code, unit, table, found.file)
+        if file is None:
+            return None
+        entered = self.lines(table).entered_at(found)
+        first = entered.line if entered.file == found.file else found.line
+        return LineAt(file, found.line, code.in_program(found.address), code.in_program(found.end), first)
+
+    def lines(self, table: LineTable) -> Lines:
+        """The lines of a table."""
+        found = self._lines.get(table)
+        if found is None:
+            found = self._lines[table] = Lines(table)
+        return found
+
+    def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
+        """The file with a whole path; the one that a unit knows, where it knows it."""
+        if unit is not None:
+            code = self.state.code_of(unit)
+            found = next((each for each in self.of_unit(code, unit) if each.path == path), None)
+            if found is not None:
+                return found
+        return next((each for each in self.all() if each.path == path), None)
+
+    def named(self, name: str) -> list[SourceFile]:
+        """The files with a path, or whose path ends in these components."""
+        wanted = tidy(name)
+        tail = "/" + wanted.lstrip("/")
+        return [
+            each
+            for each in self.all()
+            if each.path == wanted or (not wanted.startswith("/") and f"/{each.path}".endswith(tail))
+        ]
+
+    def all(self) -> Iterator[SourceFile]:
+        """All files. The tables of all units are read, without their rows."""
+        for code, unit in self.units():
+            self.of_unit(code, unit)
+        yield from list(self._files.values())
+
+    def units(self) -> Iterator[tuple[LoadedCode, Unit]]:
+        """All units of code."""
+        for code in self.state.loaded.codes:
+            if code.file.has_dwarf:
+                for unit in code.file.dwarf.index.units:
+                    yield code, unit
+
+    def of_unit(self, code: LoadedCode, unit: Unit) -> list[SourceFile]:
+        """The files of a unit, in the order of its line table."""
+        known = self._of_unit.get(unit)
+        if known is not None:
+            return known
+        found: list[SourceFile] = []
+        self._of_unit[unit] = found
+        table = self._table(code, unit)
+        if table is None:
+            return found
+        for number, entry in enumerate(table.header.files, table.header.first_file):
+            file = self._numbered(code, unit, table, number) if entry.name else None
+            if file is not None and file not in found:
+                found.append(file)
+        return found
+
+    def _numbered(self, code: LoadedCode, unit: Unit, table: LineTable, number: int) -> SourceFile | None:
+        """The file with a number in the table of a unit."""
+        directory = unit.directory
+        path = table.path(number, directory or "")
+        if path is None:
+            return None
+        key = tidy(path), directory
+        file = self._files.get(key)
+        if file is None:
+            file = self._files[key] = SourceFile(self, *key)
+        part = next((each for each in file.parts if each[2] is table), None)
+        if part is None:
+            part = (code, unit, table, set())
+            file.parts.append(part)
+        part[3].add(number)
+        return file
+
+    def _table(self, code: LoadedCode, unit: Unit) -> LineTable | None:
+        try:
+            return line_table(code.file, unit)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+            return None
+
+
+# --- The text of source files -------------------------------------------------------------------------
+
+MAX_SIZE = 1 << 26
+"""A larger file is not taken for source."""
+MAX_FILES = 64
+"""How many files are remembered."""
+COMPILED, HERE = "$cdir", "$cwd"
+"""Directories that are not the same for all files: where a file was compiled, and where the debugger runs."""
+
+
+@frozen
+class SourceText:
+    """The lines of a source file."""
+
+    lines: tuple[str, ...] = ()
+    path: str | None = None
+    """Where it was found; None for one that the program embeds, and for one that was not found."""
+    missing: str | None = None
+    """Why there are none: ``No such file or directory``."""
+
+    def line(self, number: int) -> str | None:
+        """A line, counted from 1; None where there is none."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else None
+
+
+class SourceReader:
+    """Reads source files, each once, as long as nobody changes where they are looked for."""
+
+    def __init__(self) -> None:
+        self.directories: tuple[str, ...] = (COMPILED, HERE)
+        """Where files are looked for that are not where the program says."""
+        self.moved: dict[str, str] = {}
+        """The beginnings of paths in the program, with what they are here."""
+        self._known: dict[tuple[str, str | None], SourceText] = {}
+
+    def forget(self) -> None:
+        """Read all files again when they are asked for."""
+        self._known.clear()
+
+    def read(self, file: SourceFile) -> SourceText:
+        """The text of a file; one that cannot be found says why."""
+        key = file.path, file.directory
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_FILES:
+                self._known.clear()
+            found = self._known[key] = self._read(file)
+        return found
+
+    def _read(self, file: SourceFile) -> SourceText:
+        embedded = file.embedded()
+        if embedded is not None:
+            return SourceText(_lines(embedded))
+        reason = "No such file or directory."
+        for path in dict.fromkeys(self._places(file)):
+            try:
+                if "\0" in path or not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+                    continue
+                if not os.path.isfile(path):  # noqa: PTH113 (a device or a pipe could be read for ever)
+                    reason = "It is no file."
+                elif os.path.getsize(path) > MAX_SIZE:  # noqa: PTH202
+                    reason = f"It has more than {MAX_SIZE} bytes."
+                else:
+                    with open(path, "rb") as text:  # noqa: PTH123
+                        return SourceText(_lines(decode(text.read(MAX_SIZE))), path)
+            except OSError as error:
+                reason = f"{error.strerror}."
+        return SourceText(missing=reason)
+
+    def _places(self, file: SourceFile) -> Iterator[str]:
+        """Where a file may be, the likeliest place first."""
+        whole = file.path
+        yield self._here(whole)
+        inside = whole.lstrip("/")
+        if file.directory:  # the part of the path that compilers were given
+            folder = file.directory.rstrip("/") + "/"
+            inside = whole.removeprefix(folder).lstrip("/")
+        for each in self.directories:
+            folder = {COMPILED: self._here(file.directory or ""), HERE: "."}.get(each, each)
+            folder = os.path.expanduser(folder)  # noqa: PTH111
+            for name in (inside, os.path.basename(whole)):  # noqa: PTH119
+                yield os.path.join(folder, name)  # noqa: PTH118
+
+    def _here(self, path: str) -> str:
+        """A path of the program as it is on this machine: the longest beginning that was moved is replaced."""
+        for start in sorted(self.moved, key=len, reverse=True):
+            rest = path.removeprefix(start)
+            if path.startswith(start) and (not rest or rest[0] == "/" or start.endswith("/")):
+                return self.moved[start] + rest
+        return path
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return tuple(lines[:-1] if not lines[-1] else lines)
+
+
+# --- What is known about a source file ----------------------------------------------------------------
+
+_PLAIN = {
+    "C_plus_plus": "c++",
+    "ObjC": "objective-c",
+    "ObjC_plus_plus": "objective-c++",
+    "OpenCL_C": "opencl",
+}
+_CALLED = {"Assembly": "asm", "Mips_Assembler": "asm", "LLVM_HIP": "hip", "CPP_for_OpenCL": "c++ for opencl"}
+
+
+@frozen
+class SourceFacts:
+    """A source file and the unit that it is the source of."""
+
+    file: SourceFile
+    directory: str | None
+    language: str | None
+    producer: str | None
+    version: int
+    has_macros: bool
+    is_embedded: bool
+    """Whether the line table has its text."""
+
+
+def facts_of(file: SourceFile) -> SourceFacts | None:
+    """What is known about a file; None for one that no unit has."""
+    unit = file.unit
+    if unit is None:
+        return None
+    return SourceFacts(
+        file,
+        file.directory,
+        language_of(unit),
+        unit.producer,
+        unit.version,
+        unit.root_value(DW_AT_macros, DW_AT_macro_info, DW_AT_GNU_macros) is not None,
+        file.embedded() is not None,
+    )
+
+
+def language_of(unit: Unit) -> str | None:
+    """The language of a unit as GDB calls it: without the year of its standard."""
+    number, kind = unit.root_number(DW_AT_language), "DW_LANG"
+    if number is None:
+        number, kind = unit.root_number(DW_AT_language_name), "DW_LNAME"
+    name = None if number is None else names(kind).get(number)
+    if name is None:
+        return None
+    name = name.removeprefix("DW_LANG_").removeprefix("DW_LNAME_")
+    if name in _CALLED:
+        return _CALLED[name]
+    plain = name.rstrip("0123456789").rstrip("_")
+    return _PLAIN.get(plain, plain.lower())
+
+
+# --- The lines of a line table as a debugger sees them ------------------------------------------------
+# A table has more rows than that: for columns, for basic blocks, for what is no beginning of a statement.
+# The rules here are those of GDB, so that both say the same of an address; but for code that belongs to no
+# line (6.2.2), which GDB counts among that of the line before it. Rows for one line that discriminators tell
+# apart are one.
+
+
+@frozen
+class LineStart:
+    """Where the code of a line begins, or goes on after that of another one."""
+
+    address: int
+    end: int
+    """Where the next one begins."""
+    file: int
+    line: int
+    """0 for code that belongs to no line (DWARF 5, 6.2.2)."""
+    is_statement: bool
+
+
+class Lines:
+    """The lines of one table, by address."""
+
+    def __init__(self, table: LineTable) -> None:
+        live = table.ranges()
+        starts: list[LineStart] = []
+        for sequence in table.rows.sequences:
+            rows = [table.rows[index] for index in range(sequence.first, sequence.stop)]
+            if any(rows[0].address == low for low, _ in live):
+                starts += _starts(rows)
+        starts.sort(key=lambda each: each.address)
+        self.starts: tuple[LineStart, ...] = tuple(starts)
+        self._addresses = [each.address for each in starts]
+
+    def at(self, address: int) -> LineStart | None:
+        """The line of an address: of several that begin there the last one, a statement before what is none."""
+        index = bisect_right(self._addresses, address) - 1
+        if index < 0:
+            return None
+        found = self.starts[index]
+        first = bisect_left(self._addresses, found.address)
+        if not found.is_statement:
+            found = next((each for each in reversed(self.starts[first:index]) if each.is_statement), found)
+        return found if address < found.end else None
+
+    def entered_at(self, start: LineStart) -> LineStart:
+        """The first line that begins where another one does: the brace before the first statement of a function."""
+        return self.starts[bisect_left(self._addresses, start.address)]
+
+    def first(self, line: int, files: Collection[int]) -> LineStart | None:
+        """Where a statement of a line begins first."""
+        return next(
+            (each for each in self.starts if each.line == line and each.is_statement and each.file in files),
+            None,
+        )
+
+    def next_line(self, line: int, files: Collection[int]) -> int | None:
+        """The first line from one on that has a statement."""
+        lines = (
+            each.line
+            for each in self.starts
+            if each.line >= line and each.is_statement and each.file in files
+        )
+        return min(lines, default=None)
+
+
+def _starts(rows: list[LineRow]) -> Iterator[LineStart]:
+    """The rows of a sequence that begin a line; the last row only ends it."""
+    kept: list[LineRow] = []
+    before: LineRow | None = None
+    is_told_apart = has_statement = False
+    for row in rows[:-1]:
+        is_same = before is not None and before.line == row.line
+        is_told_apart = bool(row.discriminator) or (is_same and is_told_apart)
+        is_same_file = before is not None and before.file == row.file
+        at_same_address = before is not None and before.address == row.address
+        has_statement = has_statement and at_same_address
+        is_shadowed = not is_same_file and at_same_address and not row.is_stmt and has_statement
+        goes_on = is_same_file and bool(kept) and kept[-1].line == row.line and is_told_apart
+        if not is_shadowed and not goes_on:
+            kept.append(row)
+        has_statement = has_statement or row.is_stmt
+        before = row
+    ends = sorted({row.address for row in kept} | {rows[-1].address})
+    for row in kept:
+        end = ends[min(bisect_right(ends, row.address), len(ends) - 1)]
+        yield LineStart(row.address, end, row.file, row.line, row.is_stmt)

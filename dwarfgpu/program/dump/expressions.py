@@ -1,0 +1,211 @@
+"""Expressions as a dump shows them: the operations, and what the operands refer to in the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu import dialects
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.listing import operands_of, registers_of, statements
+from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.program.types.declaration import Declarer
+from dwarfgpu.program.types.model import Opaque
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.expr.dialect import Dialect
+    from dwarfgpu.expr.instruction import Instruction
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.targets.target import AddressSpace
+
+
+MAX_KNOWN = 1 << 14
+"""How many expressions are remembered: lists may share their entries."""
+
+
+@frozen
+class DumpedExpression:
+    """An expression."""
+
+    data: bytes
+    operations: tuple[str, ...]
+    """As the assembler reads them, with the registers of the target by name."""
+    notes: tuple[str, ...]
+    """What operands mean in this file: entries, addresses by index, address spaces."""
+    error: DwarfGpuError | None
+    """Why the rest, which stands among the operations as bytes, could not be decoded."""
+
+    @property
+    def text(self) -> str:
+        """All operations in one line."""
+        return "; ".join(self.operations)
+
+
+class CodeReader:
+    """Decodes the expressions of a file; ``dialect`` is that of the target, unless another one is named."""
+
+    def __init__(self, file: CodeObject, dialect: str | None = None) -> None:
+        self.target = file.target.target
+        self.dialect: Dialect = dialects.get(dialect or self.target.default_dialect)
+        self._known: dict[tuple[str, int, Unit | None], DumpedExpression] = {}
+
+    def read(
+        self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None
+    ) -> DumpedExpression:
+        """The expression that stands at an offset of a section, in a unit or in none. It is decoded once."""
+        key = section, offset, unit
+        found = self._known.get(key)
+        if found is None or found.data != data:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._read(data, form, section, offset, unit)
+        return found
+
+    def _read(
+        self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None
+    ) -> DumpedExpression:
+        found = decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
+        notes: dict[str, None] = {}
+        for i in range(len(found.instructions)):
+            notes.update(dict.fromkeys(self._notes(found.instructions, i, unit)))
+        return DumpedExpression(data, tuple(statements(found, self.target)), tuple(notes), found.fault)
+
+    def _notes(self, program: Sequence[Instruction], i: int, unit: Unit | None) -> Iterator[str]:
+        instruction = program[i]
+        for number in registers_of(instruction):
+            if self.target.register(number) is None:
+                yield f"register {number}: {self._elsewhere(number)}"
+        if unit is not None and "unit" in instruction.operation.needs:
+            for operand, value in operands_of(instruction):
+                if operand.name == "DR":
+                    yield f"{value:#x}: {_referred(unit, value, instruction, operand.kind)}"
+                elif operand.name == "I":
+                    yield f"index {value}: {_address(unit, value)}"
+        space = self._space(program, i)
+        if space is not None:
+            yield f"address space {space.number}: {space.name}"
+
+    def _elsewhere(self, number: int) -> str:
+        """What a register that the target does not have is called in waves of the other size."""
+        name = self.target.name
+        for size, other in (("32", "64"), ("64", "32")):
+            if name.endswith(f"-wave{size}"):
+                register = resolve(f"{name.removesuffix(size)}{other}").register(number)
+                if register is not None:
+                    return f"{register.name} of waves of {other} lanes"
+        return f"{name} has no such register"
+
+    def _space(self, program: Sequence[Instruction], i: int) -> AddressSpace | None:
+        """The address space that an operation takes from the literal before it, as compilers write it."""
+        name = program[i].operation.name
+        if name.startswith("DW_OP_xderef"):  # the address space is below the address
+            literal = program[i - 2] if i > 1 and program[i - 1].operation.name == "DW_OP_swap" else None
+        elif name in ("DW_OP_LLVM_form_aspace_address", "DW_OP_LLVM_aspace_bregx"):
+            literal = program[i - 1] if i else None
+        else:
+            return None
+        number = None if literal is None else _literal(literal)
+        return None if number is None else self.target.space(number)
+
+
+def _literal(instruction: Instruction) -> int | None:
+    name = instruction.operation.name
+    if name.startswith("DW_OP_lit"):
+        return int(name.removeprefix("DW_OP_lit"))
+    if name.startswith("DW_OP_const") and len(instruction.operands) == 1 and name != "DW_OP_constx":
+        return int(instruction.operands[0])
+    return None
+
+
+def _referred(unit: Unit, offset: int, instruction: Instruction, kind: str) -> str:
+    """What an operand that is the offset of an entry leads to. 0 in place of a base type is the generic type."""
+    if kind == "uleb" and not offset:
+        return "the generic type"
+    try:
+        return entry_name(unit.dwarf.die_at(offset) if kind == "ref" else unit.die_at(offset))
+    except DwarfGpuError as error:
+        return error.message
+
+
+def _address(unit: Unit, index: int) -> str:
+    try:
+        return f"{unit.tables.address(index):#x}"
+    except DwarfGpuError as error:
+        unit.dwarf.note(error)
+        return "not known"
+
+
+def entry_name(die: Die) -> str:
+    """What an entry is called where another one refers to it."""
+    if die.tag in TYPES:
+        return type_name(die)
+    return die.name or die.tag_name
+
+
+# --- The names of types as a dump shows them ----------------------------------------------------------
+
+_DECLARATORS = frozenset(
+    (
+        dw.DW_TAG_array_type,
+        dw.DW_TAG_atomic_type,
+        dw.DW_TAG_const_type,
+        dw.DW_TAG_immutable_type,
+        dw.DW_TAG_LLVM_ptrauth_type,
+        dw.DW_TAG_packed_type,
+        dw.DW_TAG_pointer_type,
+        dw.DW_TAG_ptr_to_member_type,
+        dw.DW_TAG_reference_type,
+        dw.DW_TAG_restrict_type,
+        dw.DW_TAG_rvalue_reference_type,
+        dw.DW_TAG_shared_type,
+        dw.DW_TAG_subroutine_type,
+        dw.DW_TAG_volatile_type,
+    )
+)
+TYPES = _DECLARATORS | frozenset(
+    (
+        dw.DW_TAG_base_type,
+        dw.DW_TAG_class_type,
+        dw.DW_TAG_enumeration_type,
+        dw.DW_TAG_interface_type,
+        dw.DW_TAG_set_type,
+        dw.DW_TAG_string_type,
+        dw.DW_TAG_structure_type,
+        dw.DW_TAG_template_alias,
+        dw.DW_TAG_typedef,
+        dw.DW_TAG_union_type,
+        dw.DW_TAG_unspecified_type,
+        dw.DW_TAG_coarray_type,
+        dw.DW_TAG_dynamic_type,
+        dw.DW_TAG_file_type,
+    )
+)
+"""The tags of types."""
+
+
+class _EntryTypes(Types):
+    """Types of which nothing is read but what their names are made of, in the words of the entries."""
+
+    def _make(self, die: Die) -> Type:
+        if die.tag in _DECLARATORS:
+            return super()._make(die)
+        signature = die.number(dw.DW_AT_signature)
+        if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
+            die = signature.reference()
+        return Opaque(die.tag_name, qualified_name(die), None, die)
+
+
+def type_name(die: Die | None) -> str:
+    """Return the name of a type. None is void."""
+    return Declarer(is_cplus=False, is_tight=True).text(_EntryTypes().of(die), "", -1, 0)

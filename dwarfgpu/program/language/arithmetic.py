@@ -1,0 +1,572 @@
+"""C's operators on values: which type the result has, and its pattern (C23, 6.3 and 6.5).
+
+All of it works on patterns that are the same in every slot and on those that are not. The rules:
+
+* Integers narrower than int become int (6.3.1.1); then both operands get the type of the higher rank, unsigned where
+  the unsigned one is not of lower rank or the signed one cannot hold all its numbers (6.3.1.8).
+* Of floating-point operands both get the wider type; an integer becomes that type.
+* ``p + n`` moves by objects, ``p - q`` counts them. Pointers into different address spaces have nothing in common.
+* OPEN in C: a shift count that is negative or not below the width shifts everything out; signed overflow wraps; a
+  division by zero is an error for integers, and infinity or not-a-number for floating point.
+* OPEN: a character has the type char in C too, as in GDB, so that it is shown as one.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import DW_ATE_complex_float
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.operands import (
+    RANKS,
+    DataModel,
+    ScalarOperand,
+    computing,
+    converted,
+    is_float,
+    is_integral,
+    is_pointer,
+    is_true,
+    of_flags,
+    scalar_or_error,
+    size_of_target,
+)
+from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import (
+    VOID,
+    Array,
+    Base,
+    Dimension,
+    Enumeration,
+    Function,
+    Lazy,
+    MemberPointer,
+    Pointer,
+)
+from dwarfgpu.program.types.sizes import byte_size, resolved
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Flags
+    from dwarfgpu.program.types.model import Type
+
+
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_INTEGER_ONLY = frozenset(("%", "&", "|", "^"))
+_NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
+
+
+class Arithmetic:
+    """The operators, with the types of one target and language."""
+
+    def __init__(self, model: DataModel | None = None) -> None:
+        self.model = DataModel() if model is None else model
+
+    # --- Literals (C23, 6.4.4) ------------------------------------------------------------------------------------
+
+    def literal(self, node: Integer | Float | Character | Boolean | Null) -> ScalarOperand:
+        """The value of a literal."""
+        if isinstance(node, Integer):
+            return self._integer(node)
+        if isinstance(node, Float):
+            names = {"f": "float", "l": "long double", "f16": "_Float16", "bf16": "__bf16"}
+            kind = self.model.base(names.get(node.suffix, "double"))
+            layout = scalar_or_error(kind).layout
+            assert layout is not None  # noqa: S101 (they are all floating point)
+            return ScalarOperand(kind, layout.encode_exact(Fraction(node.numerator, node.denominator)))
+        if isinstance(node, Character):
+            name = {"": "char", "L": "wchar_t", "u": "char16_t", "U": "char32_t", "u8": "char8_t"}[
+                node.prefix
+            ]
+            kind = self.model.base(name)
+            return ScalarOperand(kind, node.value & ((1 << 8 * byte_size(kind)) - 1))
+        if isinstance(node, Boolean):
+            return ScalarOperand(self.model.base("_Bool"), int(node.value))
+        return ScalarOperand(self.model.pointer_to(VOID), 0)
+
+    def _integer(self, node: Integer) -> ScalarOperand:
+        """The first type that the number fits: of a decimal one without ``u`` a signed one (6.4.4.1)."""
+        order = ["int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"]
+        if "ll" in node.suffix:
+            order = order[4:]
+        elif "l" in node.suffix:
+            order = order[2:]
+        if "u" in node.suffix:
+            order = [name for name in order if name.startswith("unsigned")]
+        elif node.is_decimal:
+            order = [name for name in order if not name.startswith("unsigned")] + ["unsigned long"]
+        for name in order:
+            kind = self.model.base(name)
+            scalar = scalar_or_error(kind)
+            if node.value >> (scalar.bits - scalar.is_signed) == 0:
+                return ScalarOperand(kind, node.value)
+        raise UsageError("a number is larger than any type", kind="too_large")
+
+    def size(self, type: Type) -> ScalarOperand:
+        """The value of ``sizeof``."""
+        return ScalarOperand(self.model.size_type, byte_size(type))
+
+    # --- Types of results -----------------------------------------------------------------------------------------
+
+    def promoted(self, type: Type) -> Type:
+        """The type that an operand of integer type is computed in (6.3.1.1)."""
+        if not is_integral(type):
+            return type
+        scalar = scalar_or_error(type)
+        number = self.model.base("int")
+        width = 8 * byte_size(number)
+        if scalar.bits < width or scalar.kind == "boolean":
+            return number
+        if isinstance(resolved(type), Enumeration):
+            return self._integer_type(scalar.bits, is_signed=scalar.is_signed)
+        return self._by_rank(type)
+
+    def common(self, left: Type, right: Type) -> Type:
+        """The type that two arithmetic operands are computed in (6.3.1.8)."""
+        floats = [each for each in (left, right) if is_float(each)]
+        if floats:
+            return max(floats, key=lambda each: (_precision(each), byte_size(each)))
+        left, right = self.promoted(left), self.promoted(right)
+        first, second = scalar_or_error(left), scalar_or_error(right)
+        ranks = (self._rank(left), self._rank(right))
+        if first.is_signed == second.is_signed:
+            return left if ranks[0] >= ranks[1] else right
+        signed, unsigned = (left, right) if first.is_signed else (right, left)
+        if self._rank(unsigned) >= self._rank(signed):
+            return unsigned
+        if scalar_or_error(signed).bits > scalar_or_error(unsigned).bits:
+            return signed
+        return self.model.base(f"unsigned {RANKS[self._rank(signed)]}")
+
+    def _rank(self, type: Type) -> int:
+        """The rank of an integer type: by its name, else that of the first type of its size."""
+        inner = resolved(type)
+        name = (getattr(inner, "name", None) or "").replace("unsigned ", "").replace(" unsigned", "")
+        if name in RANKS and isinstance(inner, Base):
+            return RANKS.index(name)
+        bits = scalar_or_error(type).bits
+        for rank, each in enumerate(RANKS):
+            if 8 * byte_size(self.model.base(each)) >= bits:
+                return rank
+        return len(RANKS) - 1
+
+    def _by_rank(self, type: Type) -> Base:
+        scalar = scalar_or_error(type)
+        name = RANKS[self._rank(type)]
+        return self.model.base(name if scalar.is_signed else f"unsigned {name}")
+
+    def _integer_type(self, bits: int, *, is_signed: bool) -> Base:
+        """The first type of a size."""
+        for name in RANKS[3:]:
+            if 8 * byte_size(self.model.base(name)) >= bits:
+                return self.model.base(name if is_signed else f"unsigned {name}")
+        return self.model.base("unsigned __int128")
+
+    # --- Operators ------------------------------------------------------------------------------------------------
+
+    def unary(self, operator: str, operand: ScalarOperand) -> ScalarOperand:
+        """``+ - ~ !``."""
+        found = unary(self, operator, operand)
+        if found is not None:
+            return found
+        if operator == "!":
+            return of_flags(_not(is_true(operand)), self.model.truth)
+        if is_pointer(operand.type) or (operator == "~" and not is_integral(operand.type)):
+            raise _no_operator(operator, operand)
+        kind = self.promoted(operand.type)
+        operand = converted(operand, kind)
+        if operator == "-":
+            return ScalarOperand(kind, computing(kind).neg(operand.bits))
+        if operator == "~":
+            return ScalarOperand(kind, b.invert(operand.bits, (1 << operand.scalar.bits) - 1))
+        return operand
+
+    def binary(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        """All operators of two operands that evaluate both."""
+        found = binary(self, operator, left, right)
+        if found is not None:
+            return found
+        if is_pointer(left.type) or is_pointer(right.type):
+            return self._with_pointers(operator, left, right)
+        if isinstance(resolved(left.type), MemberPointer) or isinstance(resolved(right.type), MemberPointer):
+            if operator in ("==", "!="):
+                flags = b.equal(left.bits, right.bits)
+                return of_flags(flags if operator == "==" else _not(flags), self.model.truth)
+            raise _no_operators(operator, left, right)
+        if operator in ("<<", ">>"):
+            return self._shift(operator, left, right)
+        kind = self.common(left.type, right.type)
+        if operator in _INTEGER_ONLY and is_float(kind):
+            raise _no_operators(operator, left, right)
+        left, right = converted(left, kind), converted(right, kind)
+        if operator in COMPARISONS:
+            return of_flags(_compared(operator, kind, left, right), self.model.truth)
+        if operator in ("&", "|", "^"):
+            return ScalarOperand(kind, _bitwise(operator, left.bits, right.bits))
+        found_bits = getattr(computing(kind), _NAMES[operator])(left.bits, right.bits)
+        return ScalarOperand(kind, found_bits)
+
+    def logical(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        """``&&`` and ``||``, when both operands have been evaluated."""
+        first, second = is_true(left), is_true(right)
+        if operator == "||":
+            return of_flags(b.either(first, second), self.model.truth)
+        return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
+
+    def cast(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
+        """``(type) operand``."""
+        found = cast(self, operand, type)
+        return converted(operand, type) if found is None else found
+
+    def assigned(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
+        """The value as an object of a type holds it. A pointer stays in its address space, or becomes generic."""
+        source, target = resolved(operand.type), resolved(type)
+        if isinstance(source, Pointer) and isinstance(target, Pointer):
+            _check_spaces(source, target)
+        return self.cast(operand, type)
+
+    def _shift(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        if not (is_integral(left.type) and is_integral(right.type)):
+            raise _no_operators(operator, left, right)
+        kind = self.promoted(left.type)
+        left = converted(left, kind)
+        scalar = left.scalar
+        count = converted(right, self.model.base("long")).bits  # a negative count is a very large one here
+        if operator == "<<":
+            return ScalarOperand(kind, b.shl(left.bits, count, scalar.bits))
+        shifted = b.sar if scalar.is_signed else b.shr
+        return ScalarOperand(kind, shifted(left.bits, count, scalar.bits))
+
+    # --- Pointers -------------------------------------------------------------------------------------------------
+
+    def _with_pointers(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        first, second = is_pointer(left.type), is_pointer(right.type)
+        if operator in COMPARISONS and ((first and second) or is_integral((right if first else left).type)):
+            if first and second:
+                _check_same_space(left.type, right.type)
+            kind = left.type if first else right.type
+            left, right = converted(left, kind), converted(right, kind)
+            return of_flags(_compared(operator, kind, left, right), self.model.truth)
+        if operator == "-" and first and second:
+            return self._difference(left, right)
+        if operator == "+" and second and not first:
+            left, right, first, second = right, left, True, False
+        if operator in ("+", "-") and first and not second and is_integral(right.type):
+            return self._moved(operator, left, right)
+        raise _no_operators(operator, left, right)
+
+    def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
+        """A pointer so many objects further on or back."""
+        width = pointer.scalar.bits
+        mask = (1 << width) - 1
+        steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
+        compute = b.add if operator == "+" else b.sub
+        return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
+
+    def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        """How many objects lie between two pointers."""
+        _check_same_space(left.type, right.type)
+        size = size_of_target(left.type)
+        if size != size_of_target(right.type):
+            message = (
+                f"{safe_text(left.type)} and {safe_text(right.type)} point to objects of different sizes"
+            )
+            raise UsageError(message, kind="type_mismatch")
+        width = left.scalar.bits
+        kind = self.model.difference_type
+        bytes_between = ScalarOperand(
+            self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
+        )
+        found = converted(bytes_between, kind)
+        return ScalarOperand(kind, computing(kind).div(found.bits, size))
+
+    def decayed(self, type: Type, space: int | None = None) -> Type:
+        """The type of an array or a function as an operand: a pointer (6.3.2.1)."""
+        inner = resolved(type)
+        if isinstance(inner, Array) and not inner.is_vector:
+            element = inner.element
+            if len(inner.dimensions) > 1:
+                element = Array(inner.element_type, inner.dimensions[1:], die=inner.die)
+            return self.model.pointer_to(element, space)
+        if isinstance(inner, Function):
+            return self.model.pointer_to(type, space)
+        return type
+
+    def repeated(self, type: Type, count: int) -> Array:
+        """The type of ``x@count``."""
+        from dwarfgpu.program.types.model import Dimension
+
+        if not 0 < count < 1 << 60:
+            raise UsageError(f"there is no array of {count} elements", kind="bad_index")
+        return Array(Lazy.known(type), (Dimension(0, count=count),))
+
+
+# --- Parts --------------------------------------------------------------------------------------------------------
+
+
+def _compared(operator: str, type: Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
+    found = computing(type)
+    if operator == "==":
+        return found.equal(left.bits, right.bits)
+    if operator == "!=":
+        return _not(found.equal(left.bits, right.bits))
+    if operator in (">", "<="):
+        left, right = right, left
+    less = found.less(left.bits, right.bits)
+    if operator in ("<", ">"):
+        return less
+    # with a not-a-number neither of two is less, and neither is equal
+    return b.either(found.less(right.bits, left.bits), found.equal(left.bits, right.bits))
+
+
+def _bitwise(operator: str, left: Any, right: Any) -> Any:
+    if operator == "&":
+        return left & right
+    return left | right if operator == "|" else left ^ right
+
+
+def _not(flags: Flags) -> Flags:
+    return not flags if isinstance(flags, bool) else ~flags
+
+
+def _extended(count: ScalarOperand, width: int) -> Any:
+    scalar = count.scalar
+    if scalar.is_signed:
+        return b.of_signed(b.signed(count.bits, scalar.bits), width)
+    return b.resized(count.bits, width)
+
+
+def _precision(type: Type) -> int:
+    layout = scalar_or_error(type).layout
+    return 0 if layout is None else layout.precision
+
+
+GENERIC = 1
+"""The address space whose pointers lead into all others, on targets that have one."""
+
+
+def _check_spaces(source: Pointer, target: Pointer) -> None:
+    """A pointer converts by itself to the generic address space only (ROCgdb has the same rule)."""
+    first, second = source.address_space, target.address_space
+    if second in (first, GENERIC) or not (first or second):
+        return
+    message = f"a pointer into address space {first or 0} is no pointer into address space {second or 0}"
+    raise UsageError(message, kind="address_space_mismatch", hint="a cast converts the number alone")
+
+
+def _check_same_space(left: Type, right: Type) -> None:
+    first, second = resolved(left), resolved(right)
+    assert isinstance(first, Pointer) and isinstance(second, Pointer)  # noqa: S101, PT018 (asked of pointers alone)
+    spaces = {first.address_space or 0, second.address_space or 0}
+    if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
+        message = "pointers into different address spaces have nothing in common"
+        raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
+
+
+def _no_operator(operator: str, operand: ScalarOperand) -> UsageError:
+    return UsageError(f"{operator} has no meaning for the type {safe_text(operand.type)}", kind="bad_operand")
+
+
+def _no_operators(operator: str, left: ScalarOperand, right: ScalarOperand) -> UsageError:
+    types = f"{safe_text(left.type)} and {safe_text(right.type)}"
+    return UsageError(f"{operator} has no meaning for the types {types}", kind="bad_operand")
+
+
+# --- Operators on complex numbers and on vectors ------------------------------------------------------
+
+_PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
+MAX_ELEMENTS = 1024
+
+
+def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> ScalarOperand | None:
+    """An operator on a complex number or a vector; None for any other operand."""
+    if _is_complex(operand.type):
+        real, imaginary = _parts(computer, operand)
+        if operator == "!":
+            none = computer.logical("||", real, imaginary)
+            return computer.unary("!", none)
+        if operator == "~":  # the conjugate, as GNU C has it
+            return _complex(operand.type, real, computer.unary("-", imaginary))
+        return _complex(operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
+    vector = _vector(operand.type)
+    if vector is None:
+        return None
+    if operator == "!":
+        raise _refused(operator, operand.type)
+    element, count = vector
+    found = [computer.cast(computer.unary(operator, each), element) for each in _elements(computer, operand)]
+    return _packed(computer, element, count, found)
+
+
+def binary(
+    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
+) -> ScalarOperand | None:
+    """An operator of which an operand is a complex number or a vector; None for any others."""
+    if _vector(left.type) is not None or _vector(right.type) is not None:
+        return _on_vectors(computer, operator, left, right)
+    if _is_complex(left.type) or _is_complex(right.type):
+        return _on_complex(computer, operator, left, right)
+    return None
+
+
+def cast(computer: Arithmetic, operand: ScalarOperand, type: Type) -> ScalarOperand | None:
+    """A conversion from or to a complex number or a vector; None for any other."""
+    if _is_complex(type):
+        part = computer.model.base(_PARTS[byte_size(type)])
+        if _is_complex(operand.type):
+            real, imaginary = _parts(computer, operand)
+        else:
+            real, imaginary = operand, ScalarOperand(computer.model.base("int"), 0)
+        return _complex(type, computer.cast(real, part), computer.cast(imaginary, part))
+    if _is_complex(operand.type):
+        return computer.cast(_parts(computer, operand)[0], type)
+    target = _vector(type)
+    if target is not None:
+        element, count = target
+        if _vector(operand.type) is not None:
+            if byte_size(operand.type) != byte_size(type):
+                raise UsageError("vectors of different sizes do not convert", kind="type_mismatch")
+            return ScalarOperand(type, operand.bits)
+        return _packed(computer, element, count, [computer.cast(operand, element)] * count)
+    return None
+
+
+# --- Complex numbers ----------------------------------------------------------------------------------------------
+
+
+def _is_complex(type: Type) -> bool:
+    inner = resolved(type)
+    return isinstance(inner, Base) and inner.encoding == DW_ATE_complex_float and inner.byte_size in _PARTS
+
+
+def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand, ScalarOperand]:
+    if not _is_complex(operand.type):
+        return operand, ScalarOperand(computer.model.base("int"), 0)
+    size = byte_size(operand.type) // 2
+    part = computer.model.base(_PARTS[2 * size])
+    used = {"long double": 80}.get(part.name, 8 * size)
+    low = b.resized(operand.bits, used)
+    high = b.resized(b.shr(operand.bits, 8 * size, 16 * size), used)
+    pair = (low, high) if computer.model.byte_order == "little" else (high, low)
+    return ScalarOperand(part, pair[0]), ScalarOperand(part, pair[1])
+
+
+def _complex(type: Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
+    """The real part stands first; as a number of a little-endian target that is the low half."""
+    half = 4 * byte_size(type)
+    high = b.shl(b.resized(imaginary.bits, 2 * half), half, 2 * half)
+    return ScalarOperand(type, b.resized(real.bits, 2 * half) | high)
+
+
+def _on_complex(
+    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
+) -> ScalarOperand:
+    kinds = [each for each in (left.type, right.type) if _is_complex(each)]
+    kind = max(kinds, key=byte_size)
+    part = computer.model.base(_PARTS[byte_size(kind)])
+    for each in (left, right):  # complex float and double are computed as complex double
+        if not _is_complex(each.type) and is_float(each.type) and byte_size(each.type) > byte_size(part):
+            part = computer.model.base(_PARTS[2 * byte_size(each.type)])
+            kind = computer.model.base(f"complex {part.name}")
+    (a, c), (e, f) = (
+        (computer.cast(x, part), computer.cast(y, part))
+        for x, y in (_parts(computer, left), _parts(computer, right))
+    )
+    if operator in ("==", "!="):
+        same = computer.logical("&&", computer.binary("==", a, e), computer.binary("==", c, f))
+        return same if operator == "==" else computer.unary("!", same)
+    if operator in ("+", "-"):
+        return _complex(kind, computer.binary(operator, a, e), computer.binary(operator, c, f))
+    product = computer.binary
+    if operator == "*":
+        real = product("-", product("*", a, e), product("*", c, f))
+        return _complex(kind, real, product("+", product("*", a, f), product("*", c, e)))
+    if operator == "/":
+        size = product("+", product("*", e, e), product("*", f, f))
+        real = product("/", product("+", product("*", a, e), product("*", c, f)), size)
+        imaginary = product("/", product("-", product("*", c, e), product("*", a, f)), size)
+        return _complex(kind, real, imaginary)
+    raise _refused(operator, kind)
+
+
+# --- Vectors ------------------------------------------------------------------------------------------------------
+
+
+def _vector(type: Type) -> tuple[Type, int] | None:
+    """Element and count of a vector type; None for any other type."""
+    inner = resolved(type)
+    if isinstance(inner, Base) and inner.vector_size is not None:
+        return _limited(inner.element, inner.vector_size)
+    if isinstance(inner, Array) and inner.is_vector and len(inner.dimensions) == 1:
+        length = inner.dimensions[0].length
+        return None if length is None else _limited(inner.element, length)
+    return None
+
+
+def _limited(element: Type, count: int) -> tuple[Type, int]:
+    if count > MAX_ELEMENTS:
+        message = f"vectors of more than {MAX_ELEMENTS} elements are not computed with"
+        raise UsageError(message, kind="limit_exceeded")
+    return element, count
+
+
+def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperand]:
+    vector = _vector(operand.type)
+    if vector is None:
+        return []
+    element, count = vector
+    width = 8 * byte_size(element)
+    places = range(count) if computer.model.byte_order == "little" else range(count - 1, -1, -1)
+    total = width * count
+    return [
+        ScalarOperand(element, b.resized(b.shr(operand.bits, place * width, total), width))
+        for place in places
+    ]
+
+
+def _packed(computer: Arithmetic, element: Type, count: int, found: list[ScalarOperand]) -> ScalarOperand:
+    width = 8 * byte_size(element)
+    total = width * count
+    if computer.model.byte_order == "big":
+        found.reverse()
+    bits: Any = 0
+    for place, each in enumerate(found):
+        bits = bits | b.shl(b.resized(each.bits, total), place * width, total)
+    kind = Array(Lazy.known(element), (Dimension(0, count=count),), is_vector=True)
+    return ScalarOperand(kind, bits)
+
+
+def _on_vectors(
+    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
+) -> ScalarOperand:
+    """Element by element; a scalar beside a vector stands for as many of it. A comparison gives 0 and -1."""
+    found = _vector(left.type) or _vector(right.type)
+    assert found is not None  # noqa: S101 (the caller has looked)
+    element, count = found
+    sides = []
+    for each in (left, right):
+        vector = _vector(each.type)
+        if vector is None:
+            sides.append([computer.cast(each, element)] * count)
+            continue
+        if vector[1] != count or byte_size(vector[0]) != byte_size(element):
+            raise UsageError("vectors of different shapes have no common operator", kind="type_mismatch")
+        sides.append(_elements(computer, each))
+    pairs = zip(*sides, strict=True)
+    if operator in ("==", "!=", "<", "<=", ">", ">="):
+        size = byte_size(element)
+        mask = computer.model.base({1: "signed char", 2: "short", 4: "int", 8: "long"}.get(size, "long"))
+        one = [computer.unary("-", computer.binary(operator, *pair)) for pair in pairs]
+        return _packed(computer, mask, count, [computer.cast(each, mask) for each in one])
+    return _packed(
+        computer, element, count, [computer.cast(computer.binary(operator, *pair), element) for pair in pairs]
+    )
+
+
+def _refused(operator: str, type: Type) -> UsageError:
+    return UsageError(f"{operator} has no meaning for the type {safe_text(type)}", kind="bad_operand")
+
+
+__all__ = ["binary", "cast", "of_flags", "unary"]

@@ -1,0 +1,151 @@
+"""Expressions of the source language in a frame: read once, evaluated for one lane or for all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.language import registers
+from dwarfgpu.program.language.evaluator import Evaluator
+from dwarfgpu.program.language.parser import parse, parse_type
+from dwarfgpu.program.language.syntax import MemberAccess, RegisterName, Subscript
+from dwarfgpu.program.language.tokens import ExpressionError
+from dwarfgpu.program.variables.answers import each_part, positions_in
+from dwarfgpu.program.variables.quantity import Quantity, store
+from dwarfgpu.program.variables.reasons import Unavailable
+from dwarfgpu.program.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.lanes import Group, LaneSet
+    from dwarfgpu.program.language.evaluator import Write
+    from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.syntax import Node
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+
+
+class SourceExpression(Quantity):
+    """An expression such as ``s->a[3] + 1`` in a frame."""
+
+    def __init__(self, frame: Frame, text: str) -> None:
+        self.frame = frame
+        self.text = text
+        self.tree: Node = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
+
+    def __repr__(self) -> str:
+        return f"SourceExpression({self.text!r})"
+
+    @property
+    def type(self) -> Type:
+        """The type of the program; an error where it cannot be told without evaluating what has no value."""
+        return self.find(self.frame.lane(None)).type
+
+    def find(self, lanes: LaneSet) -> Object:
+        """The value as an object, for some lanes. Assignments in it are made."""
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        found = evaluator.object(self.tree)
+        finish([evaluator])
+        return found
+
+    def groups(self, lanes: LaneSet) -> list[Group[Object]]:
+        """The value in some lanes. Assignments are made when all lanes are known: no lane sees those of another."""
+        evaluators: dict[int, Evaluator] = {}
+
+        def find(part: LaneSet) -> Object:
+            evaluator = Evaluator(self.frame, part, self.text)
+            found = evaluator.object(self.tree)
+            evaluators[id(found)] = evaluator
+            return found
+
+        groups = each_part(lanes, find)
+        finish([evaluators[id(group.result)] for group in groups if group.result is not None])
+        return groups
+
+    def perform(self, lanes: LaneSet) -> None:
+        """Evaluate it for its assignments alone, which are made if it has a value in all of the lanes."""
+        evaluators: list[Evaluator] = []
+
+        def find(part: LaneSet) -> Object:
+            evaluator = Evaluator(self.frame, part, self.text)
+            found = evaluator.object(self.tree)
+            evaluators.append(evaluator)
+            return found
+
+        for group in each_part(lanes, find):
+            if group.result is None:
+                error = group.outcome(0)
+                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+                first = lanes.select(positions_in(group, lanes.count)[0]).lane
+                raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))
+        finish(evaluators)
+
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
+        """Why there is nothing: the reason of the variable or register that the expression is, or is a part of."""
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        tree = self.tree
+        while isinstance(tree, Subscript) or (isinstance(tree, MemberAccess) and not tree.is_arrow):
+            tree = tree.operand
+        if isinstance(tree, RegisterName):
+            return registers.explain(evaluator, tree.name)
+        found = evaluator.named(tree)
+        return found.explain(lanes) if isinstance(found, Variable) else None
+
+
+def finish(evaluators: Iterable[Evaluator]) -> None:
+    """Do the assignments of an expression, each evaluator those of its lanes."""
+    notes: dict[str, list[tuple[LaneSet, Object]]] = {}
+    remembered: Remembered | None = None
+    for evaluator in evaluators:
+        for write in evaluator.writes:
+            make(write, evaluator.frame, evaluator.lanes)
+        for name, value in evaluator.notes:
+            notes.setdefault(name, []).append((evaluator.lanes, value))
+        remembered = evaluator.frame.state.remembered
+    for name, pieces in notes.items():
+        assert remembered is not None  # noqa: S101 (nothing is noted without)
+        remembered.set(name, pieces)
+
+
+def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
+    """Do an assignment."""
+    store(write.target, write.pattern, write.bit_size, frame, lanes)
+
+
+def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
+    """``target = text`` in some lanes; all values are found before the first is written."""
+    numbers = frame.lane_numbers(lanes)
+    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
+    writes: list[tuple[Write, LaneSet]] = []
+
+    def find(part: LaneSet) -> Any:
+        evaluator = Evaluator(frame, part, text)
+        evaluator.assign(target.find(part), evaluator.operand(tree))
+        return evaluator.writes[-1], part
+
+    for some, chosen in frame.lane_sets(numbers):
+        for group in each_part(chosen, find):
+            if group.result is None:
+                error = group.outcome(0)
+                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+                first = some[positions_in(group, chosen.count)[0]]
+                raise error if first is None else _in_lane(error, first)
+            writes.append(group.result)
+    for write, part in writes:
+        make(write, frame, part)
+
+
+def _in_lane(error: DwarfGpuError, lane: int) -> DwarfGpuError:
+    """An error that says which lane it is about."""
+    if isinstance(error, ExpressionError):
+        return error
+    error.message = f"{error.message} (lane {lane})"
+    return error
+
+
+def type_named(frame: Frame, name: str) -> Type:
+    """The type that a text such as ``struct S *`` means in a frame."""
+    tree = parse_type(name, lambda each: frame.state.names.type(frame, each) is not None)
+    return Evaluator(frame, frame.lane(None), name).built(tree)

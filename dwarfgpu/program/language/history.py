@@ -1,0 +1,289 @@
+"""Values that were kept: the history that ``$1`` means, and convenience variables such as ``$foo``.
+
+What is kept is what was there, not where: it stays the same when the machine changes. A value that was asked for in
+several lanes is kept for each of them, and means that of the lane in which it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.storages import Implicit, Part
+from dwarfgpu.lanes import uniform
+from dwarfgpu.program.language import registers
+from dwarfgpu.program.language import syntax as s
+from dwarfgpu.program.language.operands import ScalarOperand
+from dwarfgpu.program.language.syntax import StringLiteral
+from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy, Void
+from dwarfgpu.program.types.sizes import byte_size, known_size, resolved
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import Located, ObjectSurroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.language.evaluator import Evaluator
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.storage import Reading
+    from dwarfgpu.program.variables.answers import Answer
+
+
+READ_ONLY = frozenset(
+    (
+        *("_thread", "_wave_id", "_lane_count"),
+        "_shell_exitcode",
+        *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
+    )
+)
+"""What ROCgdb says of the wave and lane that are looked at; `_wave_id` and `_lane_count` stand beside them."""
+MAX_KEPT = 1 << 16
+"""Of a value with more bytes no copy is kept."""
+
+
+@frozen
+class Frozen:
+    """A value as it was: its bits are in an implicit location, apart from those that never change."""
+
+    type: Type
+    location: Location
+    bit_size: int | None = None
+
+
+@frozen
+class Kept:
+    """A value that was kept, for each lane in which it was asked for; under None that of all lanes."""
+
+    lanes: dict[int | None, Frozen | DwarfGpuError]
+    """In lanes without a value, or where it cannot be kept, the error that says why."""
+
+    def of(self, evaluator: Evaluator) -> Object:
+        """The value in the lanes of an evaluation; those that have different ones part."""
+        found = self._in(evaluator.lanes)
+        if isinstance(found, DwarfGpuError):
+            raise found.with_traceback(None)
+        return Object(found.type, evaluator.around.located(found.location), found.bit_size)
+
+    def _in(self, lanes: LaneSet) -> Frozen | DwarfGpuError:
+        if None in self.lanes:
+            return self.lanes[None]
+        numbers = lanes.lane
+        if numbers is None:
+            raise UsageError("the value is one of each lane, and no lane is chosen", kind="no_lane")
+        if isinstance(numbers, int):
+            return self.lanes.get(numbers) or _not_kept(numbers)
+        known: list[Frozen | DwarfGpuError] = []
+        keys = []
+        for each in numbers.tolist():
+            found = self.lanes.get(each) or _not_kept(each)
+            if found not in known:
+                known.append(found)
+            keys.append(known.index(found))
+        return known[uniform(b.array(keys, 64))]
+
+
+def _not_kept(lane: int) -> DwarfGpuError:
+    return EvaluationError("not_kept", f"the value was not asked for in lane {lane}")
+
+
+class Remembered:
+    """The history of values, and the convenience variables."""
+
+    def __init__(self) -> None:
+        self.history: list[Kept] = []
+        self.variables: dict[str, Kept] = {}
+        self.computed: Callable[[], Mapping[str, str | int]] = dict
+        """Gives the variables that say what is looked at, and cannot be set."""
+
+    def add(self, value: Kept) -> int:
+        """Put a value into the history; return its number."""
+        self.history.append(value)
+        return len(self.history)
+
+    def last(self, back: int = 0) -> Kept:
+        """A value of the history, counted from the last one back."""
+        if not self.history and not back:
+            raise UsageError("The history is empty", kind="no_value")
+        if back >= len(self.history):
+            raise UsageError(f"History does not go back to $${back}", kind="no_value")
+        return self.history[-1 - back]
+
+    def numbered(self, number: int) -> Kept:
+        """The value with a number, counted from 1."""
+        if not 1 <= number <= len(self.history):
+            raise UsageError(f"History has not yet reached ${number}", kind="no_value")
+        return self.history[number - 1]
+
+    # --- What expressions ask -------------------------------------------------------------------------------------
+
+    def of_history(self, evaluator: Evaluator, name: str) -> Object | None:
+        """What ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
+        number = name.removeprefix("$")
+        if number and not (number.isdecimal() and number.isascii() and len(number) < 10):
+            return None
+        if name.startswith("$"):
+            return self.last(int(number or 1)).of(evaluator)
+        return (self.numbered(int(number)) if number else self.last()).of(evaluator)
+
+    def variable(self, evaluator: Evaluator, name: str) -> Object | ScalarOperand:
+        """What ``$foo`` is, without the dollar; one that nobody has set is void."""
+        found = self.computed().get(name) if name in READ_ONLY else None
+        if isinstance(found, str):
+            return evaluator.object(StringLiteral(found, "", 0))
+        if found is not None:
+            return ScalarOperand(evaluator.compute.model.base("int"), found)
+        kept = self.variables.get(name)
+        return nothing(evaluator) if kept is None else kept.of(evaluator)
+
+    def may_set(self, name: str) -> bool:
+        """Whether a name can be that of a variable that is set."""
+        return name[:1].isalpha() or (name[:1] == "_" and name not in READ_ONLY)
+
+    def set(self, name: str, pieces: Iterable[tuple[LaneSet, Object]]) -> None:
+        """Set a variable to what it is in some lanes; what one lane alone sets is the same for all."""
+        whole = list(pieces)
+        if sum(lanes.count for lanes, _value in whole) == 1:
+            self.variables[name] = Kept({None: frozen_copy(whole[0][1])})
+            return
+        found: dict[int | None, Frozen | DwarfGpuError] = {}
+        for lanes, value in whole:
+            for position in range(lanes.count):
+                lane = lanes.select(position)
+                assert lane.lane is None or isinstance(lane.lane, int)  # noqa: S101 (it is one slot)
+                found[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
+        self.variables[name] = Kept(found)
+
+
+def number(type: Type, value: int) -> Kept:
+    """A number of some type as a value to keep."""
+    size = 8 * byte_size(type)
+    return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
+
+
+def _slot(found: Object, position: int) -> Object:
+    """The object of one slot; what it is read in does not matter, as it is only read."""
+    storage = found.place.storage
+    assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
+    context = storage.around.context
+    around = ObjectSurroundings(evolve(context, lanes=context.lanes.select(position)), storage.around.code)
+    location = storage.moved(found.place.bit_offset).select(position)
+    return Object(found.type, around.located(location), found.bit_size)
+
+
+def nothing(evaluator: Evaluator) -> Object:
+    """The value that a variable has before it is set."""
+    return Object(VOID, evaluator.around.located(locations.at(Implicit(0, 8))))
+
+
+# --- Keeping ------------------------------------------------------------------------------------------------------
+
+
+def kept(found: Answer, *, in_each_lane: bool) -> Kept:
+    """An answer as a value to keep."""
+    lanes: dict[int | None, Frozen | DwarfGpuError] = {}
+    for each in found.lanes:
+        if each.value is not None:
+            value: Frozen | DwarfGpuError = tried(each.value)
+        else:
+            message = "there was no value" if each.reason is None else each.reason.message
+            value = EvaluationError("not_kept", message)
+        lanes[each.lane if in_each_lane else None] = value
+    return Kept(lanes)
+
+
+def tried(found: Object) -> Frozen | DwarfGpuError:
+    """A value as it is, or why no copy of it can be kept."""
+    try:
+        return frozen_copy(found)
+    except DwarfGpuError as error:
+        return error
+
+
+def frozen_copy(found: Object) -> Frozen:
+    """A copy of a value. What is never written keeps its place: code, and what only a description leads to."""
+    inner = resolved(found.type)
+    storage = found.place.storage
+    if not isinstance(storage, Located):
+        raise UsageError("a value that is in no location cannot be kept")
+    if isinstance(inner, (Function, Void)) and found.bit_size is None:
+        return Frozen(found.type, storage.moved(found.place.bit_offset))
+    kind, place, size = found.type, found.place, found.bit_size
+    if size is None:
+        if known_size(kind) is None and isinstance(inner, Array):  # its bounds are those that it has now
+            elements = found.array()
+            dimension = Dimension(elements.lower, count=elements.length)
+            kind = Array(Lazy.known(elements.element), (dimension,), is_vector=elements.is_vector)
+            place = elements.place
+        size = 8 * byte_size(kind)
+    if size > 8 * MAX_KEPT:
+        message = f"a value of {size // 8} bytes was not kept: {MAX_KEPT} are kept at most"
+        raise UsageError(message, kind="too_large")
+    location = storage.moved(place.bit_offset) if place.storage is storage else None
+    if location is not None and locations.may_hold_pointer(location):
+        return Frozen(kind, location, found.bit_size)
+    if not size:
+        return Frozen(kind, locations.at(Implicit(0, 8)), found.bit_size)
+    return Frozen(kind, _copied(place.read(size), size, storage.byte_order), found.bit_size)
+
+
+def _copied(reading: Reading, size: int, byte_order: str) -> Location:
+    """The bits of a reading; those without a value stay without."""
+    bits, undefined = int(reading.bits), int(reading.undefined)
+    if not undefined:
+        return locations.at(Implicit(bits, size))
+    parts = []
+    start = 0
+    while start < size:
+        is_missing = _bit(undefined, start, size, byte_order)
+        end = start + 1
+        while end < size and _bit(undefined, end, size, byte_order) == is_missing:
+            end += 1
+        shift = start if byte_order == "little" else size - end
+        data = Implicit(bits >> shift & (1 << end - start) - 1, end - start)
+        parts.append(Part(locations.UNDEFINED if is_missing else locations.at(data), end - start))
+        start = end
+    return locations.at(locations.extended(locations.EMPTY, tuple(parts)))
+
+
+def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
+    return bool(mask >> (position if byte_order == "little" else size - 1 - position) & 1)
+
+
+# --- What begins with a dollar in an expression -------------------------------------------------------
+
+
+def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
+    """What a name is: in this order a value of the history, a register, a convenience variable."""
+    remembered = evaluator.frame.state.remembered
+    found: Any = None if remembered is None else remembered.of_history(evaluator, node.name)
+    if found is None:
+        found = registers.named(evaluator, node.name)
+    if found is None and remembered is not None:
+        found = remembered.variable(evaluator, node.name)
+    if found is None:
+        hint = "registers are named as the target names them, such as $pc, $exec or $v4"
+        message = f"there is no register ${node.name[:80]}"
+        raise evaluator.error(node, message, hint=hint, kind="no_register")
+    return found
+
+
+def may_set(evaluator: Evaluator, name: str) -> bool:
+    """Whether a name is that of a convenience variable, or may become one."""
+    remembered = evaluator.frame.state.remembered
+    return remembered is not None and remembered.may_set(name) and not registers.knows(evaluator, name)
+
+
+def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
+    """Note that a convenience variable is to be set, to a value of any type."""
+    if node.operator:
+        found = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
+    else:
+        found = evaluator.object(node.value).target()
+    evaluator.notes.append((name, found))
+    return evaluator.object(node.target) if node.is_postfix else found

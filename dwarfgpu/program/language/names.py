@@ -1,0 +1,535 @@
+"""What a name means at a place of a program: look-up from the inside out, and by scopes that are said."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attrs import frozen
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
+from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
+from dwarfgpu.program.code import scopes
+from dwarfgpu.program.types.model import Enumeration, Struct
+from dwarfgpu.program.types.reader import canonical, is_cplus
+from dwarfgpu.program.variables.reasons import MISSING, unavailable
+from dwarfgpu.program.variables.variable import STATIC, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.types.model import Type
+
+    Meaning: TypeAlias = "Variable | NamedEnumerator | NamedFunction"
+
+
+_CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_union_type))
+MAX_SCOPES = 64
+
+
+@frozen
+class NamedEnumerator:
+    """An enumerator, and the enumeration that it is one of."""
+
+    enumeration: Die
+    die: Die
+
+
+@frozen
+class NamedFunction:
+    """A function, or one of the entry points of one, with the file that it is in."""
+
+    code: LoadedCode
+    address: int
+    """In the file."""
+    die: Die
+
+
+class Names:
+    """The names of a program. What is global is found once."""
+
+    def __init__(self, state: Execution) -> None:
+        self.state = state
+        self._imports = Imports()
+        self._enumerators: dict[Unit, dict[str, NamedEnumerator]] = {}
+        self._local_enumerators: dict[Die, dict[str, NamedEnumerator]] = {}
+        self._base_types: dict[Unit, dict[str, Die]] = {}
+        self._types: dict[tuple[str, str, Unit | None, Die | None], Type | None] = {}
+
+    # --- What a name means ----------------------------------------------------------------------------------------
+
+    def local(self, frame: Frame, name: str) -> Variable | NamedEnumerator | None:
+        """What a name means in the blocks around the place."""
+        found = next((each for each in frame.variables() if each.name == name), None)
+        if found is not None:
+            return found
+        return next(filter(None, (self._enumerators_in(each).get(name) for each in frame.blocks)), None)
+
+    def outer(self, frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Meaning | None:
+        """What a name means outside of the blocks; an empty first part is the outermost scope.
+
+        What is nearest counts: the scopes around the function with what each imports, of its unit before all others.
+        Behind them come all scopes of the program: a name that only one thing has needs no scope.
+        """
+        if file is not None:
+            return self._of_file(frame, parts, file)
+        for path in self._paths(frame, parts):
+            found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+            if found is None and frame.unit is not None:
+                found = self._enumerators_of(frame.unit).get("::".join(path))
+            if found is not None:
+                return found
+        alone = self._alone(frame, parts, ("variable", "function"))
+        return (
+            self._chosen(frame, alone)
+            or self._in_other_units(frame, parts)
+            or self._of_function(frame, parts)
+        )
+
+    def candidates(self, name: str) -> list[str]:
+        """The qualified names of all variables and functions of the program that have a name."""
+        found = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted(found - {""})
+
+    def files_of(self, name: str) -> list[str]:
+        """The source files with a variable or function of a name, without their folders."""
+        found = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted({each.rpartition("/")[2] for each in found} - {""})
+
+    def _chosen(self, frame: Frame, found: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
+        """The first of some entries that can be meant: a variable, or a function with code."""
+        for code, die in found:
+            if KIND_OF.get(die.tag) == "variable":
+                return Variable(frame, die, code, STATIC)
+            if (address := address_of(die)) is not None:
+                return NamedFunction(code, address, die)
+        return None
+
+    def _paths(self, frame: Frame, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The qualified names that a name may stand for, as the function sees it: the nearest first."""
+        if parts[0] == "":
+            return self._imports.paths(frame.unit, (), (), parts[1:])
+        around = () if frame.function is None else tuple(name for name, _ in scopes_of(frame.function))
+        return self._imports.paths(frame.unit, frame.blocks, around, parts)
+
+    def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
+        """The entries with a qualified name, those of the unit of the function first."""
+        found = self._find("::".join(("", *path)), kinds)
+        if "type" in kinds:  # one of another function is not in the outermost scope
+            found = (each for each in found if not is_local(each[1]))
+        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+
+    def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
+        """The entries that a name may mean without its scopes: if they are all one thing."""
+        found = [] if parts[0] == "" else [*self._find("::".join(parts), kinds)]
+        if len({qualified_name(die) for _code, die in found}) > 1:
+            return []  # seen from nowhere here, and not the only one
+        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+
+    def _find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
+        for code in self.state.loaded.codes:
+            if not code.file.has_dwarf:
+                continue
+            for entry in code.file.dwarf.index.find(name, kinds):
+                if entry.kind == "variable" and _is_of_function(entry.die):
+                    continue
+                yield code, entry.die
+
+    def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
+        """What only another unit says: its enumerators, and, for whoever is in no unit, what it imports."""
+        for _code, unit in self._units():
+            if unit is frame.unit:
+                continue
+            found: Meaning | None
+            paths = self._paths(frame, parts)
+            if frame.unit is None:
+                paths = self._imports.paths(unit, (), (), parts[parts[0] == "" :])
+            for path in paths:
+                found = self._enumerators_of(unit).get("::".join(path))
+                if found is None and frame.unit is None and self._imports.of_unit(unit):
+                    found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+                if found is not None:
+                    return found
+        return None
+
+    # --- Variables ------------------------------------------------------------------------------------------------
+
+    def statics(self, frame: Frame, unit: Unit) -> Iterator[Variable]:
+        """The variables of a unit that belong to no function, in the order of the source."""
+        code = self.state.code_of(unit, frame.code)
+        waiting: list[Iterator[Die]] = [unit.root.children()]
+        while waiting:
+            for die in waiting[-1]:
+                if (
+                    die.tag in (dw.DW_TAG_variable, dw.DW_TAG_constant)
+                    and die.name
+                    and not die.is_declaration
+                ):
+                    yield Variable(frame, die, code, STATIC)
+                elif die.tag == dw.DW_TAG_namespace and len(waiting) < MAX_SCOPES:
+                    waiting.append(die.children())
+                    break
+            else:
+                waiting.pop()
+
+    def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
+        """A variable or function of a source file: ``'file.c'::x``."""
+        for code, unit in self._units():
+            if not _is_file(unit.name, file):
+                continue
+            for each in self.statics(frame, unit):
+                if each.name == parts[-1] and (len(parts) == 1 or each.qualified_name == "::".join(parts)):
+                    return each
+            if len(parts) > 1:
+                found = self._of_function(frame, parts, unit)
+                if found is not None:
+                    return found
+            for _code, die in self._find("::".join(parts), ("function",)):
+                if die.unit is unit and (address := address_of(die)) is not None:
+                    return NamedFunction(code, address, die)
+        return None
+
+    def _of_function(self, frame: Frame, parts: tuple[str, ...], unit: Unit | None = None) -> Variable | None:
+        """A variable of a function, ``fn::x``: of a frame of it where there is one, else one that is static."""
+        *owner, name = parts
+        text = "::".join(owner)
+        if not text:
+            return None
+        for other in self.frames_of(frame):
+            if any(each == text or split_name(each)[-1] == text for each in other.names):
+                found = next((each for each in other.variables() if each.name == name), None)
+                if found is not None:
+                    return found
+        elsewhere = False
+        for code, die in self._find(text, ("function",)):
+            if unit is not None and die.unit is not unit:
+                continue
+            for each, _depth in die.walk():
+                if each.tag in scopes.DECLARED and each.name == name:
+                    if _is_static(each):
+                        return Variable(frame, each, code, STATIC)
+                    elsewhere = True
+        if elsewhere:
+            raise unavailable(MISSING, f"no frame of {text} is executing, so its {name} is nowhere")
+        return None
+
+    @staticmethod
+    def frames_of(frame: Frame) -> Iterable[Frame]:
+        """The frames that a name of a function can mean, from the frame that asks outwards."""
+        wave = frame.wave
+        return () if wave is None else (each for each in wave if each.number >= frame.number)
+
+    def _units(self) -> Iterator[tuple[LoadedCode, Unit]]:
+        for code in self.state.loaded.codes:
+            if code.file.has_dwarf:
+                for unit in code.file.dwarf.compile_units():
+                    yield code, unit
+
+    # --- Enumerators ----------------------------------------------------------------------------------------------
+
+    def _enumerators_of(self, unit: Unit) -> dict[str, NamedEnumerator]:
+        """The enumerators of a unit by their qualified names."""
+        found = self._enumerators.get(unit)
+        if found is None:
+            found = self._enumerators[unit] = {}
+            try:
+                _collect(unit.root, "", found, 0)
+            except DwarfGpuError as error:
+                unit.dwarf.note(error)
+        return found
+
+    def _enumerators_in(self, block: Die) -> dict[str, NamedEnumerator]:
+        """The enumerators that a block declares."""
+        found = self._local_enumerators.get(block)
+        if found is None:
+            found = self._local_enumerators[block] = {}
+            for die in block.children():
+                if die.tag == dw.DW_TAG_enumeration_type:
+                    for each in die.children():
+                        found.setdefault(each.name or "", NamedEnumerator(die, each))
+        return found
+
+    # --- Types ----------------------------------------------------------------------------------------------------
+
+    def type(self, frame: Frame, name: str, keyword: str = "") -> Type | None:
+        """The type with a name; after ``struct`` or ``enum`` the one with that tag."""
+        for block in frame.blocks:
+            for die in block.children():
+                if KIND_OF.get(die.tag) != "type" or die.name != name:
+                    continue
+                if scopes.is_visible(die, block, frame.place_in_file):
+                    found = self.state.types.of(die)
+                    if _fits(found, keyword, is_cplus(die.unit)):
+                        return found
+        key = (name, keyword, frame.unit, frame.blocks[0] if frame.blocks else None)
+        if key not in self._types:
+            self._types[key] = self._type(frame, name, keyword)
+        return self._types[key]
+
+    def _type(self, frame: Frame, name: str, keyword: str) -> Type | None:
+        from dwarfgpu.program.language.type_names import ARITHMETIC
+
+        if all(word in ARITHMETIC for word in name.split()):
+            return self._base(frame, name)
+        declared = None
+        parts = split_name(name)
+        found_at = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
+        for _code, die in chain(chain.from_iterable(found_at), self._alone(frame, parts, ("type",))):
+            found = self.state.types.of(die)
+            if not _fits(found, keyword, is_cplus(die.unit)):
+                continue
+            if not getattr(found, "is_incomplete", False):
+                return found
+            declared = found
+        return declared
+
+    def _base(self, frame: Frame, name: str) -> Type | None:
+        """A base type: a compiler may call it ``long int`` where it is written ``long``."""
+        units = [frame.unit] if frame.unit is not None else [unit for _, unit in self._units()]
+        for unit in units:
+            known = self._base_types.get(unit)
+            if known is None:
+                known = self._base_types[unit] = {
+                    canonical(die.name or ""): die
+                    for die in unit.root.children()
+                    if die.tag == dw.DW_TAG_base_type
+                }
+            if name in known:
+                return self.state.types.of(known[name])
+        return None
+
+
+def _fits(found: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
+    """Whether a type can be meant: in C a structure needs its keyword, and a keyword needs a structure."""
+    is_tagged = isinstance(found, (Struct, Enumeration))
+    if not keyword:
+        return cplus or not is_tagged
+    if not is_tagged:
+        return False
+    return isinstance(found, Enumeration) is (keyword == "enum")
+
+
+def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: int) -> None:
+    """The enumerators of a scope by their qualified names."""
+    for die in owner.children():
+        if die.tag == dw.DW_TAG_enumeration_type:
+            name = die.name
+            is_class = die.number(dw.DW_AT_enum_class) is not None
+            for each in die.children():
+                if each.tag != dw.DW_TAG_enumerator:
+                    continue
+                own = each.name or ""
+                if name:
+                    found.setdefault(f"{prefix}{name}::{own}", NamedEnumerator(die, each))
+                if not is_class:
+                    found.setdefault(f"{prefix}{own}", NamedEnumerator(die, each))
+        elif die.tag in NAMED_SCOPES and depth < MAX_SCOPES and die.has_children:
+            name = die.name
+            inner = (
+                f"{prefix}{name}::"
+                if name and (die.tag == dw.DW_TAG_namespace or die.tag in _CLASSES)
+                else prefix
+            )
+            _collect(die, inner, found, depth + 1)
+
+
+def address_of(function: Die) -> int | None:
+    """Where a function begins, in the file; an entry point has that address alone."""
+    ranges = function.ranges()
+    if ranges:
+        return ranges[0][0]
+    low = function.number(dw.DW_AT_low_pc) if function.tag == dw.DW_TAG_entry_point else None
+    return None if low is None else low.address()
+
+
+def _is_static(die: Die) -> bool:
+    """Whether a variable of a function is there without a frame of it."""
+    location = die.find_number(dw.DW_AT_location)
+    if location is None:
+        return die.find_number(dw.DW_AT_const_value) is not None
+    return location.value_class in ("exprloc", "block") and is_static(location.block().data)
+
+
+def _is_of_function(die: Die) -> bool:
+    """Whether a variable is local to a function, so that only the function's name leads to it from outside."""
+    return any(
+        owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
+        for owner in die.ancestors()
+    )
+
+
+def _is_file(path: str | None, wanted: str) -> bool:
+    """Whether a name means a source file: its path, or the end of it."""
+    return path is not None and (path == wanted or path.endswith(f"/{wanted}"))
+
+
+# --- Names that a scope takes from elsewhere ----------------------------------------------------------
+# An imported declaration makes one entry visible, by another name where it has one of its own; an imported
+# module makes everything visible that a namespace, or a module of Fortran, has (DWARF 5, 3.2.3 to 3.2.5).
+
+MAX_IMPORTED_SCOPES = 64
+MAX_LOOKUPS = 256
+"""A name is looked for in no more scopes than this: directives may lead to each other."""
+
+Path: TypeAlias = "tuple[str, ...]"
+"""The parts of a name from the outermost scope on."""
+
+
+@frozen
+class Imported:
+    """What one scope takes from elsewhere."""
+
+    declarations: dict[str, list[Path]]
+    """What a name means."""
+    directives: list[Path]
+    """Namespaces whose names are visible."""
+
+    def __bool__(self) -> bool:
+        return bool(self.declarations or self.directives)
+
+
+NOTHING = Imported({}, [])
+
+
+class Imports:
+    """What the scopes of units import, found once for each unit."""
+
+    def __init__(self) -> None:
+        self._units: dict[Unit, dict[Path, Imported]] = {}
+
+    def of_unit(self, unit: Unit) -> dict[Path, Imported]:
+        """What the namespaces of a unit import, by their names; ``()`` is the outermost scope."""
+        found = self._units.get(unit)
+        if found is None:
+            found = self._units[unit] = {}
+            if _may_import(unit):
+                try:
+                    _collect_imports(unit.root, (), found)
+                except DwarfGpuError as error:
+                    unit.dwarf.note(error)
+        return found
+
+    def paths(self, unit: Unit | None, blocks: Iterable[Die], around: Path, parts: Path) -> Iterator[Path]:
+        """What a name can mean in a function, nearest first: qualified names, of which some may name nothing.
+
+        ``blocks`` are the blocks around the place, innermost first, and ``around`` the scopes of the function. What a
+        directive makes visible counts as if it were in the nearest namespace around both it and the one that it names
+        (C++, [namespace.udir]).
+        """
+        known = {} if unit is None else self.of_unit(unit)
+        directives: list[tuple[int, Path]] = []
+        if unit is not None and _may_import(unit):
+            for block in blocks:
+                local = _of_block(block)
+                for target in local.declarations.get(parts[0], ()):
+                    yield from self._behind(known, target, parts[1:])
+                directives += [(_shared(around, target), target) for target in local.directives]
+        for count in range(len(around), -1, -1):
+            scope = around[:count]
+            directives += [
+                (_shared(scope, target), target) for target in known.get(scope, NOTHING).directives
+            ]
+        for count in range(len(around), -1, -1):
+            seen: set[Path] = set()
+            yield from self._within(known, around[:count], parts, seen, directs=False)
+            for level, target in directives:
+                if level == count:
+                    yield from self._within(known, target, parts, seen)
+
+    def _within(
+        self, known: dict[Path, Imported], scope: Path, parts: Path, seen: set[Path], *, directs: bool = True
+    ) -> Iterator[Path]:
+        """What a name means in a scope: its own, what it declares, and then what its directives lead to."""
+        if scope in seen or len(seen) > MAX_LOOKUPS:
+            return
+        seen.add(scope)
+        imported = known.get(scope, NOTHING)
+        if len(parts) > 1:
+            yield from self._behind(known, (*scope, parts[0]), parts[1:])
+        else:
+            yield (*scope, *parts)
+        for target in imported.declarations.get(parts[0], ()):
+            yield from self._behind(known, target, parts[1:])
+        if directs:
+            for target in imported.directives:
+                yield from self._within(known, target, parts, seen)
+
+    def _behind(self, known: dict[Path, Imported], target: Path, rest: Path) -> Iterator[Path]:
+        """What the rest of a name means behind the scope that its beginning names."""
+        if rest:
+            yield from self._within(known, target, rest, set())
+        else:
+            yield target
+
+
+def _may_import(unit: Unit) -> bool:
+    """Whether a unit has such entries at all: most have not."""
+    return any(
+        each.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module) for each in unit.table.all()
+    )
+
+
+def _shared(one: Path, other: Path) -> int:
+    """How many scopes two names have in common."""
+    count = 0
+    for ours, theirs in zip(one, other, strict=False):
+        if ours != theirs:
+            break
+        count += 1
+    return count
+
+
+def _collect_imports(owner: Die, scope: Path, found: dict[Path, Imported]) -> None:
+    own = found.setdefault(scope, Imported({}, []))
+    for die in owner.children():
+        if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+            _add(die, own)
+        elif (
+            die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module)
+            and die.has_children
+            and len(scope) < MAX_IMPORTED_SCOPES
+        ):
+            _collect_imports(die, (*split_name(qualified_name(die) or ""),), found)
+
+
+def _of_block(block: Die) -> Imported:
+    """What a block or function imports, as its abstract instance may say as well."""
+    found = Imported({}, [])
+    for owner in block.origins():
+        try:
+            for die in owner.children():
+                if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+                    _add(die, found)
+        except DwarfGpuError as error:
+            owner.unit.dwarf.note(error)
+    return found
+
+
+def _add(die: Die, found: Imported) -> None:
+    """Note one import. What is broken hides nothing beside it."""
+    try:
+        reference = die.number(dw.DW_AT_import)
+        if reference is None:
+            return
+        target = reference.reference()
+        name = qualified_name(target)
+        if name is None:
+            return
+        own = target.name if target.name is not None else name
+        path = (*(scope for scope, _ in scopes_of(target)), own)
+        if die.tag == dw.DW_TAG_imported_declaration:
+            found.declarations.setdefault(die.name or own, []).append(path)
+            return
+        found.directives.append(path)
+        for each in die.children():  # entities that are renamed as they are imported
+            if each.tag == dw.DW_TAG_imported_declaration:
+                _add(each, found)
+    except DwarfGpuError as error:
+        die.unit.dwarf.note(error)

@@ -1,0 +1,248 @@
+"""What operators work on: a type and a pattern, the same in every slot or one a slot; and how types convert."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from dwarfgpu import bits as b
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import UsageError
+from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void
+from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.values.scalars import Scalar, scalar_of
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from dwarfgpu.bits import Bits, Flags
+    from dwarfgpu.expr.floats import FloatFormat
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+
+    Computing: TypeAlias = Integers | Floats
+    from dwarfgpu.encoding.cursor import ByteOrder
+
+
+@frozen
+class ScalarOperand:
+    """A value of a scalar type: its pattern, as an unsigned number."""
+
+    type: Type
+    bits: Bits = field(eq=b.comparable)
+
+    @property
+    def scalar(self) -> Scalar:
+        return scalar_or_error(self.type)
+
+    def number(self) -> Any:
+        """The number that it is."""
+        return self.scalar.number(self.bits)
+
+
+def loaded(found: Object) -> ScalarOperand:
+    """The value of an object as an operand; a bit-field has the type that it was declared with.
+
+    OPEN: C has a narrow bit-field become int, whatever its type is (6.3.1.1); GDB computes in its type, and so it is
+    here.
+    """
+    reading = found.read() if found.scalar is None else found.pattern()
+    if type(reading.undefined) is not int or reading.undefined:
+        raise optimized_out()
+    bits = reading.bits
+    if found.bit_size is not None:
+        narrow, wide = found.scalar, scalar_or_error(found.type)
+        if narrow is not None and narrow.is_signed:
+            bits = b.of_signed(b.signed(bits, narrow.bits), wide.bits)
+    return ScalarOperand(found.type, bits)
+
+
+def scalar_or_error(type: Type) -> Scalar:
+    """How the bits of a type are read; an error for one that has no arithmetic."""
+    found = scalar_of(type)
+    if found is None or found.kind == "bytes" or not found.bits:
+        raise UsageError(
+            f"a value of the type {safe_text(type)} cannot be computed with", kind="not_a_scalar"
+        )
+    return found
+
+
+def computing(type: Type) -> Computing:
+    """What computes with the patterns of a type."""
+    scalar = scalar_or_error(type)
+    layout = scalar.layout
+    if layout is None:
+        return Integers(scalar.bits, is_signed=scalar.is_signed)
+    return Floats(layout) if layout.fits_double else ExactFloats(layout)
+
+
+def is_float(type: Type) -> bool:
+    """Whether a type is one of floating point."""
+    return scalar_or_error(type).layout is not None
+
+
+def is_pointer(type: Type) -> bool:
+    """Whether a type is a pointer or a reference."""
+    return isinstance(resolved(type), Pointer)
+
+
+def is_integral(type: Type) -> bool:
+    """Whether a type counts as an integer: enumerations and bool too."""
+    inner = resolved(type)
+    return isinstance(inner, (Base, Enumeration)) and scalar_or_error(type).layout is None
+
+
+def is_true(operand: ScalarOperand) -> Flags:
+    """Whether a value counts as true."""
+    scalar = operand.scalar
+    if scalar.layout is not None:
+        return computing(operand.type).is_true(operand.bits)
+    return operand.bits != 0
+
+
+def of_flags(flags: Flags, type: Type) -> ScalarOperand:
+    """The value of a condition."""
+    return ScalarOperand(type, b.of_flags(flags))
+
+
+# --- Conversions (C23, 6.3) ---------------------------------------------------------------------------------------
+
+
+def converted(operand: ScalarOperand, type: Type) -> ScalarOperand:
+    """The value as another type has it; what does not fit is cut, as C does."""
+    source, target = operand.scalar, scalar_or_error(type)
+    if target.kind == "boolean":
+        return of_flags(is_true(operand), type)
+    return ScalarOperand(type, _pattern(operand.bits, source, target))
+
+
+def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
+    if source.layout is None and target.layout is None:
+        if source.is_signed and target.bits > source.bits:
+            return b.of_signed(b.signed(bits, source.bits), target.bits)
+        return b.resized(bits, target.bits)
+    if source.layout is None:
+        assert target.layout is not None  # noqa: S101 (both are integers otherwise)
+        numbers = b.signed(bits, source.bits) if source.is_signed else bits
+        return target.layout.encode(numbers)
+    if target.layout is None:
+        return _truncated(bits, source.layout, target)
+    if source.layout is target.layout:
+        return bits
+    return _reencoded(bits, source.layout, target.layout)
+
+
+def _truncated(bits: Bits, layout: FloatFormat, target: Scalar) -> Bits:
+    """Floating-point numbers cut to integers; what does not fit becomes the nearest that does."""
+    mask = (1 << target.bits) - 1
+    highest = mask >> 1 if target.is_signed else mask
+    lowest = -highest - 1 if target.is_signed else 0
+
+    def cut(pattern: int) -> int:
+        number = layout.exact(int(pattern))
+        if isinstance(number, float) and number - number != 0:  # infinite, or not a number
+            return 0 if number != number else (highest if number > 0 else lowest) & mask  # noqa: PLR0124
+        return min(max(int(number), lowest), highest) & mask
+
+    return _each(bits, cut, target.bits)
+
+
+def _reencoded(bits: Bits, source: FloatFormat, target: FloatFormat) -> Bits:
+    if source.fits_double:
+        return target.encode(source.decode(bits))
+    return _each(bits, lambda pattern: target.encode_exact(source.exact(int(pattern))), target.bit_size)
+
+
+def _each(numbers: Any, function: Any, width: int) -> Bits:
+    """A function of one number in every slot."""
+    if isinstance(numbers, int):
+        found: int = function(numbers)
+        return found
+    return b.array([function(number) for number in numbers.tolist()], width)
+
+
+def size_of_target(pointer: Type) -> int:
+    """By how many bytes a pointer moves: the size of its target, 1 where that has none."""
+    inner = resolved(pointer)
+    assert isinstance(inner, Pointer)  # noqa: S101 (asked of pointers alone)
+    return max(1, byte_size(inner.target))
+
+
+# --- The sizes of C's own types -----------------------------------------------------------------------
+
+RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
+"""The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""
+
+
+@frozen
+class DataModel:
+    """What C's types are on a target. The defaults are those of AMDGPU and of x86-64: LP64."""
+
+    is_cplus: bool = False
+    pointer_size: int = 8
+    long_size: int = 8
+    byte_order: ByteOrder = "little"
+    char_is_signed: bool = True
+    long_double_size: int = 16
+    wchar_size: int = 4
+
+    def type(self, name: str) -> Base | Void:
+        """A type of the language by its usual name, such as ``unsigned long``."""
+        if name == "void":
+            return VOID
+        found = self._find(name)
+        if found is None:
+            raise UsageError(f"there is no type named {name}", kind="no_type")
+        return found
+
+    def base(self, name: str) -> Base:
+        """The same for one that has values."""
+        found = self._find(name)
+        assert found is not None, name  # noqa: S101 (the names stand in this package)
+        return found
+
+    def _find(self, name: str) -> Base | None:
+        name = {"bool": "_Bool", "unsigned": "unsigned int", "signed": "int"}.get(name, name)
+        if name == "_Bool":
+            return Base("bool" if self.is_cplus else "_Bool", dw.DW_ATE_boolean, 1)
+        if name == "char":
+            return Base(name, dw.DW_ATE_signed_char if self.char_is_signed else dw.DW_ATE_unsigned_char, 1)
+        if name in ("signed char", "unsigned char"):
+            return Base(name, dw.DW_ATE_signed_char if name[0] == "s" else dw.DW_ATE_unsigned_char, 1)
+        sizes = {"short": 2, "int": 4, "long": self.long_size, "long long": 8, "__int128": 16}
+        plain = name.removeprefix("unsigned ")
+        if plain in sizes:
+            return Base(name, dw.DW_ATE_signed if plain == name else dw.DW_ATE_unsigned, sizes[plain])
+        floats = {"float": 4, "double": 8, "long double": self.long_double_size, "_Float16": 2, "__bf16": 2}
+        if name in floats:
+            return Base(name, dw.DW_ATE_float, floats[name])
+        part = name.removeprefix("complex ")
+        if part != name and part in floats:
+            return Base(name, dw.DW_ATE_complex_float, 2 * floats[part])
+        characters = {"char8_t": 1, "char16_t": 2, "char32_t": 4}
+        if name in characters:
+            return Base(name, dw.DW_ATE_UTF, characters[name])
+        if name == "wchar_t":
+            return Base(name, dw.DW_ATE_signed, self.wchar_size)
+        return None
+
+    def pointer_to(self, type: Type, space: int | None = None) -> Pointer:
+        """A pointer to a type."""
+        return Pointer("*", Lazy.known(type), self.pointer_size, space)
+
+    @property
+    def truth(self) -> Base:
+        """The type of a comparison: bool in C++, int in C."""
+        return self.base("_Bool" if self.is_cplus else "int")
+
+    @property
+    def size_type(self) -> Base:
+        return self.base("unsigned long")
+
+    @property
+    def difference_type(self) -> Base:
+        return self.base("long")

@@ -1,0 +1,491 @@
+"""Source expressions, read into a tree: C's operators by precedence, with what GDB adds to them.
+
+Whether ``(T) x`` is a cast depends on whether ``T`` is a type: ``is_type`` knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.program.language.syntax import (
+    Assignment,
+    At,
+    Binary,
+    Boolean,
+    Call,
+    Cast,
+    Conditional,
+    InSpace,
+    Integer,
+    MemberAccess,
+    MemberPointerAccess,
+    Name,
+    Null,
+    RegisterName,
+    Repeat,
+    SizeOf,
+    StringLiteral,
+    Subscript,
+    Unary,
+)
+from dwarfgpu.program.language.tokens import ASSIGNMENTS, STEPS, ExpressionError, Token, tokens
+from dwarfgpu.program.language.tokens import character as character_literal
+from dwarfgpu.program.language.tokens import floating as floating_literal
+from dwarfgpu.program.language.tokens import integer as integer_literal
+from dwarfgpu.program.language.type_names import TypeParser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.program.language.syntax import Node, TypeNode
+
+PRECEDENCE = {
+    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
+    "<<": 8, ">>": 8, "@": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, ".*": 12, "->*": 12,
+}  # fmt: skip
+"""How tightly binary operators bind. ``@`` stands where GDB has it, between shifts and sums."""
+UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
+MAX_DEPTH = 100
+"""How deep expressions are nested; nobody types deeper ones."""
+MAX_OPERATORS = 2000
+"""How many operators an expression has at most: the tree of a long sum is as deep as the sum is long."""
+SOURCE_FILES = frozenset(
+    ("c", "cc", "cp", "cpp", "cppm", "cxx", "C", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "hip", "cl",
+     "clcpp", "cu", "cuh", "m", "mm", "s", "S", "asm", "ll", "f", "F", "f90", "F90", "f95", "f03", "f08", "rs", "go",
+     "d", "py", "metal", "comp", "glsl", "hlsl")
+)  # fmt: skip
+"""What the names of source files end with: ``a.c::x`` is ``x`` of a file, ``a.b::x`` a member of the base ``b``."""
+_CONSTANTS = {"true": True, "false": False}
+
+
+def parse(text: str, is_type: Callable[[str], bool] | None = None) -> Node:
+    """The tree of an expression. ``is_type`` says whether a name is a type's; without it only C's own are."""
+    parser = Parser(text, is_type)
+    found = parser.expression()
+    if parser.token.kind != "end":
+        no_type = ""
+        if isinstance(found, Name) and text.lstrip().startswith("("):  # what follows would be a cast
+            no_type = f": {found.text[:80]} is not a type"
+        raise parser.error(f"{parser.shown()} does not belong here{no_type}")
+    return found
+
+
+def _step(target: Node, token: Token, *, is_postfix: bool = False) -> Node:
+    """``++x`` is ``x += 1``."""
+    one = Integer(1, "", is_decimal=True, position=token.position)
+    return Assignment(target, token.text[0], one, token.position, is_postfix)
+
+
+def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> TypeNode:
+    """The tree of a type."""
+    parser = Parser(text, is_type)
+    if not parser.types.starts():
+        raise parser.error("a type is missing")
+    found = parser.types.type()
+    if parser.token.kind != "end":
+        raise parser.error(f"{parser.shown()} does not belong here")
+    return found
+
+
+class Parser:
+    """Reads one expression, word by word."""
+
+    def __init__(self, text: str, is_type: Callable[[str], bool] | None = None) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.index = 0
+        self.is_type: Callable[[str], bool] = is_type or (lambda _name: False)
+        self.types = TypeParser(self)
+        self.depth = 0
+        self.operators = 0
+
+    # --- Words ----------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    def peek(self, count: int) -> Token:
+        """A word further on; behind the last one is the end."""
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
+
+    def advance(self) -> Token:
+        token = self.tokens[self.index]
+        if token.kind != "end":
+            self.index += 1
+        return token
+
+    def accept(self, sign: str) -> bool:
+        """Whether a sign stands here; then it is read."""
+        token = self.token
+        if token.kind == "sign" and token.text == sign:
+            self.index += 1
+            return True
+        return False
+
+    def expect(self, sign: str) -> None:
+        if not self.accept(sign):
+            found = "" if self.token.kind == "end" else f" before {self.shown()}"
+            raise self.error(f"a {sign} is missing{found}")
+
+    def shown(self) -> str:
+        """The current word, for a message."""
+        text = self.token.text
+        return "the end" if self.token.kind == "end" else text if len(text) <= 40 else f"{text[:37]}..."
+
+    def error(self, message: str, *, hint: str | None = None) -> ExpressionError:
+        return self.error_at(self.token.position, message, hint=hint)
+
+    def error_at(self, position: int, message: str, *, hint: str | None = None) -> ExpressionError:
+        return ExpressionError(self.text, position, message, hint=hint)
+
+    def _count(self, position: int) -> None:
+        self.operators += 1
+        if self.operators > MAX_OPERATORS:
+            raise self.error_at(position, f"an expression has more than {MAX_OPERATORS} operators")
+
+    def _deeper(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"an expression is nested more than {MAX_DEPTH} deep")
+
+    # --- Operators ------------------------------------------------------------------------------------------------
+
+    def expression(self) -> Node:
+        """An expression, with assignments and conditions."""
+        self._deeper()
+        left = self._conditional()
+        token = self.token
+        if token.kind == "sign" and token.text in ASSIGNMENTS:
+            self._count(token.position)
+            self.advance()
+            left = Assignment(left, token.text[:-1], self.expression(), token.position)
+        self.depth -= 1
+        return left
+
+    def _conditional(self) -> Node:
+        condition = self._binary(1)
+        token = self.token
+        if not self.accept("?"):
+            return condition
+        self._count(token.position)
+        yes = self.expression()
+        self.expect(":")
+        self._deeper()
+        no = self._conditional()
+        self.depth -= 1
+        return Conditional(condition, yes, no, token.position)
+
+    def _binary(self, lowest: int) -> Node:
+        """Operators that bind at least as tightly as some precedence; those of one precedence from left to right."""
+        left = self._unary()
+        while True:
+            token = self.token
+            power = PRECEDENCE.get(token.text) if token.kind == "sign" else None
+            if power is None or power < lowest:
+                return left
+            self._count(token.position)
+            self.advance()
+            right = self._binary(power + 1)
+            if token.text == "@":
+                left = Repeat(left, right, token.position)
+            elif power == 12:
+                left = MemberPointerAccess(left, right, token.text == "->*", token.position)
+            else:
+                left = Binary(token.text, left, right, token.position)
+
+    def _unary(self) -> Node:
+        self._deeper()
+        found = self._prefixed()
+        self.depth -= 1
+        return found
+
+    def _prefixed(self) -> Node:
+        token = self.token
+        if token.kind == "sign":
+            if token.text in UNARY:
+                self.advance()
+                return Unary(token.text, self._unary(), token.position)
+            if token.text in STEPS:
+                self.advance()
+                return _step(self._unary(), token)
+            if token.text == "&&":  # the address of an address: there is none
+                raise self.error("an operand is missing before &&")
+            if token.text == "(" and self._is_cast():
+                return self._cast()
+            if token.text == "{":
+                self.advance()
+                kind = self._type()
+                self.expect("}")
+                return At(kind, self._unary(), token.position)
+        if token.kind == "name":
+            if token.text == "sizeof":
+                return self._sizeof()
+            if self.peek(1).text == "#" and self.peek(1).kind == "sign":
+                self.advance()
+                self.advance()
+                return InSpace(token.text, self._unary(), token.position)
+        return self._postfixed()
+
+    def _is_cast(self) -> bool:
+        """Whether a parenthesis holds a type."""
+        self.index += 1
+        found = self.types.starts() and not self._is_conversion()
+        self.index -= 1
+        return found
+
+    def _is_conversion(self) -> bool:
+        """Whether a type in parentheses is the beginning of ``(int(x))`` or of ``(T::x)``."""
+        start = self.index
+        try:
+            self.types.type()
+            return self.token.text != ")"
+        except ExpressionError:
+            # the error is better told by whoever reads it as a type; a name that goes on with :: is an expression
+            return self.tokens[start + 1].text == "(" and self.tokens[start].kind == "name"
+        finally:
+            self.index = start
+
+    def _cast(self) -> Node:
+        position = self.advance().position
+        kind = self.types.type()
+        self.expect(")")
+        self._count(position)
+        return Cast(kind, self._unary(), position)
+
+    def _sizeof(self) -> Node:
+        position = self.advance().position
+        if self.token.text == "(":
+            self.index += 1
+            if self.types.starts() and not self._is_conversion():
+                kind = self.types.type()
+                self.expect(")")
+                return SizeOf(kind, position)
+            self.index -= 1
+        return SizeOf(self._unary(), position)
+
+    def _type(self) -> TypeNode:
+        if not self.types.starts():
+            raise self.error("a type is missing")
+        return self.types.type()
+
+    # --- Postfixes ------------------------------------------------------------------------------------------------
+
+    def _postfixed(self) -> Node:
+        found = self._primary()
+        while self.token.kind == "sign":
+            token = self.token
+            if token.text == "[":
+                self.advance()
+                index = self.expression()
+                self.expect("]")
+                found = Subscript(found, index, token.position)
+            elif token.text in (".", "->"):
+                self.advance()
+                found = MemberAccess(found, self._member_name(), token.text == "->", token.position)
+            elif token.text == "(":
+                found = Call(found, self._arguments(), token.position)
+            elif token.text in STEPS:
+                self.advance()
+                found = _step(found, token, is_postfix=True)
+            else:
+                break
+            self._count(token.position)
+        return found
+
+    def _member_name(self) -> tuple[str, ...]:
+        parts: list[str] = []
+        while True:
+            if self.token.kind != "name":
+                raise self.error("the name of a member is missing")
+            parts.append(self.advance().text)
+            if not self.accept("::"):
+                return tuple(parts)
+
+    def _arguments(self) -> tuple[Node, ...]:
+        self.expect("(")
+        found: list[Node] = []
+        if self.accept(")"):
+            return ()
+        while True:
+            found.append(self.expression())
+            if self.accept(")"):
+                return tuple(found)
+            self.expect(",")
+
+    # --- Names and literals ---------------------------------------------------------------------------------------
+
+    def _primary(self) -> Node:
+        token = self.token
+        if token.kind == "integer":
+            return integer_literal(self.advance(), self.text)
+        if token.kind == "float":
+            return floating_literal(self.advance(), self.text)
+        if token.kind == "string":
+            return self._string()
+        if token.kind == "register":
+            self.advance()
+            return RegisterName(token.text[1:], token.position)
+        if token.kind == "character":
+            return self._character()
+        if token.kind == "name":
+            return self._name()
+        if self.accept("("):
+            found = self.expression()
+            self.expect(")")
+            return found
+        if token.text == "::":
+            return self._name()
+        raise self.error(f"an operand is missing before {self.shown()}")
+
+    def _string(self) -> Node:
+        """Strings that stand beside each other are one."""
+        first = self.advance()
+        value = first.value
+        while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
+            value += self.advance().value
+        return StringLiteral(value, first.prefix, first.position)
+
+    def _character(self) -> Node:
+        """A character; or a name in quotes, if a scope follows or it cannot be a character."""
+        token = self.advance()
+        if self.token.text == "::" and self.token.kind == "sign" and not token.prefix:
+            self.advance()
+            return self._scoped((), token.position, token.value)
+        if len(token.value) != 1 and token.value and not token.prefix:
+            return Name(tuple(token.value.split("::")), token.position)
+        return character_literal(token, self.text)
+
+    def _name(self) -> Node:
+        token = self.token
+        if token.kind == "name":
+            if token.text in _CONSTANTS:
+                self.advance()
+                return Boolean(_CONSTANTS[token.text], token.position)
+            if token.text == "nullptr":
+                self.advance()
+                return Null(token.position)
+            if self.types.starts():
+                converted = self._converted()
+                if converted is not None:
+                    return converted
+            file = self._file_name()
+            if file is not None:
+                return self._scoped((), token.position, file)
+        return self._scoped((), token.position, None)
+
+    def _converted(self) -> Node | None:
+        """``int(x)``: a cast that is written as a call; None where a name only begins as a type's does."""
+        start, position = self.index, self.token.position
+        count = 1
+        if self.token.text not in ("const", "volatile", "struct", "class", "union", "enum"):
+            found = self.types._named_type()  # noqa: SLF001 (the two read one text)
+            count = 1 if found is None else found[1]
+            following = self.tokens[start + count]
+            if following.text == "(":
+                name = self.types._specifiers()  # noqa: SLF001
+                arguments = self._arguments()
+                if len(arguments) != 1:
+                    raise self.error_at(position, "a conversion is about one value")
+                return Cast(name, arguments[0], position)
+            if following.text == "::" or found is not None:
+                return None
+        raise self.error_at(position, f"{self.tokens[start].text} is a type, and a value is needed")
+
+    def _file_name(self) -> str | None:
+        """``file.c`` of ``file.c::x``; a name with directories, or with another ending, must be in quotes."""
+        index = self.index
+        while self.tokens[index].kind == "name":
+            index += 1
+            is_file = self.tokens[index - 1].text in SOURCE_FILES and index > self.index + 1
+            if self.tokens[index].text == "::" and is_file:
+                file = self.text[self.token.position : self.tokens[index - 1].end]
+                self.index = index + 1
+                return file
+            if self.tokens[index].text != "." or self.tokens[index].kind != "sign":
+                return None
+            index += 1
+        return None
+
+    def _scoped(self, parts: tuple[str, ...], position: int, file: str | None) -> Node:
+        """A name with its scopes."""
+        found = list(parts)
+        if self.accept("::"):
+            found.append("")
+        while True:
+            token = self.token
+            if token.kind == "sign" and token.text == "~" and found:
+                self.advance()
+                raise self.error_at(token.position, "a destructor is no value")
+            if token.kind != "name":
+                raise self.error(f"a name is missing before {self.shown()}")
+            self.advance()
+            name = token.text
+            if name == "operator":
+                name += self._operator()
+            elif self.token.text == "<":
+                closed = self.closing_angle(self.index)
+                if closed is not None and self.tokens[closed + 1].text == "::":
+                    name += self.template_text(self.index, closed)
+                    self.index = closed + 1
+            found.append(name)
+            if not self.accept("::"):
+                return Name(tuple(found), position, file)
+
+    def _operator(self) -> str:
+        """What ``operator`` is about: a sign, or two brackets."""
+        token = self.token
+        if token.kind != "sign":
+            raise self.error("the sign of an operator is missing")
+        self.advance()
+        closing = {"(": ")", "[": "]"}.get(token.text)
+        if closing is not None:
+            self.expect(closing)
+            return token.text + closing
+        return token.text
+
+    # --- Template arguments ---------------------------------------------------------------------------------------
+
+    def closing_angle(self, index: int) -> int | None:
+        """Where the ``<`` at an index is closed, if what is between can be template arguments."""
+        depth = 0
+        words = self.tokens
+        for position in range(index, min(index + 200, len(words))):
+            token = words[position]
+            if token.kind == "sign":
+                if token.text == "<":
+                    depth += 1
+                elif token.text == ">":
+                    depth -= 1
+                    if not depth:
+                        return position
+                elif token.text == ">>":
+                    self._split(position)
+                    return self.closing_angle(index)
+                elif token.text not in ("::", ",", "*", "&", "&&", "(", ")", "[", "]", "-", "..."):
+                    return None
+            elif token.kind not in ("name", "integer", "character"):
+                return None
+        return None
+
+    def _split(self, position: int) -> None:
+        """Make two closing brackets of a ``>>``."""
+        token = self.tokens[position]
+        pair = [Token("sign", ">", token.position), Token("sign", ">", token.position + 1)]
+        self.tokens[position : position + 1] = pair
+
+    def template_text(self, first: int, last: int) -> str:
+        """Template arguments as names of types have them: ``<int, 4>``, with a space between closing brackets."""
+        text = ""
+        before = ""
+        for token in self.tokens[first : last + 1]:
+            if token.text == "," and token.kind == "sign":
+                text += ", "
+            elif token.text == ">" and before == ">":
+                text += " >"
+            elif text and text[-1].isalnum() and (token.kind == "name" or token.text in ("*", "&", "&&")):
+                text += f" {token.text}"
+            else:
+                text += token.text
+            before = token.text
+        return text

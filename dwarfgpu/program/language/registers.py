@@ -1,0 +1,186 @@
+"""Registers in source expressions: ``$pc``, ``$v4``, ``$exec``, and what a lane knows of itself: ``$lane``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigned
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.operands import ScalarOperand
+from dwarfgpu.program.types.model import (
+    VOID,
+    Array,
+    Base,
+    Body,
+    Dimension,
+    Function,
+    Lazy,
+    Member,
+    Struct,
+    Typedef,
+)
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, lost_register, unavailable
+
+if TYPE_CHECKING:
+    from dwarfgpu.program.language.evaluator import Evaluator
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.reasons import Unavailable
+    from dwarfgpu.targets.target import Target, TargetRegister
+
+
+_INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
+_STACK = ("sp", "fp", "rsp", "rbp")
+_LANE = ("lane", "_lane")
+_WAVE = ("wave", "_wave")
+
+
+def named(evaluator: Evaluator, name: str) -> Any:
+    """What ``$name`` is: a register as an object, or a number; None if there is nothing of that name."""
+    frame, lanes = evaluator.frame, evaluator.lanes
+    model = evaluator.compute.model
+    if name in _LANE and frame.has_lanes:
+        if lanes.lane is None:
+            raise UsageError(
+                "$lane needs a lane", hint="choose lanes, on the command line with --lane", kind="no_lane"
+            )
+        return ScalarOperand(model.base("int"), lanes.lane)
+    if name in _WAVE and frame.physical is not None:
+        return ScalarOperand(model.base("int"), frame.physical.stack.wave)
+    register = _register(evaluator, name)
+    part = part_of(frame.target, name) if register is None else None
+    if part is not None:
+        register = _register(evaluator, part[0])
+    counter = frame.target.program_counter
+    if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
+        code = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=model.is_cplus)
+        return ScalarOperand(model.pointer_to(code), frame.pc)
+    if register is None:
+        return None
+    info = evaluator.around.context.frame
+    if info is None:
+        raise UsageError("there is no frame whose registers are meant", kind="no_frame")
+    location = info.register(register.number, lanes)
+    kind = _type(evaluator, register)
+    if not frame.has_lanes and name in _STACK:
+        kind = model.pointer_to(VOID)
+    place = evaluator.around.located(location)
+    if part is not None:
+        return Object(part[1], place.moved(part[2]))
+    if kind is None:
+        raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, which no type has")
+    return Object(kind, place)
+
+
+def knows(evaluator: Evaluator, name: str) -> bool:
+    """Whether ``$name`` is a register of the target, or something of the state."""
+    is_part = part_of(evaluator.frame.target, name) is not None
+    return is_part or name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
+
+
+def explain(evaluator: Evaluator, name: str) -> Unavailable | None:
+    """Why a register has no value in a frame, if that is because its callee did not keep it."""
+    register, frame = _register(evaluator, name), evaluator.frame.physical
+    if register is None or frame is None:
+        return None
+    return lost_register(frame, register.number, evaluator.lanes)
+
+
+def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:
+    target = evaluator.frame.target
+    machine: Any = evaluator.frame.backend
+    find = getattr(machine, "register_named", None) or target.register_named
+    lower = name.lower()
+    found: TargetRegister | None = find(lower)
+    if found is None and lower in ("sp", "fp") and target.stack_pointer is not None:
+        numbers = {"sp": target.stack_pointer, "fp": 6 if target.name.startswith("x86") else None}
+        number = numbers[lower]
+        found = None if number is None else target.register(number)
+    return found if found is not None and found.number >= 0 else None
+
+
+def _type(evaluator: Evaluator, register: TargetRegister) -> Type | None:
+    """The type of a register: a signed number of its size, of a vector register an array of them."""
+    model = evaluator.compute.model
+    found = type_of(evaluator.frame.target, register.name)
+    if found is not None:
+        return found
+    unit = register.lane_bits or register.bit_size
+    element: Type | None = None
+    if unit in _INTEGERS:
+        element = model.base(_INTEGERS[unit])
+    elif unit % 8 == 0:
+        element = Array(Lazy.known(model.base("unsigned char")), (Dimension(0, count=unit // 8),))
+    if element is None or not register.lane_bits:
+        return element
+    count = register.bit_size // register.lane_bits
+    return Array(Lazy.known(element), (Dimension(0, count=count),))
+
+
+# --- The types of registers of x86-64 -----------------------------------------------------------------
+
+# Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
+_EFLAGS = {
+    "CF": 0, "": 1, "PF": 2, "AF": 4, "ZF": 6, "SF": 7, "TF": 8, "IF": 9, "DF": 10, "OF": 11, "NT": 14, "RF": 16,
+    "VM": 17, "AC": 18, "VIF": 19, "VIP": 20, "ID": 21,
+}  # fmt: skip
+_MXCSR = {
+    "IE": 0, "DE": 1, "ZE": 2, "OE": 3, "UE": 4, "PE": 5, "DAZ": 6, "IM": 7, "DM": 8, "ZM": 9, "OM": 10, "UM": 11,
+    "PM": 12, "FZ": 15,
+}  # fmt: skip
+_VECTORS = (
+    ("v8_bfloat16", "v8bf16", "bfloat16", DW_ATE_float, 2),
+    ("v8_half", "v8h", "half", DW_ATE_float, 2),
+    ("v4_float", "v4f", "float", DW_ATE_float, 4),
+    ("v2_double", "v2d", "double", DW_ATE_float, 8),
+    ("v16_int8", "v16i8", "int8_t", DW_ATE_signed, 1),
+    ("v8_int16", "v8i16", "int16_t", DW_ATE_signed, 2),
+    ("v4_int32", "v4i32", "int32_t", DW_ATE_signed, 4),
+    ("v2_int64", "v2i64", "int64_t", DW_ATE_signed, 8),
+)
+"""What an ``xmm`` register may be: the member of the union, the name of its type, and its elements."""
+_VECTOR_SIZE = 16
+
+_LETTERED = re.compile(r"e([a-d]x|[sd]i|[bs]p)|([a-d]x|[sd]i|bp)|([a-d])([lh])|([sd]i|[bs]p)l|r(\d+)([dwl])")
+
+
+def type_of(target: Target, name: str) -> Type | None:
+    """The type of a register; None where its size says all."""
+    if target.name != "x86_64":
+        return None
+    if name == "rflags":
+        return Base("i386_eflags", DW_ATE_unsigned, 4, flags=tuple(_EFLAGS.items()))
+    if name == "mxcsr":
+        return Base("i386_mxcsr", DW_ATE_unsigned, 4, flags=tuple(_MXCSR.items()))
+    if name.startswith("xmm"):
+        return _vector()
+    if name.startswith("st"):
+        return Base("i387_ext", DW_ATE_float, 10)
+    return None
+
+
+def _vector() -> Type:
+    members = []
+    for name, kind, element, encoding, size in _VECTORS:
+        dimension = Dimension(0, count=_VECTOR_SIZE // size)
+        array = Array(Lazy.known(Base(element, encoding, size)), (dimension,), is_vector=True)
+        members.append(Member(name, Lazy.known(Typedef(kind, Lazy.known(array))), 0))
+    members.append(Member("uint128", Lazy.known(Base("uint128_t", DW_ATE_unsigned, _VECTOR_SIZE)), 0))
+    body = Body(members=tuple(members), order=tuple(range(len(members))))
+    return Struct("union", "vec128", _VECTOR_SIZE, Lazy.known(body))
+
+
+def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
+    """What ``eax``, ``ax``, ``ah`` and ``r8d`` are parts of, with their type and where in it they begin, in bits."""
+    match = None if target.name != "x86_64" else _LETTERED.fullmatch(name)
+    if match is None:
+        return None
+    wide, half, letter, which, byte, number, suffix = match.groups()
+    size = 4 if wide else 2 if half else 1
+    whole = f"r{wide or half or byte or f'{letter}x'}"
+    if number:
+        size, whole = {"d": 4, "w": 2, "l": 1}[suffix], f"r{number}"
+        if not 8 <= int(number) <= 15:
+            return None
+    return whole, Base(f"int{8 * size}_t", DW_ATE_signed, size), 8 if which == "h" else 0

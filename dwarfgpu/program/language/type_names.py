@@ -1,0 +1,399 @@
+"""Types in source expressions: ``unsigned long``, ``struct S *``, ``int (*)[3]``, ``int @local *``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.syntax import (
+    ArrayType,
+    FunctionType,
+    MemberPointerType,
+    NamedType,
+    PointerType,
+    QualifiedType,
+)
+from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Pointer, Qualified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.program.language.operands import DataModel
+    from dwarfgpu.program.language.parser import Parser
+    from dwarfgpu.program.language.syntax import TypeNode
+    from dwarfgpu.program.types.model import Type
+
+    Lookup = Callable[[str, str], "Type | None"]
+    SpaceNumber = Callable[[str], "int | None"]
+
+
+QUALIFIERS = ("const", "volatile", "restrict", "__restrict", "__restrict__", "_Atomic")
+KEYWORDS = ("struct", "class", "union", "enum")
+ARITHMETIC = frozenset(
+    ("void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "bool", "_Bool", "wchar_t",
+     "char8_t", "char16_t", "char32_t", "__int128", "_Float16", "__bf16", "_Complex")
+)  # fmt: skip
+"""The words of types that are no names."""
+MAX_DECLARATORS = 64
+
+
+class TypeParser:
+    """Reads the type that begins at the current word of a parser."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+
+    def starts(self) -> bool:
+        """Whether a type begins here."""
+        token = self.parser.token
+        if token.kind != "name":
+            return token.kind == "sign" and token.text == "::" and self._named_type() is not None
+        if token.text in ARITHMETIC or token.text in QUALIFIERS or token.text in KEYWORDS:
+            return True
+        return self._named_type() is not None
+
+    def type(self) -> TypeNode:
+        """A whole type: its name and what is declared of it."""
+        base = self._specifiers()
+        return self._declarator(base, 0)
+
+    # --- The name -------------------------------------------------------------------------------------------------
+
+    def _specifiers(self) -> TypeNode:
+        parser = self.parser
+        position = parser.token.position
+        qualifiers: list[str] = []
+        words: list[str] = []
+        named: NamedType | None = None
+        while parser.token.kind == "name" or (parser.token.text == "::" and not words and named is None):
+            word = parser.token.text
+            if word in QUALIFIERS:
+                qualifiers.append("restrict" if word.startswith("__") else word)
+                parser.advance()
+            elif named is None and word in ARITHMETIC:
+                words.append(word)
+                parser.advance()
+            elif named is None and not words and word in KEYWORDS:
+                parser.advance()
+                named = NamedType(self._any_name(word), word, position)
+            elif named is None and not words:
+                found = self._named_type()
+                if found is None:
+                    break
+                name, count = found
+                for _ in range(count):
+                    parser.advance()
+                named = NamedType(name, "", position)
+            else:
+                break
+        if named is None:
+            named = NamedType(self._arithmetic(words, position), "", position)
+        if qualifiers:
+            return QualifiedType(tuple(dict.fromkeys(qualifiers)), named, position)
+        return named
+
+    def _any_name(self, keyword: str) -> str:
+        """The name behind a keyword, which need not be known yet."""
+        parser = self.parser
+        token = parser.token
+        if token.kind != "name":
+            raise parser.error(f"the name of a {keyword} is missing")
+        found = self._longest(lambda _name: True)
+        if found is None:
+            raise parser.error(f"the name of a {keyword} is missing")
+        name, count = found
+        for _ in range(count):
+            parser.advance()
+        return name
+
+    def _named_type(self) -> tuple[str, int] | None:
+        """The longest name here that is a type's, and how many words it has."""
+        return self._longest(self.parser.is_type)
+
+    def _longest(self, accepts: object) -> tuple[str, int] | None:
+        """The longest qualified name that is accepted, template arguments included."""
+        parser = self.parser
+        best: tuple[str, int] | None = None
+        index = parser.index
+        parts: list[str] = []
+        words = parser.tokens
+        if words[index].text == "::":
+            index += 1
+        while words[index].kind == "name":
+            parts.append(words[index].text)
+            index += 1
+            plain = "::".join(parts)
+            if accepts(plain):  # type: ignore[operator]
+                best = plain, index - parser.index
+            if words[index].text == "<":
+                closed = parser.closing_angle(index)
+                if closed is not None:
+                    text = parser.template_text(index, closed)
+                    whole = "::".join([*parts[:-1], parts[-1] + text])
+                    if accepts(whole):  # type: ignore[operator]
+                        best = whole, closed + 1 - parser.index
+                        parts[-1] += text
+                        index = closed + 1
+            if words[index].text != "::":
+                break
+            index += 1
+        return best
+
+    def _arithmetic(self, words: list[str], position: int) -> str:
+        """The usual name of a type that is made of words."""
+        parser = self.parser
+        if not words:
+            raise parser.error("a type is missing")
+        rest = [word for word in words if word not in ("signed", "unsigned", "long", "short", "int")]
+        longs, shorts = words.count("long"), words.count("short")
+        signs = [word for word in words if word in ("signed", "unsigned")]
+        is_complex = "_Complex" in rest
+        if is_complex:
+            rest.remove("_Complex")
+        wrong = (
+            len(rest) > 1
+            or longs > 2
+            or shorts > 1
+            or (longs and shorts)
+            or len(signs) > 1
+            or words.count("int") > 1
+        )
+        base = rest[0] if rest else ""
+        if base and (shorts or "int" in words or (longs and not (base == "double" and longs == 1))):
+            wrong = True
+        if base and signs and base not in ("char", "__int128"):
+            wrong = True
+        if is_complex and base not in ("float", "double"):
+            wrong = True
+        if wrong:
+            raise parser.error_at(position, f"no type is called {' '.join(words)}")
+        sign = "unsigned " if "unsigned" in signs else ""
+        if base == "char":
+            return f"{signs[0]} char" if signs else "char"
+        if base:
+            return f"{sign}{'long ' * longs}{base}" if not is_complex else f"complex {'long ' * longs}{base}"
+        if shorts:
+            return f"{sign}short"
+        return f"{sign}{' '.join(['long'] * longs) or 'int'}"
+
+    # --- Declarators ----------------------------------------------------------------------------------------------
+
+    def _declarator(self, base: TypeNode, depth: int) -> TypeNode:
+        """``*``, ``&``, ``(*)[3]`` and the like, without a name in them."""
+        parser = self.parser
+        if depth > MAX_DECLARATORS:
+            raise parser.error("a type is nested too deep")
+        base = self._pointers(base, depth)
+        if parser.token.text == "(" and self._is_group():
+            parser.advance()
+            start = parser.index
+            self._skip_group()
+            base = self._suffixes(base, depth)
+            after = parser.index
+            parser.index = start
+            found = self._declarator(base, depth + 1)
+            parser.expect(")")
+            parser.index = after
+            return found
+        return self._suffixes(base, depth)
+
+    def _pointers(self, base: TypeNode, depth: int) -> TypeNode:
+        parser = self.parser
+        space: str | None = None
+        count = 0
+        while True:
+            token = parser.token
+            count += 1
+            if count > MAX_DECLARATORS:
+                raise parser.error("a type is nested too deep")
+            if token.text == "@" and parser.peek(1).kind == "name":
+                space = parser.peek(1).text
+                parser.advance()
+                parser.advance()
+            elif token.text in ("*", "&", "&&") and token.kind == "sign":
+                parser.advance()
+                base = PointerType(token.text, base, token.position, space)
+                space = None
+            elif token.kind == "name" and token.text in QUALIFIERS:
+                parser.advance()
+                word = "restrict" if token.text.startswith("__") else token.text
+                base = QualifiedType((word,), base, token.position)
+            elif token.kind == "name" and self._owner_words():
+                base = self._member_pointer(base)
+            else:
+                break
+        if space is not None:
+            raise parser.error("a pointer into the address space is missing", hint=f"write @{space} *")
+        return base
+
+    def _owner_words(self) -> int:
+        """How many words ``C::*`` has that begins here; 0 where none does."""
+        parser = self.parser
+        index = parser.index
+        while parser.tokens[index].kind == "name":
+            index += 1
+            if parser.tokens[index].text == "<":
+                closed = parser.closing_angle(index)
+                index = index if closed is None else closed + 1
+            if parser.tokens[index].text != "::":
+                return 0
+            index += 1
+            if parser.tokens[index].text == "*":
+                return index + 1 - parser.index
+        return 0
+
+    def _member_pointer(self, base: TypeNode) -> TypeNode:
+        parser = self.parser
+        count = self._owner_words()
+        first, last = parser.token, parser.tokens[parser.index + count - 3]
+        owner = parser.text[first.position : last.end]
+        for _ in range(count):
+            parser.advance()
+        return MemberPointerType(owner, base, first.position)
+
+    def _is_group(self) -> bool:
+        """Whether a parenthesis groups a declarator, and does not begin parameters."""
+        following = self.parser.peek(1)
+        if following.text in ("*", "&", "&&", "(", "[", "@") and following.kind == "sign":
+            return True
+        if following.kind != "name":
+            return False
+        self.parser.index += 1
+        is_owner = bool(self._owner_words())
+        self.parser.index -= 1
+        return is_owner
+
+    def _skip_group(self) -> None:
+        """Move behind the parenthesis that closes the group just begun."""
+        parser = self.parser
+        depth = 1
+        while depth:
+            token = parser.token
+            if token.kind == "end":
+                raise parser.error("a ) is missing")
+            if token.kind == "sign":
+                depth += (token.text == "(") - (token.text == ")")
+            parser.advance()
+
+    def _suffixes(self, base: TypeNode, depth: int) -> TypeNode:
+        """``[4]`` and ``(int)`` behind a declarator; the last one is about what comes first."""
+        parser = self.parser
+        token = parser.token
+        if token.text == "[" and token.kind == "sign":
+            parser.advance()
+            count = self._count()
+            parser.expect("]")
+            if depth > MAX_DECLARATORS:
+                raise parser.error("a type is nested too deep")
+            return ArrayType(self._suffixes(base, depth + 1), count, token.position)
+        if token.text == "(" and token.kind == "sign" and self._has_parameters():
+            parser.advance()
+            parameters, is_variadic = self._parameters(depth)
+            return FunctionType(self._suffixes(base, depth + 1), parameters, is_variadic, token.position)
+        return base
+
+    def _count(self) -> int | None:
+        parser = self.parser
+        token = parser.token
+        if token.text == "]":
+            return None
+        if token.kind != "integer":
+            raise parser.error("the number of elements must be a number")
+        from dwarfgpu.program.language.tokens import integer
+
+        parser.advance()
+        count = integer(token, parser.text).value
+        if count >> 62:
+            raise parser.error_at(token.position, f"no array has {token.text} elements")
+        return count
+
+    def _has_parameters(self) -> bool:
+        parser = self.parser
+        if parser.peek(1).text == ")":
+            return True
+        parser.index += 1
+        found = self.starts()
+        parser.index -= 1
+        return found
+
+    def _parameters(self, depth: int) -> tuple[tuple[TypeNode, ...], bool]:
+        parser = self.parser
+        found: list[TypeNode] = []
+        is_variadic = False
+        if depth > MAX_DECLARATORS:
+            raise parser.error("a type is nested too deep")
+        while parser.token.text != ")":
+            if parser.token.text == "...":
+                is_variadic = True
+                parser.advance()
+                break
+            found.append(self._declarator(self._specifiers(), depth + 1))
+            if parser.token.text != ",":
+                break
+            parser.advance()
+        parser.expect(")")
+        is_void = len(found) == 1 and isinstance(found[0], NamedType) and found[0].name == "void"
+        return (() if is_void else tuple(found)), is_variadic
+
+
+# --- The types that are written in source expressions -------------------------------------------------
+
+
+class TypeBuilder:
+    """Makes types. ``lookup`` finds one by name and keyword, ``space_number`` an address space by name."""
+
+    def __init__(self, model: DataModel, lookup: Lookup, space_number: SpaceNumber | None = None) -> None:
+        self.model = model
+        self.lookup = lookup
+        self.space_number = space_number
+
+    def build(self, node: TypeNode) -> Type:
+        """The type of a tree."""
+        if isinstance(node, NamedType):
+            return self._named(node)
+        if isinstance(node, QualifiedType):
+            found = self.build(node.to)
+            for word in reversed(node.words):
+                found = Qualified(word, Lazy.known(found))
+            return found
+        if isinstance(node, PointerType):
+            size, space = self.model.pointer_size, None
+            if node.space is not None:
+                space = self._space(node.space)
+            return Pointer(node.sign, Lazy.known(self.build(node.to)), size, space)
+        if isinstance(node, MemberPointerType):
+            target = self.build(node.to)
+            owner = self._named(NamedType(node.owner, "", node.position))
+            size = self.model.pointer_size * (2 if isinstance(target, Function) else 1)
+            return MemberPointer(Lazy.known(target), Lazy.known(owner), size)
+        if isinstance(node, ArrayType):
+            return self._array(node)
+        assert isinstance(node, FunctionType)  # noqa: S101 (there are no others)
+        parameters = tuple(Lazy.known(self.build(each)) for each in node.parameters)
+        return Function(Lazy.known(self.build(node.result)), Lazy.known(parameters), node.is_variadic)
+
+    def _named(self, node: NamedType) -> Type:
+        if not node.keyword:
+            words = node.name.split()
+            if all(word in ARITHMETIC or word == "complex" for word in words):
+                found = self.lookup(node.name, "")
+                return self.model.type(node.name) if found is None else found
+        found = self.lookup(node.name, node.keyword)
+        if found is None:
+            kind = node.keyword or "type"
+            raise UsageError(f"there is no {kind} named {node.name}", kind="no_type")
+        return found
+
+    def _array(self, node: ArrayType) -> Type:
+        """Arrays of arrays are one array with several dimensions, as compilers describe them."""
+        element = self.build(node.element)
+        dimension = Dimension(0, count=node.count)
+        if isinstance(element, Array) and not element.is_vector and isinstance(node.element, ArrayType):
+            return Array(element.element_type, (dimension, *element.dimensions))
+        return Array(Lazy.known(element), (dimension,))
+
+    def _space(self, name: str) -> int:
+        number = None if self.space_number is None else self.space_number(name)
+        if number is None:
+            raise UsageError(f"there is no address space named {name}", kind="no_address_space")
+        return number

@@ -1,0 +1,362 @@
+"""The kernarg segment of a dispatch: argument values, and what the runtime adds, laid out as the metadata says.
+
+AMDGPU usage, "Code Object Metadata": each argument has an offset, a size and a ``value_kind``; the kinds that begin
+with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metadata Map Additions and Changes").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
+from dwarfgpu.targets.amdgpu.initial_state import align
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+
+SPEC = 'AMDGPU usage, "Code Object Metadata"'
+MAX_SIZE = 1 << 20
+"""No kernarg segment of a compiler is near it: a packet processor reads them of some KiB."""
+
+_FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
+_FLOAT_TYPE = re.compile(r"(?:const |volatile )*(half|float|double)(?:\d*)")
+_INTEGER_TYPE = re.compile(
+    r"(?:const |volatile )*(?:unsigned |signed )*(?:u?char|u?short|u?int|u?long|size_t|bool)(?:\d*)"
+)
+_POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
+
+
+@frozen
+class Written:
+    """One part of the kernarg segment."""
+
+    offset: int
+    size: int
+    name: str
+    """The argument's name, or ``value_kind`` for what the runtime adds."""
+    value: bytes
+    is_given: bool
+    """Whether somebody gave it; what nobody gave is 0."""
+
+
+@frozen
+class Buffer:
+    """Memory that an argument needs: the bytes of an array, and where in the segment its address goes."""
+
+    offset: int
+    data: bytes
+
+
+@frozen
+class Kernarg:
+    """The arguments of a dispatch before there are addresses."""
+
+    size: int
+    alignment: int
+    parts: tuple[Written, ...]
+    buffers: tuple[Buffer, ...]
+    dynamic_local: int
+    """Bytes of local memory that arguments ask for, from the end of the kernel's own."""
+
+
+@frozen
+class LaunchFacts:
+    """What hidden arguments tell."""
+
+    geometry: Geometry
+    queue: int
+    group_aperture_hi: int
+    private_aperture_hi: int
+    dynamic_local: int
+
+
+# --- The segment --------------------------------------------------------------------------------------------------
+
+
+def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
+    """The explicit arguments of a kernel.
+
+    ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
+    0. A number becomes what the argument's size and type say, ``bytes`` are taken as they are, and an object with a
+    buffer, such as an array of numpy, is copied to memory where the argument is a pointer. An argument that points to
+    local memory is given as the number of bytes it points to. ``local_size`` is where such memory begins.
+    """
+    size, alignment = segment_size(kernel)
+    if isinstance(args, (bytes, bytearray)):
+        if len(args) > size:
+            message = f"the kernarg segment of {kernel.name} has {size} bytes, {len(args)} are given"
+            raise UsageError(message)
+        part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
+        return Kernarg(size, alignment, (part,), (), 0)
+    explicit = _explicit(kernel, size) if args is not None or kernel.metadata is not None else []
+    parts: list[Written] = []
+    buffers: list[Buffer] = []
+    local = local_size
+    for index, (argument, value) in enumerate(_matched(kernel, explicit, args)):
+        what = _described(index, argument, kernel)
+        offset, length = _place(argument, what, size)
+        data, contents = b"", None
+        if value is _NOTHING:
+            data = bytes(length)
+        elif argument.value_kind == "dynamic_shared_pointer":
+            local = align(local, max(argument.pointee_align or 16, 1))
+            data = _address(local, length, what)
+            local += _local_bytes(value, what)
+        elif argument.value_kind in _POINTERS:
+            contents = None if isinstance(value, bytes) else _buffer(value)
+            data = bytes(length) if contents is not None else _address(value, length, what)
+        else:
+            data = _by_value(value, argument, length, what)
+        if contents is not None:
+            buffers.append(Buffer(offset, contents))
+        parts.append(Written(offset, length, _name(index, argument), data, is_given=value is not _NOTHING))
+    return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size)
+
+
+def segment_size(kernel: Kernel) -> tuple[int, int]:
+    """The size and alignment of the segment, at least 16 bytes ("Kernel Dispatch", 3)."""
+    size, alignment = 0, 16
+    if kernel.code is not None:
+        size, alignment = (
+            kernel.code.kernarg_segment_byte_size,
+            1 << min(kernel.code.kernarg_segment_alignment, 32),
+        )
+    elif kernel.descriptor is not None:
+        size = kernel.descriptor.kernarg_size
+    if kernel.metadata is not None:
+        size = size or kernel.metadata.kernarg_segment_size or 0
+        alignment = kernel.metadata.kernarg_segment_align or alignment
+    if not 0 <= size <= MAX_SIZE or not 0 < alignment <= MAX_SIZE or alignment & (alignment - 1):
+        message = (
+            f"the kernel {kernel.name} says {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
+        )
+        raise UsageError(message, hint=f"a segment of up to {MAX_SIZE} bytes can be laid out")
+    return size, max(16, alignment)
+
+
+def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
+    metadata = kernel.metadata
+    if metadata is None:
+        if size == 0:
+            return []
+        message = f"there is no metadata for the arguments of {kernel.name}"
+        raise UsageError(message, hint=f"give the {size} bytes of the kernarg segment as bytes")
+    return [each for each in metadata.args if not each.is_hidden]
+
+
+def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
+    offset, length = argument.offset, argument.size
+    if offset is None or length is None or not 0 <= offset <= offset + length <= size:
+        message = f"{what} has no place in the kernarg segment of {size} bytes"
+        raise UsageError(message, hint="the metadata of the kernel gives its offset and size")
+    return offset, length
+
+
+# --- Which value goes where ---------------------------------------------------------------------------------------
+
+_NOTHING = object()
+
+
+def _matched(
+    kernel: Kernel, explicit: list[KernelArgument], args: Any
+) -> list[tuple[KernelArgument, object]]:
+    """Each argument with its value. With no values at all every argument is 0."""
+    if args is None:
+        return [(argument, _NOTHING) for argument in explicit]
+    if isinstance(args, Mapping):
+        return _by_name(kernel, explicit, args)
+    if isinstance(args, str) or not isinstance(args, Sequence):
+        raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
+    if len(args) != len(explicit):
+        noun = "argument" if len(explicit) == 1 else "arguments"
+        message = f"{kernel.name} has {len(explicit)} {noun}, and {len(args)} values are given"
+        raise UsageError(message, hint=_listed(kernel, explicit))
+    return list(zip(explicit, args, strict=True))
+
+
+def _by_name(
+    kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any]
+) -> list[tuple[KernelArgument, object]]:
+    names = [argument.name for argument in explicit]
+    for name in args:
+        if name not in names:
+            named = any(names)
+            hint = _listed(kernel, explicit) if named else "the metadata names none: give them by position"
+            raise UsageError(f"{kernel.name} has no argument {name!r}", hint=hint)
+    missing = [name or f"number {index}" for index, name in enumerate(names) if name not in args]
+    if missing:
+        message = f"no value for {', '.join(missing[:6])} of {kernel.name}"
+        raise UsageError(message, hint=_listed(kernel, explicit))
+    return [(argument, args[argument.name]) for argument in explicit]
+
+
+def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
+    if not explicit:
+        return f"{kernel.name} takes no arguments"
+    shown_args = [_name(index, argument) for index, argument in enumerate(explicit)]
+    more = ", ..." if len(shown_args) > 12 else ""
+    return f"it takes {', '.join(shown_args[:12])}{more}"
+
+
+def _name(index: int, argument: KernelArgument) -> str:
+    return argument.name or argument.type_name or f"argument {index}"
+
+
+def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
+    told = " ".join(filter(None, (argument.type_name, argument.name)))
+    return f"argument {index}{f' ({told})' if told else ''} of {kernel.name}"
+
+
+# --- Values -------------------------------------------------------------------------------------------------------
+
+
+def _buffer(value: object) -> bytes | None:
+    """The bytes of an object that has some, such as an array; None for a number."""
+    if getattr(value, "shape", None) == ():  # a number of numpy
+        return None
+    try:
+        return memoryview(value).tobytes()  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        return None
+
+
+def _number(value: object) -> int | float | None:
+    """A number of Python, of a number of Python or numpy."""
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "shape", None) == ():
+        value = item()
+    return value if isinstance(value, (int, float)) else None
+
+
+def _local_bytes(value: object, what: str) -> int:
+    number = _number(value)
+    if not isinstance(number, int) or not 0 <= number <= 1 << 32:
+        message = f"{what} is a pointer to local memory, not {_told(value)}"
+        raise UsageError(message, hint="give the number of bytes that it points to")
+    return number
+
+
+def _address(value: object, length: int, what: str) -> bytes:
+    if isinstance(value, bytes):
+        return _exact(value, length, what)
+    number = 0 if value is None else _number(value)
+    if not isinstance(number, int):
+        hint = "give an address, an array, which gets memory, or bytes of the pointer itself"
+        raise UsageError(f"{what} is a pointer, not {_told(value)}", hint=hint)
+    if not 0 <= number < 1 << length * 8:
+        raise UsageError(f"{what} is a pointer of {length} bytes, which {shown(number)} does not fit")
+    return number.to_bytes(length, "little")
+
+
+def _by_value(value: object, argument: KernelArgument, length: int, what: str) -> bytes:
+    if isinstance(value, bytes):
+        return _exact(value, length, what)
+    number = _number(value)
+    if number is None:
+        data = _buffer(value)
+        if data is None:
+            raise UsageError(
+                f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array"
+            )
+        return _exact(data, length, what)
+    type_name = argument.type_name or argument.value_type or ""
+    is_float_type = _FLOAT_TYPE.fullmatch(type_name) or argument.value_type in ("f16", "f32", "f64")
+    if isinstance(number, float):
+        if _INTEGER_TYPE.fullmatch(type_name):
+            raise UsageError(f"{what} is an integer, not {number!r}")
+        return _float(number, length, what)
+    if is_float_type:
+        return _float(number, length, what)
+    low = -(1 << (length * 8 - 1)) if length else 0
+    if not low <= number < 1 << length * 8:
+        raise UsageError(f"{what} has {length} bytes, which {shown(number)} does not fit")
+    return (number % (1 << length * 8)).to_bytes(length, "little")
+
+
+def _float(number: float, length: int, what: str) -> bytes:
+    if length not in _FLOATS:
+        message = f"{what} has {length} bytes: there is no float of that size"
+        raise UsageError(message, hint="give bytes or an array")
+    pattern = int(_FLOATS[length].encode(number))
+    if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
+        raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
+    return pattern.to_bytes(length, "little")
+
+
+def _exact(data: bytes, length: int, what: str) -> bytes:
+    if len(data) != length:
+        raise UsageError(f"{what} has {length} bytes, {len(data)} are given")
+    return data
+
+
+def _told(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+# --- Hidden arguments ---------------------------------------------------------------------------------------------
+
+
+def _full_groups(axis: int) -> Callable[[LaunchFacts], int]:
+    """Work-groups without the partial one; at least 1 where the grid has fewer dimensions."""
+    return lambda told: told.geometry.grid[axis] // told.geometry.work_group[axis]
+
+
+def _group_size(axis: int) -> Callable[[LaunchFacts], int]:
+    return lambda told: told.geometry.work_group[axis]
+
+
+def _remainder(axis: int) -> Callable[[LaunchFacts], int]:
+    return lambda told: told.geometry.remainders[axis]
+
+
+HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
+    **{f"hidden_block_count_{name}": _full_groups(axis) for axis, name in enumerate("xyz")},
+    **{f"hidden_group_size_{name}": _group_size(axis) for axis, name in enumerate("xyz")},
+    **{f"hidden_remainder_{name}": _remainder(axis) for axis, name in enumerate("xyz")},
+    "hidden_grid_dims": lambda told: told.geometry.dimensions,
+    "hidden_dynamic_lds_size": lambda told: told.dynamic_local,
+    "hidden_private_base": lambda told: told.private_aperture_hi,
+    "hidden_shared_base": lambda told: told.group_aperture_hi,
+    "hidden_queue_ptr": lambda told: told.queue,
+}
+"""What is not here is 0: there is no global offset, no printf and hostcall buffer, no heap, no second queue."""
+
+
+def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written, ...]:
+    """The arguments that the runtime adds."""
+    found = []
+    for argument in kernel.metadata.args if kernel.metadata is not None else ():
+        if not argument.is_hidden:
+            continue
+        kind = argument.value_kind or ""
+        offset, length = _place(argument, f"{kind} of {kernel.name}", size)
+        rule = HIDDEN.get(kind)
+        value = rule(told) if rule is not None else 0
+        if value >> length * 8:
+            raise UsageError(f"{kind} of {kernel.name} has {length} bytes, which {value} does not fit")
+        found.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
+    return tuple(found)
+
+
+def pointing(part: Written, address: int) -> Written:
+    """A part that holds an address, as far as it has room for it."""
+    value = address.to_bytes(8, "little").ljust(part.size, b"\0")[: part.size]
+    return evolve(part, value=value)
+
+
+def segment_bytes(size: int, parts: tuple[Written, ...]) -> bytes:
+    """The segment with all its parts."""
+    data = bytearray(size)
+    for part in parts:
+        data[part.offset : part.offset + part.size] = part.value
+    return bytes(data)

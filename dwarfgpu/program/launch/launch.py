@@ -1,0 +1,154 @@
+"""Launching a kernel on a machine: its code, arguments, queue and waves as they are at the first instruction.
+
+AMDGPU usage, "Kernel Dispatch". `launch` plans first (`planning.plan`), so that what cannot be launched leaves the
+machine as it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.backends import machine as machines
+from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
+from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, Addresses
+from dwarfgpu.program.launch.planning import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.launch.dispatch import PlannedDispatch
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+
+MAX_SCALAR = 106
+"""s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
+
+
+@frozen
+class Launched:
+    """A dispatch on a machine."""
+
+    plan: PlannedDispatch
+    id: int
+    """Of the machine's dispatches."""
+    waves: range
+    """The indices of its waves in the machine."""
+
+    @property
+    def geometry(self) -> Geometry:
+        return self.plan.geometry
+
+
+def machine_for(file: CodeObject | str, kernel: str) -> Machine:
+    """An empty machine of the target that a kernel was compiled for."""
+    code_object = opened(file) if isinstance(file, str) else file
+    (found, *_more) = code_object.kernels_named([kernel])
+    described = found.descriptor or found.code
+    return machines.Machine(
+        find_target(code_object.image, described.wavefront_size if described else None).target
+    )
+
+
+def launch(
+    machine: Machine,
+    file: CodeObject | str,
+    kernel: str,
+    *,
+    grid: Sequence[int],
+    work_group: Sequence[int],
+    args: Any = None,
+    private_size: int | None = None,
+    dynamic_local: int = 0,
+) -> Launched:
+    """Launch a kernel: everything is in memory, and every wave at its first instruction.
+
+    ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
+    numbers, ``bytes``, or arrays, which get global memory; without any all are 0. ``private_size`` gives a work-item
+    more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
+    """
+    code_object = opened(file) if isinstance(file, str) else file
+    code = _loaded(machine, code_object)
+    planned = plan(
+        code_object,
+        kernel,
+        tuple(grid),
+        tuple(work_group),
+        args,
+        addresses=Addresses(_free(machine), code.load_address if code is not None else None),
+        private_size=private_size,
+        dynamic_local=dynamic_local,
+    )
+    if planned.target.name != machine.target.name:
+        message = (
+            f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
+        )
+        raise UsageError(message, hint="`machine_for` makes one that fits")
+    waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
+    check_room(waves)
+
+    space = machine.target.default_space
+    for block in planned.blocks:
+        machine.memory.map(space, block.address, bytearray(block.data))
+    if code is None:
+        machine.code_objects.append(_code(code_object, planned.load_address))
+    number = max((each.id for each in machine.dispatches), default=0) + 1
+    shape, places = planned.geometry, planned.places
+    machine.dispatches.append(
+        machines.Dispatch(
+            number,
+            planned.kernel.name,
+            shape.grid,
+            shape.work_group,
+            places.kernarg,
+            places.queue,
+            places.ring,
+        )
+    )
+    if machine.apertures is None and planned.apertures is not None:
+        machine.set_apertures(planned.apertures)
+    ids = [f"1:1:{number}:{index + 1}" for index in range(shape.wave_count)]
+    return Launched(planned, number, start_waves(machine, waves, len(machine.dispatches) - 1, ids))
+
+
+def _free(machine: Machine) -> int:
+    """An address above all global memory of a machine."""
+    extents = machine.memory.extents(machine.target.default_space)
+    top = max((address + size for _owner, address, size in extents), default=0)
+    return max(top, FIRST_ADDRESS)
+
+
+def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | None:
+    """The code object in the machine, if a launch before has placed it there."""
+    wanted = _code(file, 0)
+    for code in machine.code_objects:
+        if (code.path, code.sha256) == (wanted.path, wanted.sha256) and code.load_address is not None:
+            return code
+    return None
+
+
+def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
+    """How a machine remembers a file. The hash is that of the file, if the code object is not only a part of it."""
+    import hashlib
+
+    image = file.image
+    whole = image.path is not None and image.name == image.path
+    digest = hashlib.sha256(image.data).hexdigest() if whole else None
+    return machines.LoadedCodeObject(image.name, load_address, digest)
+
+
+def _counts(kernel: Kernel) -> RegisterCounts:
+    """The registers that a wave of a kernel is given."""
+    descriptor = kernel.descriptor
+    described = descriptor or kernel.code
+    scalar = min(described.sgprs or 0, MAX_SCALAR) if described is not None else 0
+    vector = described.vgprs or 0 if described is not None else 0
+    accumulation = kernel.metadata.agpr_count or 0 if kernel.metadata is not None else 0
+    offset = descriptor.accum_offset if descriptor is not None else None
+    if offset is not None:  # both kinds share one file
+        return RegisterCounts(scalar, min(vector, offset), max(0, vector - offset))
+    return RegisterCounts(scalar, vector, accumulation)

@@ -1,0 +1,329 @@
+"""Planning a dispatch: checking all that can be wrong with a launch, and giving everything it needs an address.
+
+AMDGPU usage, "Kernel Dispatch", steps 1 to 8. Nothing is written anywhere: a launch that cannot be is an error here,
+before a machine is touched.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.program.code.code_object import find_target, target_id
+from dwarfgpu.program.launch import kernarg
+from dwarfgpu.program.launch.dispatch import (
+    QUEUE_PACKETS,
+    Addresses,
+    DispatchAddresses,
+    GlobalBlock,
+    PlannedDispatch,
+    apertures_of,
+    structures,
+)
+from dwarfgpu.targets.amdgpu import queue
+from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
+from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, rows, scratch_descriptor, scratch_wave_bytes
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.launch.kernarg import Kernarg, Written
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+    from dwarfgpu.targets.amdgpu.processors import Processor
+    from dwarfgpu.targets.target import Target
+
+
+PAGE = 4096
+MAX_SCRATCH = 1 << 32
+"""Scratch Wavefront Offset is a 32-bit number."""
+
+
+@frozen
+class Facts:
+    """What the descriptor or the ``amd_kernel_code_t`` of a kernel says, in one form."""
+
+    kernel: Kernel
+    fields: dict[str, int]
+    wave_size: int | None
+    object_address: int
+    """Of the descriptor or the ``amd_kernel_code_t`` in the file."""
+    entry: int
+    private_size: int
+    group_size: int
+
+
+def plan(
+    file: CodeObject,
+    kernel_name: str,
+    grid: tuple[int, ...],
+    work_group: tuple[int, ...],
+    args: Any = None,
+    *,
+    addresses: Addresses | None = None,
+    private_size: int | None = None,
+    dynamic_local: int = 0,
+) -> PlannedDispatch:
+    """Plan the dispatch of a kernel.
+
+    ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
+    a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
+    work-group.
+    """
+    addresses = addresses or Addresses()
+    facts = _facts(file, kernel_name)
+    target, processor = _target(file, facts)
+    shape = geometry(grid, work_group, target.lane_count)
+    _check_kernel(facts.kernel, shape)
+    _check_processor(processor, shape)
+    private = _private_size(facts, private_size)
+    if dynamic_local < 0:
+        raise UsageError(f"{dynamic_local} bytes of local memory cannot be added")
+    if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
+        _check_readable(file)
+    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local)
+    dynamic_local += laid_out.dynamic_local
+    group = facts.group_size + dynamic_local
+    if group > processor.local_memory_size:
+        message = f"{group} bytes of local memory do not fit"
+        has = f"a work-group of {facts.kernel.name} asks for them, and {processor.name} has"
+        raise UsageError(message, hint=f"{has} {processor.local_memory_size}")
+
+    bias, code = _load(file, addresses)
+    scratch = _scratch(processor, shape, private, addresses)
+    places = _places(laid_out, addresses)
+    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses)
+    segment = kernarg.segment_bytes(laid_out.size, parts)
+    start = Start(
+        processor, facts.fields, shape, facts.entry + bias, places.ring, places.queue, places.kernarg, segment, 0,
+        private, group, scratch,
+    )  # fmt: skip
+    blocks = (
+        *code,
+        *structures(start, places, facts.object_address + bias),
+        *buffers,
+        GlobalBlock("kernarg segment", places.kernarg, segment),
+    )
+    present = tuple(block for block in blocks if block.data)
+    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present)
+
+
+# --- The kernel ---------------------------------------------------------------------------------------------------
+
+
+def _facts(file: CodeObject, name: str) -> Facts:
+    kernel, *others = file.kernels_named([name])
+    if others:
+        known = ", ".join(each.name for each in (kernel, *others[:6]))
+        raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
+    described = kernel.descriptor or kernel.code
+    if described is None or kernel.symbol is None or kernel.entry is None:
+        message = f"{file.name}: the kernel {kernel.name} has no descriptor"
+        raise UsageError(message, hint="`dwarfgpu kernels` shows what is known of it")
+    if kernel.code is not None:
+        private = kernel.code.workitem_private_segment_byte_size
+        group = kernel.code.workgroup_group_segment_byte_size
+    else:
+        descriptor: Any = kernel.descriptor
+        private, group = descriptor.private_segment_fixed_size, descriptor.group_segment_fixed_size
+    fields = {field.name: field.value for field in described.fields if not field.is_reserved}
+    wave_size = described.wavefront_size
+    if wave_size is None and kernel.metadata is not None:
+        wave_size = kernel.metadata.wavefront_size
+    return Facts(kernel, fields, wave_size, kernel.symbol.value, kernel.entry, private, group)
+
+
+def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
+    """The target with the wave size of the kernel, and its processor."""
+    found = find_target(file.image, facts.wave_size)
+    name = target_id(found.target).partition(":")[0]
+    processor = processor_named(name) if found.is_known else None
+    if processor is None:
+        raise UsageError(f"{file.name}: the processor of {facts.kernel.name} is not known", hint=found.reason)
+    if facts.wave_size is not None and found.target.lane_count != facts.wave_size:
+        message = f"{facts.kernel.name} has waves of {facts.wave_size} lanes, which {name} has not"
+        raise UsageError(message)
+    return found.target, processor
+
+
+def _check_readable(file: CodeObject) -> None:
+    """Raise what keeps the metadata of kernels from being read, if it is a missing package."""
+    for problem in file.kernels.problems:
+        if problem.kind in ("no_msgpack", "no_yaml"):
+            raise problem
+
+
+def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
+    """What the metadata of a kernel asks of a grid."""
+    metadata = kernel.metadata
+    if metadata is None:
+        return
+    x, y, z = size = shape.work_group
+    limit = metadata.max_flat_workgroup_size
+    if limit is not None and x * y * z > limit:
+        message = f"a work-group of {x * y * z} work-items is too large for {kernel.name}"
+        raise UsageError(message, hint=f"it was compiled for at most {limit}")
+    required = metadata.reqd_workgroup_size
+    if required and any(required) and tuple(required) != size:
+        asked = ",".join(map(str, required))
+        raise UsageError(f"{kernel.name} requires work-groups of {asked}", hint=f"give --work-group {asked}")
+    if metadata.uniform_work_group_size and any(shape.remainders):
+        hint = "make each dimension of the grid a multiple of that of the work-group"
+        raise UsageError(f"{kernel.name} does not allow partial work-groups", hint=hint)
+    for axis, name in enumerate(AXES):
+        most = getattr(metadata, f"max_num_workgroups_{name}")
+        if most is not None and shape.groups[axis] > most:
+            message = f"{shape.groups[axis]} work-groups in {name} are too many for {kernel.name}"
+            raise UsageError(message, hint=f"it was compiled for at most {most}")
+    if metadata.cluster_dims is not None and any(number > 1 for number in metadata.cluster_dims):
+        message = f"{kernel.name} runs in clusters of work-groups, which cannot be launched"
+        raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
+
+
+def _check_processor(processor: Processor, shape: Geometry) -> None:
+    """What the registers of a processor can hold of a grid."""
+    for axis in (1, 2):
+        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
+            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
+            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
+
+
+def _private_size(facts: Facts, asked: int | None) -> int:
+    """Bytes of private memory of a work-item."""
+    if asked is None:
+        return facts.private_size
+    if not facts.private_size <= asked < 1 << 32:
+        message = f"{asked} bytes of private memory do not do for {facts.kernel.name}"
+        raise UsageError(
+            message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size"
+        )
+    return asked
+
+
+# --- Addresses ----------------------------------------------------------------------------------------------------
+
+
+def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock]]:
+    """Place the code object: by how much its addresses are moved, and its segments."""
+    from dwarfgpu.objfile.elf.loading import load, span
+
+    if addresses.loaded is not None:
+        return addresses.loaded, []
+    first, size, alignment = span(file.image)
+    alignment = max(PAGE, alignment)
+    below = first % alignment
+    bias = addresses.take(size + below, alignment) + below - first
+    return bias, [GlobalBlock("code object", each.address, each.data) for each in load(file.image, bias)]
+
+
+def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
+    """The scratch memory of all waves. What it holds is the waves', so there is no block of it."""
+    wave_bytes = scratch_wave_bytes(processor, private, shape.wave_size)
+    size = wave_bytes * shape.wave_count
+    if size > MAX_SCRATCH:
+        message = f"{size} bytes of scratch memory do not fit: the grid has {shape.wave_count} waves"
+        raise UsageError(message, hint=f"each needs {wave_bytes}, and all together can have {MAX_SCRATCH}")
+    # OPEN: SH_HIDDEN_PRIVATE_BASE_VIMID of GFX7-GFX8 is not visible to a kernel; here it is the base of this memory, so
+    # that the offset from it is 0.
+    base = addresses.take(size, 1 << 16)
+    return Scratch(base, 0, wave_bytes, scratch_descriptor(processor, base, size, shape.wave_size))
+
+
+def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
+    # "The entire AMD Queue object must not span a 4GiB boundary": aligned to its size, it does not
+    return DispatchAddresses(
+        queue=addresses.take(queue.QUEUE.size, queue.QUEUE.size),
+        ring=addresses.take(QUEUE_PACKETS * queue.PACKET_SIZE, PAGE),
+        doorbell=addresses.take(8, 8),
+        doorbell_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
+        completion_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
+        kernarg=addresses.take(laid_out.size, max(64, laid_out.alignment)),
+    )
+
+
+def _arguments(
+    facts: Facts,
+    processor: Processor,
+    shape: Geometry,
+    laid_out: Kernarg,
+    places: DispatchAddresses,
+    dynamic_local: int,
+    addresses: Addresses,
+) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
+    """All parts of the kernarg segment, and the memory of the arrays that were given."""
+    buffers = {buffer.offset: addresses.take(len(buffer.data), 256) for buffer in laid_out.buffers}
+    blocks = [
+        GlobalBlock(f"argument at {each.offset:#x}", buffers[each.offset], each.data)
+        for each in laid_out.buffers
+    ]
+    explicit = [
+        kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part
+        for part in laid_out.parts
+    ]
+    bases = apertures_of(processor)
+    told = kernarg.LaunchFacts(
+        shape,
+        places.queue,
+        bases.shared >> 32 if bases is not None else 0,
+        bases.private >> 32 if bases is not None else 0,
+        dynamic_local,
+    )
+    return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
+
+
+# --- Launches in the words of a user ------------------------------------------------------------------
+
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
+_BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+MAX_DIGITS = 400
+"""Of a number in the words of a command: Python needs long for very many."""
+
+
+def number(text: str, what: str) -> int:
+    """A number in decimal, or as 0x10; ``what`` is what messages call it."""
+    if not _INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
+        raise UsageError(f"{what} {text[:40]!r} is no number", hint="write it in decimal, or as 0x10")
+    return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def sizes(text: str, what: str) -> tuple[int, ...]:
+    """``X``, ``X,Y`` or ``X,Y,Z``."""
+    return tuple(number(part.strip(), what) for part in text.split(","))
+
+
+def arguments(texts: Sequence[str] | None, what: str) -> Any:
+    """Values of arguments: by name where they have one, as in ``n=5``, else by position; None without any."""
+    if not texts:
+        return None
+    named = [_NAMED.fullmatch(text) for text in texts]
+    if not any(named):
+        return [value(text, what) for text in texts]
+    values: dict[str, Any] = {}
+    for text, match in zip(texts, named, strict=True):
+        if match is None:
+            hint = "write NAME=VALUE for each"
+            raise UsageError(f"{what} {text[:40]!r} has no name and others have", hint=hint)
+        if match[1] in values:
+            raise UsageError(f"{what} {match[1]} is given twice")
+        values[match[1]] = value(match[2], what)
+    return values
+
+
+def value(text: str, what: str) -> Any:
+    """A number, or bytes."""
+    match = _BYTES.fullmatch(text)
+    if match:
+        return bytes.fromhex(match[1])
+    if _INTEGER.fullmatch(text):
+        return number(text, what)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
+    raise UsageError(f"{what} {text[:40]!r} is no value", hint=hint)

@@ -1,0 +1,247 @@
+"""One address in every address space that reaches the same byte, and how far the views go together.
+
+The conversions are those of AMDGPU usage, "Address Spaces" and "Address Space Identifier": private memory of a lane is
+interleaved by dword in the memory of its wave, and the apertures show private and local memory as generic addresses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.strict_json import parse_integer
+from dwarfgpu.targets.amdgpu import address_spaces as ap
+from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
+from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.targets.amdgpu.address_spaces import Apertures
+    from dwarfgpu.targets.target import AddressSpace, Target
+
+
+@frozen
+class View:
+    """An address that reaches the byte that is asked about."""
+
+    space: AddressSpace
+    address: int
+    length: int
+    """For how many bytes from here on it goes together with the address that is asked about."""
+    lane: int | None = None
+    """The lane whose address it is."""
+    formula: str = ""
+    """How it is computed; empty for the address itself."""
+    available: int | None = None
+    """How many bytes from here on the machine has; None without a machine."""
+
+
+@frozen
+class Views:
+    """All views of one address, itself first."""
+
+    target: Target
+    asked: View
+    views: tuple[View, ...]
+    wave: str | None = None
+    note: str = ""
+    """What keeps it from being seen elsewhere."""
+
+
+def parse_address(text: str, target: Target) -> tuple[AddressSpace, int]:
+    """The address space and address in a text such as ``private_lane#0x30``; a number alone is in the default one."""
+    name, mark, digits = text.rpartition("#")
+    address = parse_integer(digits)
+    if address is None or address < 0:
+        message = f"{text[:80]!r} is not an address"
+        raise UsageError(message, hint="write private_lane#0x30, generic#0x2000000000030, local#16, ...")
+    space = target.space_named(name) if mark else target.default_space
+    number = parse_integer(name) if space is None else None
+    if number is not None:
+        space = target.space(number)
+    if space is None:
+        names = ", ".join(one.name for one in target.spaces() if one.number < PRIVATE_LANE_0)
+        raise UsageError(f"{target.name} has no address space {name[:80]!r}", hint=f"it has {names}")
+    if address >= 1 << space.address_bits:
+        raise UsageError(f"{address:#x} does not fit the {space.address_bits} bits of a {space.name} address")
+    return space, address
+
+
+def views_of(
+    target: Target,
+    space: AddressSpace,
+    address: int,
+    lane: int | None = None,
+    machine: Machine | None = None,
+    wave: int | None = None,
+) -> Views:
+    """Every view of an address, of a lane where the address belongs to one; what a machine has of each."""
+    if lane is not None and not 0 <= lane < target.lane_count:
+        raise UsageError(f"a wave of {target.name} has {target.lane_count} lanes, no lane {lane}")
+    finder = _AliasFinder(target, space, address, lane)
+    found = finder.views()
+    name = None
+    if machine is not None:
+        found = [_with_available(view, machine, wave) for view in found]
+        name = None if wave is None else machine.ids[wave]
+    return Views(target, found[0], tuple(found), name, finder.note)
+
+
+def _with_available(view: View, machine: Machine, wave: int | None) -> View:
+    size = machine.memory.available(view.space, view.address, wave, view.lane)
+    return View(view.space, view.address, view.length, view.lane, view.formula, size)
+
+
+class _AliasFinder:
+    """Finds the views of one address."""
+
+    def __init__(self, target: Target, space: AddressSpace, address: int, lane: int | None) -> None:
+        self.target = target
+        self.space = space
+        self.address = address
+        self.lane = lane
+        self.note = ""
+        generic = target.space(GENERIC)
+        self.generic = generic
+        self.apertures: Apertures | None = getattr(generic.alias, "apertures", None) if generic else None
+
+    def views(self) -> list[View]:
+        """The address itself, then the others in the order of the address spaces."""
+        space, address = self.space, self.address
+        if address == space.null:
+            return self._nulls()
+        if isinstance(space.alias, GenericView):
+            return self._of_generic(space.alias)
+        if isinstance(space.alias, LaneView):
+            fixed = space.alias.fixed_lane
+            return self._of_lane(self._needed_lane() if fixed is None else fixed, address)
+        if space.number == PRIVATE_WAVE:
+            return self._of_wave()
+        own = [self._own((1 << space.address_bits) - address)]
+        if space.number == GLOBAL and self.generic is not None:
+            return own + self._generic_of_global()
+        if space.number == LOCAL:
+            return own + self._in_aperture(self._base("shared"), "shared", address, ap.SIZE - address)
+        return own
+
+    def _own(self, length: int, lane: int | None = None) -> View:
+        return View(self.space, self.address, length, lane)
+
+    def _needed_lane(self) -> int:
+        if self.lane is None:
+            message = f"a {self.space.name} address means the memory of a lane, and there is no lane"
+            raise MissingContext("lane", message, hint="choose one with --lane")
+        return self.lane
+
+    def _named(self, number: int) -> AddressSpace:
+        found: Any = self.target.space(number)
+        return found  # type: ignore[no-any-return]
+
+    # --- Null -----------------------------------------------------------------------------------------------------
+
+    def _nulls(self) -> list[View]:
+        """The null of a space is that of the spaces it can be converted to."""
+        self.note = f"{self.space.name}#{self.address:#x} is the null address: there is no memory at it"
+        found = [self._own(0)]
+        if self.generic is None or self.apertures is None:
+            return found
+        for number in (GLOBAL, GENERIC, LOCAL, PRIVATE_LANE):
+            space = self._named(number)
+            generic = ap.to_generic(self.space.number, self.address, self.apertures)
+            if space != self.space and generic is not None:
+                null = ap.from_generic(number, generic, self.apertures)
+                if null is not None:
+                    found.append(View(space, null, 0, None, "null becomes null"))
+        return found
+
+    # --- Apertures ------------------------------------------------------------------------------------------------
+
+    def _base(self, which: str) -> int | None:
+        return None if self.apertures is None else int(getattr(self.apertures, which))
+
+    def _in_aperture(
+        self, base: int | None, which: str, address: int, length: int, lane: int | None = None
+    ) -> list[View]:
+        """The generic address of a local or private one."""
+        if self.generic is None:
+            return []
+        if base is None:
+            self.note = (
+                "the generic address is not known: the apertures are in the AQL queue, at bytes 64 and 68"
+            )
+            return []
+        formula = f"{which} aperture {base:#x} + {address:#x}"
+        return [View(self.generic, base | address, length, lane, formula)]
+
+    def _generic_of_global(self) -> list[View]:
+        """A global address is a generic one, outside the apertures."""
+        if self.apertures is None:
+            self.note = "the generic address is the same, if it is in no aperture: these are in the AQL queue"
+            return []
+        found, _ = ap.locate(self.address, self.apertures)
+        if found != GLOBAL:
+            self.note = "no generic address reaches it: that number is in an aperture"
+            return []
+        return [View(self._named(GENERIC), self.address, self._to_next_aperture(), None, "the same")]
+
+    def _to_next_aperture(self) -> int:
+        bases: list[int] = [
+            base for base in (self._base("shared"), self._base("private")) if base is not None
+        ]
+        return min([base for base in bases if base > self.address] + [1 << 64]) - self.address
+
+    def _of_generic(self, alias: GenericView) -> list[View]:
+        if alias.apertures is None:
+            alias.pieces(self.address, 1, self.lane, self.target.lane_count)  # says what is missing
+        found, inner = ap.locate(self.address, alias.apertures or ap.GFX9)
+        if found == GLOBAL:
+            length = self._to_next_aperture()
+            return [self._own(length), View(self._named(GLOBAL), self.address, length, None, "the same")]
+        formula = f"{self.address:#x} - {{}} aperture {self.address - inner:#x}"
+        if found == LOCAL:
+            length = ap.SIZE - inner
+            local = View(self._named(LOCAL), inner, length, None, formula.format("shared"))
+            return [self._own(length), local]
+        lane = self._needed_lane()
+        return self._of_lane(lane, inner, formula.format("private"))
+
+    # --- Private memory -------------------------------------------------------------------------------------------
+
+    def _of_lane(self, lane: int, address: int, formula: str = "the same address of the lane") -> list[View]:
+        """The views of a byte of a lane, beginning with that which is asked about."""
+        length = ap.SIZE - address
+        found = [self._own(length, lane)]
+        others = (number for number in (PRIVATE_LANE, PRIVATE_LANE_0 + lane) if number != self.space.number)
+        found += [View(self._named(number), address, length, lane, formula) for number in others]
+        size = self.target.lane_count
+        at = lane_to_wave(address, lane, size)
+        if at < ap.SIZE:
+            how = f"{address:#x} / 4 * {size} * 4 + {lane} * 4 + {address:#x} % 4"
+            found.append(View(self._named(PRIVATE_WAVE), at, DWORD - address % DWORD, None, how))
+        else:
+            self.note = f"private_wave addresses end before {at:#x}, where the byte would be"
+        if self.space.number != GENERIC:
+            found += self._in_aperture(self._base("private"), "private", address, length, lane)
+        return found
+
+    def _of_wave(self) -> list[View]:
+        """The views of a byte of the wave, which belongs to one lane."""
+        size = self.target.lane_count
+        row = size * DWORD
+        at, lane = wave_to_lane(self.address, size)
+        length = DWORD - at % DWORD
+        how = f"{self.address:#x} / {row} * 4 + {self.address:#x} % 4, lane {self.address:#x} % {row} / 4"
+        found = [self._own(ap.SIZE - self.address)]
+        found += [View(self._named(n), at, length, lane, how) for n in (PRIVATE_LANE, PRIVATE_LANE_0 + lane)]
+        return found + self._in_aperture(self._base("private"), "private", at, length, lane)
+
+
+def needs_wave(space: AddressSpace, address: int) -> bool:
+    """Whether an address means nothing without a wave."""
+    scope = space.scope
+    if space.alias is not None and scope == Scope.DEPENDS:
+        scope = space.alias.scope(address)
+    return scope not in (Scope.PROCESS, Scope.AGENT)

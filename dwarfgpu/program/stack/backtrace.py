@@ -1,0 +1,263 @@
+"""Backtraces: the frames of waves and threads as a user reads them, and waves with equal stacks as one group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.cfi import rules
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.expr.pieces import stretches_of
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.program.stack.selectors import no_lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.stack.call_stack import StackFrame
+    from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.targets.target import TargetRegister
+
+
+@frozen
+class RegisterSpan:
+    """Neighbouring bits of a register that are in one place: of a vector register some of its lanes."""
+
+    first: int
+    """The first lane, or bit where there are no lanes."""
+    last: int
+    location: Location
+    """Where the first one is; the others follow it."""
+
+
+@frozen
+class Saved:
+    """Where a register of a frame is."""
+
+    register: TargetRegister
+    spans: tuple[RegisterSpan, ...]
+    """What has no value in the frame is in none of them."""
+
+
+@frozen
+class ShownFrame:
+    """A frame, or one of the calls that were inlined into it."""
+
+    number: int
+    """Counted with the inlined ones, as users do."""
+    pc: int
+    file: str | None
+    """The file whose code it is."""
+    call: CallFrame
+    is_signal_handler: bool = False
+    """Whether it is the frame from which the kernel has called the handler of a signal."""
+    cfa: Location | None = None
+    cfa_error: DwarfGpuError | None = None
+    lanes: int | None = None
+    """The lanes that were active on entry, as a mask."""
+    saved: tuple[Saved, ...] | None = None
+    """Registers that are elsewhere than in themselves, if somebody has asked."""
+
+
+@frozen
+class Backtrace:
+    """The frames of some threads that have the same ones."""
+
+    waves: tuple[str, ...]
+    frames: tuple[ShownFrame, ...]
+    skipped: int
+    """How many frames were left out because the lane was not active in them."""
+    end: End | None
+    error: DwarfGpuError | None = None
+    """Why nothing is known about the threads."""
+
+
+def backtraces(
+    stopped: Stopped, waves: Iterable[int], *, lane: int | None = None, registers: bool = False
+) -> Iterator[Backtrace]:
+    """The frames of some threads, each stack once with all that have it. With ``lane``, those it was active in."""
+    count = stopped.machine.target.lane_count
+    if lane and count == 1:
+        raise no_lanes(stopped.machine.target)
+    if lane is not None and not 0 <= lane < count:
+        raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
+    writer = _FrameWriter(stopped, lane, registers=registers)
+    groups: dict[Any, list[int]] = {}
+    found: dict[Any, Backtrace] = {}
+    for wave in waves:
+        try:
+            backtrace = writer.backtrace(wave)
+        except DwarfGpuError as error:
+            backtrace = Backtrace((), (), 0, None, error)
+        key = _key(backtrace)
+        groups.setdefault(key, []).append(wave)
+        found.setdefault(key, backtrace)
+    for key, members in groups.items():
+        one = found[key]
+        names = tuple(stopped.machine.ids[wave] for wave in members)
+        yield Backtrace(names, one.frames, one.skipped, one.end, one.error)
+
+
+def _key(backtrace: Backtrace) -> Any:
+    """What is equal where stacks are: code, CFAs, lanes, why it ends, and where registers are if that is shown.
+
+    Locations of a wave differ from those of another only in whose they are.
+    """
+    frames = tuple(
+        (
+            each.number,
+            each.pc,
+            _where(each.cfa),
+            str(each.cfa_error),
+            each.lanes,
+            tuple(
+                (saved.register.number, tuple((s.first, s.last, _where(s.location)) for s in saved.spans))
+                for saved in each.saved or ()
+            ),
+        )
+        for each in backtrace.frames
+    )
+    end = backtrace.end
+    return frames, backtrace.skipped, end and (end.kind, end.message), str(backtrace.error)
+
+
+def _where(location: Location | None) -> Any:
+    if location is None:
+        return None
+    found: list[Any] = []
+    for place in location.places:
+        storage: Any = place.storage
+        what = getattr(storage, "space", None) or getattr(storage, "register", None)
+        found.append((type(storage).__name__, what, getattr(storage, "data", None), place.bit_offset))
+    return tuple(found)
+
+
+class _FrameWriter:
+    """Makes the frames of threads."""
+
+    def __init__(self, stopped: Stopped, lane: int | None, *, registers: bool) -> None:
+        self.stopped = stopped
+        self.lane = lane
+        self.registers = registers
+
+    def backtrace(self, wave: int) -> Backtrace:
+        stack = self.stopped.stack(wave)
+        shown: list[ShownFrame] = []
+        number = skipped = 0
+        explicit: set[int] = set()
+        """The registers that the rules of inner frames are about."""
+        for frame in stack:
+            calls = self.stopped.loaded.calls_at(frame.place)
+            mask = frame.active_lanes()
+            if self.lane is not None and mask is not None and not mask >> self.lane & 1:
+                skipped += 1
+            else:
+                shown += self._shown(frame, calls, number, mask, explicit)
+            number += len(calls)
+            explicit.update(_with_rules(frame))
+        end = stack.end
+        self.stopped.forget(wave)
+        return Backtrace((), tuple(shown), skipped, end)
+
+    def _shown(
+        self,
+        frame: StackFrame,
+        calls: tuple[CallFrame, ...],
+        number: int,
+        mask: int | None,
+        explicit: set[int],
+    ) -> Iterator[ShownFrame]:
+        """The inlined calls, and the frame itself with what belongs to it."""
+        file = None if frame.code is None else frame.code.file.name
+        for i, call in enumerate(calls[:-1]):
+            yield ShownFrame(number + i, frame.pc, file, call, lanes=mask)
+        cfa = error = None
+        try:
+            cfa = frame.cfa(frame.activation.thread.lanes)
+        except DwarfGpuError as found:
+            error = found
+        saved = tuple(saved_registers(frame, explicit)) if self.registers else None
+        yield ShownFrame(
+            number + len(calls) - 1,
+            frame.pc,
+            file,
+            calls[-1],
+            frame.is_signal_frame,
+            cfa,
+            error,
+            mask,
+            saved,
+        )
+
+
+def saved_registers(frame: StackFrame, explicit: set[int] | None = None) -> Iterator[Saved]:
+    """The registers of a frame that are elsewhere than in themselves.
+
+    ``explicit`` are those that the rules of inner frames are about, if somebody has gone through them already.
+    """
+    if explicit is None:
+        inner = [frame.stack.at(level) for level in range(frame.level)]
+        explicit = {number for each in inner if each is not None for number in _with_rules(each)}
+    thread = frame.activation.thread
+    for number in sorted(explicit):
+        register = thread.register(number)
+        if register is None:
+            continue
+        try:
+            location = frame.register(number, thread.lanes)
+        except DwarfGpuError:
+            continue  # what is wrong with it is said where it is asked for
+        if not is_undefined(location) and not _is_itself(location, register):
+            yield Saved(register, tuple(_spans(location, register)))
+
+
+def saved_by(frame: StackFrame) -> Iterator[Saved]:
+    """Where a frame has put registers of its caller."""
+    caller = frame.stack.at(frame.level + 1)
+    if caller is not None:
+        yield from saved_registers(caller, set(_with_rules(frame)))
+
+
+def _with_rules(frame: StackFrame) -> Iterator[int]:
+    """The registers that the caller of a frame finds by a rule, and the stack pointer, which is found by the CFA."""
+    try:
+        information = frame.activation.information
+    except DwarfGpuError:
+        return
+    pointer = frame.stack.machine.target.stack_pointer
+    if pointer is not None:
+        yield pointer
+    for number, rule in information.row.registers.items():
+        if not isinstance(rule, (rules.UndefinedRule, rules.SameValue)):
+            yield number
+
+
+def _is_itself(location: Location, register: TargetRegister) -> bool:
+    place = location.single
+    return (
+        place is not None
+        and isinstance(place.storage, Register)
+        and place.storage.register.number == register.number
+        and place.bit_offset == 0
+    )
+
+
+def _spans(location: Location, register: TargetRegister) -> Iterator[RegisterSpan]:
+    """The stretches of a location: by lanes, where all of them begin and end with one, else by bits."""
+    stretches = list(stretches_of(location, register.bit_size))
+    unit = register.lane_bits or 1
+    position = 0
+    for _found, size in stretches:
+        if position % unit or size % unit:
+            unit = 1
+        position += size
+    position = 0
+    for found, size in stretches:
+        if not is_undefined(found):
+            yield RegisterSpan(position // unit, (position + size) // unit - 1, found)
+        position += size

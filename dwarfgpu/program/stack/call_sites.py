@@ -1,0 +1,188 @@
+"""Call sites, and what parameters were at the time of a call (DWARF 5, 3.4; A.3.4.2; before version 5 those of GNU)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dialects.dwarf5 import DWARF5
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.expr.context import DieReference
+from dwarfgpu.program.language.operands import ScalarOperand
+from dwarfgpu.program.types.sizes import byte_size
+from dwarfgpu.program.variables.reasons import (
+    MISSING,
+    NOT_PASSED,
+    OPTIMIZED_OUT,
+    Unavailable,
+    reason_of,
+    unavailable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.values import Value
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.program.stack.call_stack import StackFrame as PhysicalFrame
+    from dwarfgpu.program.variables.variable import Variable
+
+
+DEREF = DWARF5.by_name["DW_OP_deref"].opcode
+"""DW_OP_deref."""
+
+
+def call_site_at(function: Die, return_address: int) -> Die | None:
+    """The call in a function after which execution goes on at an address of the file."""
+    try:
+        for die, _depth in function.walk():
+            if die.tag == dw.DW_TAG_subprogram and die != function:
+                continue
+            if die.tag == dw.DW_TAG_call_site:
+                found = die.get("DW_AT_call_return_pc")
+            elif die.tag == dw.DW_TAG_GNU_call_site:
+                found = die.get("DW_AT_low_pc")
+            else:
+                continue
+            if found is not None and found.address() == return_address:
+                return die
+    except DwarfGpuError as error:
+        function.unit.dwarf.note(error)
+    return None
+
+
+def is_call_of(site: Die, callee: Die | None) -> bool:
+    """Whether a call site may be the one that called a function: it does not name another one.
+
+    A call that names another function reached this one through tail calls, and its parameters are those of the other.
+    """
+    named = site.get("DW_AT_call_origin") or site.get("DW_AT_abstract_origin")
+    if named is None or callee is None:
+        return True
+    target = named.reference()
+    if target.tag == dw.DW_TAG_entry_point:
+        target = next(iter(target.ancestors()), target)
+    return bool({*target.origins()} & {*callee.origins()}) or _names(target) == _names(callee)
+
+
+def _names(die: Die) -> tuple[str | None, str | None]:
+    return die.name, die.linkage_name
+
+
+def parameters(site: Die) -> Iterator[Die]:
+    """The parameters that a call site describes."""
+    return (
+        die
+        for die in site.children()
+        if die.tag in (dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter)
+    )
+
+
+def value_of(parameter: Die) -> Attribute | None:
+    """The attribute with the value of a parameter at the call."""
+    return parameter.get("DW_AT_call_value") or parameter.get("DW_AT_GNU_call_site_value")
+
+
+def parameter_at(site: Die, expression: bytes) -> Die | None:
+    """The parameter that was where the operand of a DW_OP_entry_value says.
+
+    The operand is the location of the parameter, or the contents of it: the location, then DW_OP_deref.
+    """
+    for each in parameters(site):
+        location = each.get("DW_AT_location")
+        if location is not None and location.value_class in ("block", "exprloc"):
+            data = location.block().data
+            if expression in (data, data + DEREF):
+                return each
+    return None
+
+
+def parameter_of(site: Die, formal: Die) -> Die | None:
+    """The parameter that a formal parameter got."""
+    wanted = {*formal.origins()}
+    for each in parameters(site):
+        named = each.get("DW_AT_call_parameter") or each.get("DW_AT_abstract_origin")
+        if named is not None and wanted & {*named.reference().origins()}:
+            return each
+    return None
+
+
+# --- Tail calls -----------------------------------------------------------------------------------------------------
+
+MAX_TAIL_CALLS = 64
+"""More functions than this are not followed: then it counts as possible that the calls lead back."""
+
+
+def may_call_itself(function: Die) -> bool:
+    """Whether a function may have been called again by a tail call of its own, or of those it calls so.
+
+    Then the call site in the caller's frame says nothing about what it was called with: the frame is the same.
+    """
+    first = {*function.origins()}
+    waiting = [function]
+    seen: set[Die] = set()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for target in _tail_calls(current):
+            if target is None or first & {*target.origins()} or len(seen) > MAX_TAIL_CALLS:
+                return True
+            waiting.append(_with_code(target))
+    return False
+
+
+def _tail_calls(function: Die) -> Iterator[Die | None]:
+    """The functions that a function calls last, so that its frame is gone by then; None where nothing names one."""
+    for die, _depth in function.walk():
+        if die.tag not in (dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site):
+            continue
+        flag = die.get("DW_AT_call_tail_call") or die.get("DW_AT_GNU_tail_call")
+        if flag is None or not flag.value:
+            continue
+        named = die.get("DW_AT_call_origin") or die.get("DW_AT_abstract_origin")
+        yield None if named is None else named.reference()
+
+
+def _with_code(die: Die) -> Die:
+    """The entry of a function that has its code and its calls."""
+    if die.ranges() or die.name is None:
+        return die
+    wanted = {*die.origins()}
+    for entry in die.unit.dwarf.index.find(die.linkage_name or die.name):
+        if entry.kind == "function" and wanted & {*entry.die.origins()} and entry.die.ranges():
+            return entry.die
+    return die
+
+
+# --- What parameters were when their function was called (DWARF 5 -------------------------------------
+
+
+def at_entry(variable: Variable, lanes: LaneSet) -> ScalarOperand:
+    """The value that the call site gives a parameter. `Unavailable` where it says nothing."""
+    physical = variable.frame.physical
+    if physical is None:
+        raise unavailable(MISSING, "what was passed is known to the caller alone, and there is none")
+    if variable.frame.is_inlined:
+        raise unavailable(OPTIMIZED_OUT, "the function is inlined: nothing was passed")
+    try:
+        found = _passed(variable, physical, lanes)
+    except MissingContext as error:
+        raise unavailable(NOT_PASSED, error.message, error=error) from error
+    except DwarfGpuError as error:
+        raise Unavailable(reason_of(error)) from error
+    return ScalarOperand(variable.type, b.resized(found.bits, 8 * byte_size(variable.type)))
+
+
+def _passed(variable: Variable, physical: PhysicalFrame, lanes: LaneSet) -> Value:
+    """By where the parameter is when the function begins, else by the entry that the call site names."""
+    function = variable.frame.function
+    ranges = [] if function is None else function.ranges()
+    for each in variable.expressions_at(ranges[0][0]) if ranges else ():
+        found = physical.entry_value(each, lanes)
+        if found is not None:
+            return found
+    return physical.entry_parameter(DieReference("unit", variable.die.offset), lanes)

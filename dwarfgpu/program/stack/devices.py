@@ -1,0 +1,130 @@
+"""What a machine is made of, as ROCgdb lists it: agents, their queues, and the dispatches in those."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.code.code_object import target_id
+from dwarfgpu.program.launch.structures import read_object
+from dwarfgpu.program.stack.wave_positions import waves_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.machine import Dispatch
+    from dwarfgpu.program.stack.stopped import Stopped
+
+_SCOPES = {1: "a", 2: "s"}
+"""Of a fence: agent and system."""
+
+
+@frozen
+class Agent:
+    """A processor, with the waves it executes."""
+
+    number: str
+    architecture: str
+    lane_count: int
+    waves: tuple[int, ...]
+
+
+@frozen
+class Queue:
+    """A queue of an agent."""
+
+    agent: str
+    number: str
+    address: int | None
+    waves: tuple[int, ...]
+    kind: str | None = None
+    read: int | None = None
+    write: int | None = None
+    size: int | None = None
+    """Bytes of its packets. It and those before are None where the memory of the machine does not have the queue."""
+
+
+@frozen
+class DispatchRow:
+    """A dispatch of a queue."""
+
+    agent: str
+    queue: str
+    dispatch: Dispatch
+    waves: tuple[int, ...]
+    fence: str | None
+    """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None where nobody knows."""
+
+
+def agents(stopped: Stopped) -> list[Agent]:
+    """The agents that waves are on."""
+    machine = waves_of(stopped)
+    members: dict[str, list[int]] = {}
+    for wave, name in enumerate(machine.ids):
+        members.setdefault(_owners(name)[0], []).append(wave)
+    target = machine.target
+    return [
+        Agent(number, target_id(target), target.lane_count, tuple(waves))
+        for number, waves in (members or {"1": []}).items()
+    ]
+
+
+def dispatches(stopped: Stopped) -> list[DispatchRow]:
+    """The dispatches, in the order of the machine."""
+    machine = waves_of(stopped)
+    members: dict[int, list[int]] = {}
+    for wave, owner in enumerate(machine.dispatch.tolist()):
+        members.setdefault(owner, []).append(wave)
+    found = []
+    for index, dispatch in enumerate(machine.dispatches):
+        waves = members.get(index, [])
+        agent, queue = _owners(machine.ids[waves[0]]) if waves else ("1", "1")
+        found.append(DispatchRow(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
+    return found
+
+
+def queues(stopped: Stopped) -> list[Queue]:
+    """The queues that dispatches are in."""
+    found: dict[tuple[str, str, int | None], list[int]] = {}
+    for row in dispatches(stopped):
+        found.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
+    return [_queue(stopped, *key, tuple(waves)) for key, waves in found.items()]
+
+
+def _owners(name: str) -> tuple[str, str]:
+    """The agent and the queue in the name of a wave, which is agent:queue:dispatch:wave; 1 where it is another."""
+    parts = name.split(":")
+    return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
+
+
+def _queue(stopped: Stopped, agent: str, number: str, address: int | None, waves: tuple[int, ...]) -> Queue:
+    if address is None:
+        return Queue(agent, number, None, waves)
+    try:
+        parts = _read(stopped, "queue", address)
+    except DwarfGpuError:
+        return Queue(agent, number, address, waves)
+    kind = parts["type"].meaning or str(parts["type"].value)
+    packets = parts["size"].value * 64
+    read, write = parts["read_dispatch_id"].value, parts["write_dispatch_id"].value
+    return Queue(agent, number, parts["base_address"].value, waves, kind, read, write, packets)
+
+
+def _fence(stopped: Stopped, dispatch: Dispatch) -> str | None:
+    """The fences of the packet, as ROCgdb abbreviates them."""
+    if dispatch.packet is None:
+        return None
+    try:
+        bits = {each.name: each.value for each in _read(stopped, "packet", dispatch.packet)["header"].bits}
+    except DwarfGpuError:
+        return None
+    found = ["B"] if bits["barrier"] else []
+    for letter, name in (("A", "acquire_fence_scope"), ("R", "release_fence_scope")):
+        scope = _SCOPES.get(bits[name])
+        found += [] if scope is None else [letter + scope]
+    return "|".join(found)
+
+
+def _read(stopped: Stopped, kind: str, address: int) -> dict[str, Any]:
+    machine = stopped.machine
+    return {part.name: part for part in read_object(machine, machine.target, kind, address).parts}

@@ -1,0 +1,208 @@
+"""Waves of a debugger as a machine of their own, which can be saved: what is known of them is copied.
+
+Registers are copied whole, and local memory and the scratch memory of each wave as far as they go from their first
+byte. Of all other memory nobody says how far it goes: copied is what the frames need, which is found out by unwinding
+them and by reading each of their variables in every lane, with what pointers among them lead to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.machine import LoadedCodeObject, Machine
+from dwarfgpu.backends.protocol import Backend
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.targets.target import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.targets.target import AddressSpace, TargetRegister
+
+BLOCK = 1 << 12
+"""Memory is asked for in blocks of so many bytes."""
+MAX_BLOCKS = 1 << 12
+"""Of one space of one wave no more blocks are copied."""
+MAX_TARGET = 1 << 16
+"""What a pointer leads to is copied up to so many bytes."""
+
+
+class Recording(Backend):
+    """A machine that notes which of its memory was read."""
+
+    def __init__(self, machine: Any) -> None:
+        self._machine = machine
+        self.capabilities = machine.capabilities
+        self.ranges: set[tuple[int, int, int, int]] = set()
+        """Wave, number of the space, address and size."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._machine, name)
+
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
+        found: bytes = self._machine.read_register(register, wave, lane)
+        return found
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        found: bytes = self._machine.read_memory(space, address, size, wave, lane)
+        if space.alias is None:
+            self.ranges.add((wave, space.number, address, size))
+        else:
+            for number, start, length in space.alias.pieces(
+                address, size, lane, self._machine.target.lane_count
+            ):
+                self.ranges.add((wave, number, start, length))
+        return found
+
+
+def captured(attached: Attached, folder: str = ".") -> Machine:
+    """A copy of the waves of a debugger. Paths of code objects are relative to a folder, where they can be."""
+    machine: Any = attached.stopped.machine
+    found = Machine(machine.target)
+    found.folder = folder
+    found.dispatches = list(machine.dispatches)
+    found.code_objects = [_entry(code) for code in attached.stopped.loaded.codes if _is_gpu(code)]
+    found.add_waves(
+        len(machine.ids),
+        dispatch=machine.dispatch,
+        work_group=[machine.place_of(wave)[1] for wave in range(len(machine.ids))],
+        wave_in_group=[machine.place_of(wave)[2] for wave in range(len(machine.ids))],
+        ids=machine.ids,
+    )
+    _copy_registers(machine, found)
+    ranges = _asked_for(attached)
+    for space in machine.target.spaces():
+        if space.alias is None:
+            _copy_memory(machine, found, space, ranges)
+    return found
+
+
+def _entry(code: LoadedCode) -> LoadedCodeObject:
+    image = code.file.image
+    path = os.path.realpath(image.path) if image.path else code.file.name
+    digest = None if image.path is None else hashlib.sha256(image.data).hexdigest()
+    return LoadedCodeObject(path, code.bias, digest)
+
+
+def _is_gpu(code: LoadedCode) -> bool:
+    return code.file.target.target.execution_mask is not None
+
+
+def _copy_registers(machine: Any, found: Machine) -> None:
+    """All registers that are known; those of no wave are left out."""
+    known: dict[int, list[bytes | None]] = {}
+    for register in machine.target.registers():
+        contents = [_register(machine, register, wave) for wave in range(len(machine.ids))]
+        if any(each is not None for each in contents):
+            known[register.number] = contents
+    found.allocate_registers(each for each in machine.target.registers() if each.number in known)
+    for register in machine.target.registers():
+        for wave, content in enumerate(known.get(register.number, ())):
+            if content is not None:
+                found.write_register(register, content, wave, None)
+
+
+def _register(machine: Any, register: TargetRegister, wave: int) -> bytes | None:
+    try:
+        found: bytes = machine.read_register(register, wave, None)
+    except DwarfGpuError:
+        return None
+    return found
+
+
+# --- Memory -------------------------------------------------------------------------------------------------------
+
+
+def _copy_memory(
+    machine: Any, found: Machine, space: AddressSpace, asked: Iterable[tuple[int, int, int, int]]
+) -> None:
+    """The memory of one address space: what was asked for, and of local and scratch memory what begins at 0."""
+    wanted: dict[int, list[tuple[int, int]]] = {}
+    for wave in range(found.wave_count):
+        owner = _owner(found, space, wave)
+        if owner == wave and space.scope in (Scope.WORKGROUP, Scope.WAVE):
+            wanted.setdefault(owner, []).append((0, _first_missing(machine, space, wave)))
+    for wave, number, address, size in asked:
+        owner = _owner(found, space, wave)
+        if number == space.number and owner >= 0:
+            wanted.setdefault(owner, []).append((address, address + size))
+    for owner, ranges in wanted.items():
+        for start, end in _merged(ranges):
+            data = machine.read_memory(space, start, end - start, owner, None)
+            found.memory.map(space, start, data, instance=owner)
+
+
+def _owner(found: Machine, space: AddressSpace, wave: int) -> int:
+    """The wave that stands for all that share the memory of a wave; -1 where its work-group is not known."""
+    if space.scope == Scope.WORKGROUP:
+        return found.group_numbers[wave]
+    return wave if space.scope == Scope.WAVE else 0
+
+
+def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
+    """How far memory can be read from address 0 on: to a multiple of four bytes."""
+    end = size = 0
+    step = BLOCK
+    while step >= 4 and size < MAX_BLOCKS * BLOCK:
+        try:
+            machine.read_memory(space, end, step, wave, None)
+        except DwarfGpuError:
+            step //= 2
+        else:
+            end += step
+            size += step
+    return end
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Ranges that do not touch each other, with the same bytes in all."""
+    start, end = 0, 0
+    for low, high in sorted(ranges):
+        if low > end:
+            if end > start:
+                yield start, end
+            start, end = low, high
+        end = max(end, high)
+    if end > start:
+        yield start, end
+
+
+# --- What is asked for --------------------------------------------------------------------------------------------
+
+
+def _asked_for(attached: Attached) -> set[tuple[int, int, int, int]]:
+    """What is read of memory when all frames are unwound and all their variables are read."""
+    from dwarfgpu.program.program import Attached as Again
+    from dwarfgpu.program.stack.stopped import Stopped
+
+    recording: Any = Recording(attached.stopped.machine)
+    state = attached.state.with_machine(recording)
+    again = Again(attached.program, Stopped(recording, attached.stopped.loaded), state)
+    for wave in again:
+        try:
+            for frame in wave:
+                for variable in (*frame.variables(), *frame.statics()):
+                    _read(variable, frame.lane_numbers(None))
+        except DwarfGpuError:  # what is not known cannot be copied
+            continue
+    ranges: set[tuple[int, int, int, int]] = recording.ranges
+    return ranges
+
+
+def _read(variable: Variable, lanes: tuple[int | None, ...]) -> None:
+    for lane in lanes:
+        try:
+            found = variable.object(lane).target()
+            found.read()
+            kind = resolved(found.type)
+            if isinstance(kind, Pointer) and 0 < (known_size(kind.target) or 0) <= MAX_TARGET:
+                found.dereferenced().read()
+        except DwarfGpuError:
+            continue

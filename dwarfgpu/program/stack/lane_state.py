@@ -1,0 +1,267 @@
+"""How a function uses the lanes of its thread (A.3.3.5 (4) to (7)): how many, which are active, and where each stands.
+
+The attributes belong to functions and to calls that were inlined; of those around a place the innermost one counts that
+says something. Which of its entry points a function was entered by is not known, so those are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from attrs import frozen
+
+from dwarfgpu import bits as b
+from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_subprogram
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.locations import Location, is_undefined
+from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.storages import Composite, Implicit
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.program.code.loaded import FileUnit
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.access import Reading
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.program.stack.call_stack import StackFrame
+
+MAX_LANES = 1024
+"""More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
+
+
+@frozen
+class LanePc:
+    """Where a lane stands, as far as one function says."""
+
+    pc: int | None
+    """None where the lane was not active when the function was called."""
+    error: DwarfGpuError | None = None
+    """Why that is not known."""
+
+
+class Simt:
+    """The attributes of a frame. ``depth`` counts the calls inlined into it, from the outermost: 0 is the function.
+
+    Each question is answered from the attribute where there is one, and else by the default of the text.
+    """
+
+    def __init__(self, frame: StackFrame, depth: int | None = None) -> None:
+        self.frame = frame
+        self.depth = depth
+        self._scopes: tuple[Die, ...] | None = None
+
+    @property
+    def scopes(self) -> tuple[Die, ...]:
+        """The function and the calls inlined at the place, the innermost first."""
+        if self._scopes is None:
+            function, code = self.frame.function, self.frame.code
+            if function is None or code is None:
+                self._scopes = ()
+            else:
+                from dwarfgpu.objfile.info.pc_ranges import scopes_at
+
+                around: Any = [function, *scopes_at(function, code.in_file(self.frame.place))]
+                calls = [die for die in around if die.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine)]
+                chosen = calls if self.depth is None else calls[: self.depth + 1]
+                self._scopes = tuple(reversed(chosen))
+        return self._scopes
+
+    def find(self, name: str) -> Attribute | None:
+        """An attribute of the innermost function that has it."""
+        for die in self.scopes:
+            found = die.find(name)
+            if found is not None:
+                return found
+        return None
+
+    # --- DW_AT_LLVM_lanes -----------------------------------------------------------------------------------------
+
+    @property
+    def lane_count(self) -> int:
+        """How many lanes the function uses.
+
+        OPEN: "If not present, the default value of 1 is used" (A.3.3.5 (4)). Compilers that do not know the attribute
+        use all lanes all the same, so of a target that has lanes those are meant.
+        """
+        found = self.find("DW_AT_LLVM_lanes")
+        if found is None:
+            return self.frame.stack.machine.target.lane_count
+        count = found.unsigned()
+        if not count:
+            raise IllFormed("bad_operand", "DW_AT_LLVM_lanes is 0", spec="A.3.3.5 (4)")
+        if count > MAX_LANES:
+            message = f"DW_AT_LLVM_lanes is {count}, more than the limit of {MAX_LANES}"
+            raise EvaluationError("limit_exceeded", message, spec="A.3.3.5 (4)")
+        return count
+
+    # --- DW_AT_LLVM_active_lane -----------------------------------------------------------------------------------
+
+    def active_mask(self, lanes: LaneSet | None = None) -> Bits:
+        """The lanes that are active, the first one in the lowest bit. Of many waves one mask for each.
+
+        Without the attribute it is the execution mask of the frame, and a target without one has one lane.
+        """
+        found = self.find("DW_AT_LLVM_active_lane")
+        thread = self.frame.activation.thread
+        lanes = thread.lanes if lanes is None else lanes
+        count = self.lane_count
+        if found is not None:
+            location = self._evaluated(found, lanes, "A.3.3.5 (6)")
+            place = location.single
+            if place is None:
+                self._not_single("DW_AT_LLVM_active_lane", "A.3.3.5 (6)")
+            return self._whole(self._reading(location, count, lanes), "DW_AT_LLVM_active_lane")
+        number = self.frame.stack.machine.target.execution_mask
+        if number is None:
+            return (1 << count) - 1
+        size = thread.known_register(number).bit_size
+        if count > size:
+            message = f"DW_AT_LLVM_lanes is {count}, and the execution mask has {size} bits"
+            raise IllFormed("bad_operand", message, spec="A.3.3.5 (6)")
+        location = self.frame.register(number, lanes)
+        if is_undefined(location):
+            message = f"the execution mask of frame {self.frame.level} is not known: nothing says where it was saved"
+            raise MissingContext("frame", message, spec="A.3.3.5 (6)")
+        return self._whole(self._reading(location, count, lanes), "the execution mask")
+
+    def _whole(self, reading: Reading, what: str) -> Bits:
+        if type(reading.undefined) is not int or reading.undefined:
+            message = f"{what} has bits without a value"
+            raise EvaluationError("undefined_read", message, spec="A.3.3.5 (6)")
+        return reading.bits
+
+    # --- DW_AT_LLVM_lane_pc ---------------------------------------------------------------------------------------
+
+    @property
+    def says_places(self) -> bool:
+        """Whether the function says where its lanes stand."""
+        return self.find("DW_AT_LLVM_lane_pc") is not None
+
+    def lane_pcs(self) -> tuple[LanePc, ...]:
+        """Where each lane stands: "the thread's current program location" if nothing says otherwise (A.3.3.5 (5)).
+
+        A lane that was not active when an inlined call was entered is looked for in the functions around it.
+        """
+        count = self.lane_count
+        result: list[LanePc] | None = None
+        for die in self.scopes:
+            found = die.find("DW_AT_LLVM_lane_pc")
+            if found is None:
+                continue
+            pcs = self._elements(found, count)
+            if result is None:
+                result = list(pcs)
+            else:
+                result = [
+                    outer if known.pc is None and known.error is None else known
+                    for known, outer in zip(result, pcs, strict=True)
+                ]
+            if all(known.pc is not None for known in result):
+                break
+        return tuple([LanePc(self.frame.pc)] * count if result is None else result)
+
+    def _elements(self, found: Attribute, count: int) -> list[LanePc]:
+        """The elements of the vector that an attribute describes, which is found once for all lanes."""
+        size = 8 * self.frame.stack.machine.target.address_size
+        try:
+            vector = self._evaluated(found, self.frame.activation.thread.lanes, "A.3.3.5 (5)")
+        except MissingContext as error:
+            if error.kind != "lane":
+                raise
+            return [self._own_element(found, lane, size) for lane in range(count)]
+        self._check_vector(vector, count * size)
+        return [self._element(vector, lane, size, None) for lane in range(count)]
+
+    def _own_element(self, found: Attribute, lane: int, size: int) -> LanePc:
+        """The element of a lane for which the location was found by itself, because it depends on the lane."""
+        try:
+            vector = self._evaluated(found, LaneSet.one(lane, self._wave), "A.3.3.5 (5)")
+        except DwarfGpuError as error:
+            return LanePc(None, error)
+        return self._element(vector, lane, size, lane)
+
+    def _element(self, vector: Location, lane: int, size: int, owner: int | None) -> LanePc:
+        try:
+            undefined = locations.UNDEFINED_BITS
+            element = locations.moved(vector, lane * size, undefined_size=undefined, spec="A.3.3.5 (5)")
+            reading = self._reading(element, size, LaneSet.one(owner, self._wave))
+        except DwarfGpuError as error:
+            return LanePc(None, error)
+        if reading.undefined == (1 << size) - 1:
+            return LanePc(None)
+        if reading.undefined:
+            message = f"the place of lane {lane} has bits without a value"
+            return LanePc(None, EvaluationError("undefined_read", message, spec="A.3.3.5 (5)"))
+        return LanePc(int(reading.bits))
+
+    def _check_vector(self, vector: Location, size: int) -> None:
+        place = vector.single
+        if place is None:
+            self._not_single("DW_AT_LLVM_lane_pc", "A.3.3.5 (5)")
+        storage = place.storage
+        if isinstance(storage, (Composite, Implicit)):
+            available = storage.bit_size - int(b.select(place.bit_offset, 0))
+            if available < size:
+                message = f"DW_AT_LLVM_lane_pc describes {available} bits, and its vector has {size}"
+                raise IllFormed("bad_size", message, spec="A.3.3.5 (5)")
+
+    # --- DW_AT_LLVM_iterations ------------------------------------------------------------------------------------
+
+    def iterations(self, lanes: LaneSet | None = None) -> int:
+        """How many iterations of a loop a lane executes at once; 1 if nothing says so (A.3.3.5 (7))."""
+        found = self.find("DW_AT_LLVM_iterations")
+        if found is None:
+            return 1
+        target = self.frame.stack.machine.target
+        lanes = self.frame.activation.thread.lanes if lanes is None else lanes
+        if found.value_class == "constant":
+            count = found.signed()
+        else:
+            location = self._evaluated(found, lanes, "A.3.3.5 (7)")
+            place = location.single
+            if place is None or type(place.storage) is not Implicit:
+                message = "DW_AT_LLVM_iterations gives no implicit location"
+                raise IllFormed("wrong_kind", message, spec="A.3.3.5 (7)")
+            size = 8 * target.address_size
+            reading = self._reading(location, min(size, place.storage.bit_size), lanes)
+            count = int(b.signed(b.settled(reading.bits), size))
+        if count <= 0:
+            message = f"DW_AT_LLVM_iterations is {count}"
+            raise IllFormed("bad_operand", message, spec="A.3.3.5 (7)")
+        return count
+
+    # --- Evaluation -----------------------------------------------------------------------------------------------
+
+    @property
+    def _wave(self) -> Any:
+        return self.frame.activation.thread.wave
+
+    def _evaluated(self, attribute: Attribute, lanes: LaneSet, spec: str) -> Location:
+        """The location that an attribute describes at the place where the frame stands."""
+        frame = self.frame
+        if frame.code is None:  # the attribute is one of its entries
+            raise AssertionError(attribute)
+        unit = FileUnit(attribute.die.unit, frame.code, frame.place)
+        found = unit.expressions(attribute)
+        if isinstance(found, tuple):
+            if len(found) > 1:
+                self._not_single(attribute.name, spec)
+            if not found:
+                # OPEN: a location list that says nothing is the undefined location (A.2.5.5), by which no lane would
+                # ever have been active; what the list leaves out is rather not known.
+                message = f"{attribute.name} says nothing about the address {frame.place:#x}"
+                raise MissingContext("pc", message, spec=spec)
+            found = found[0]
+        context = frame.context(lanes, unit=unit, result_kind="location", lane_count=self.lane_count)
+        location: Location = result_for(evaluate(found, context))
+        return location
+
+    def _reading(self, location: Location, size: int, lanes: LaneSet) -> Reading:
+        machine = self.frame.stack.machine
+        return Accessor(machine, machine.target.byte_order, lanes.count).read(location, size)
+
+    def _not_single(self, name: str, spec: str) -> NoReturn:
+        message = f"{name} must have exactly one single location description"
+        raise IllFormed("wrong_kind", message, spec=spec)

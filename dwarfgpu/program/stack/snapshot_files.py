@@ -1,0 +1,100 @@
+"""What can be asked about a snapshot as a file: what is in it, whether it is whole, and its other form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.backends import snapshot
+from dwarfgpu.backends.columns import names_of
+from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.machine import Dispatch, LoadedCodeObject
+    from dwarfgpu.program.stack.stopped import Stopped
+
+MAX_NAMES = 4
+"""How many waves are named."""
+
+
+@frozen
+class Summary:
+    """What is in a snapshot."""
+
+    name: str
+    target: str
+    lane_count: int
+    wave_count: int
+    wave_ids: list[str]
+    registers: str
+    dispatches: list[str]
+    code_objects: list[str]
+    memory: list[tuple[str, int, int]]
+    """Address space, number of extents, bytes in all."""
+    problems: list[str]
+    """What is not as the snapshot says: code objects that are missing, or others than they were."""
+    is_sound: bool
+    """Whether no code object is another than it was; a missing one only leaves questions open."""
+
+
+def summary(path: str) -> Summary:
+    """What is in a snapshot, which is loaded and so checked."""
+    machine = snapshot.load(path, force=True)
+    memory = []
+    for number in sorted(machine.memory.stores):
+        space = machine.target.space(number)
+        if space is not None:
+            sizes = [size for _owner, _address, size in machine.memory.extents(space)]
+            memory.append((space.name, len(sizes), sum(sizes)))
+    problems = list(snapshot.code_problems(machine))
+    return Summary(
+        name=path,
+        target=machine.target_name,
+        lane_count=machine.target.lane_count,
+        wave_count=machine.wave_count,
+        wave_ids=machine.ids[:MAX_NAMES],
+        registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
+        dispatches=[dispatch_text(one) for one in machine.dispatches],
+        code_objects=[_code_text(one) for one in machine.code_objects],
+        memory=memory,
+        problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
+        is_sound=not any(other for _index, _what, other in problems),
+    )
+
+
+def save(stopped: Stopped, destination: str) -> None:
+    """Write a machine as it is now, with all that was written to it. A file that is there is never overwritten."""
+    machine: Any = stopped.machine
+    if not isinstance(machine, Machine):
+        message = f"a machine of {machine.target.name} cannot be saved"
+        raise UsageError(message, hint="a snapshot has the waves of GPUs; a core file is its own snapshot")
+    snapshot.save(machine, destination)
+
+
+def convert(source: str, destination: str, *, force: bool = False) -> Machine:
+    """Write a snapshot in the form that the name of the destination asks for."""
+    machine = snapshot.load(source, force=force)
+    snapshot.save(machine, destination)
+    return machine
+
+
+def _file_text(machine: Machine, index: int) -> str:
+    file = machine.files[index]
+    names = names_of(file.registers).replace(",", ", ")
+    return names if file.all_known else f"{names} (of some waves)"
+
+
+def dispatch_text(one: Dispatch) -> str:
+    """Its number, kernel and sizes."""
+    text = f"{one.id} {one.kernel}" if one.kernel else str(one.id)
+    if one.grid:
+        text += f", grid {'x'.join(map(str, one.grid))}"
+    if one.work_group:
+        text += f", work-groups of {'x'.join(map(str, one.work_group))}"
+    return text
+
+
+def _code_text(one: LoadedCodeObject) -> str:
+    return one.path if one.load_address is None else f"{one.path} at {one.load_address:#x}"

@@ -1,0 +1,346 @@
+"""Machines that stand still, with the code that they execute: a snapshot of waves, or a core file of a host program."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from dwarfgpu.backends.core import CoreMachine
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
+from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
+from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.repairs import OFF
+from dwarfgpu.program.stack.call_stack import Stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
+    from dwarfgpu.backends.machine import Machine as WaveMachine
+    from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.expr.rules import Rules
+    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.targets.target import Target, TargetRegister
+
+    class Threads(Protocol):
+        """What a machine says of its threads, besides the accesses of a `Backend`."""
+
+        target: Target
+        ids: list[str]
+
+        @property
+        def wave_count(self) -> int: ...
+        def register(self, number: int) -> TargetRegister | None: ...
+        def wave_named(self, name: str) -> int | None: ...
+        def program_counter(self, wave: int) -> int | None: ...
+
+    class Machine(Backend, Threads, Protocol):  # type: ignore[misc]
+        """A machine with threads (waves)."""
+
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf.core import CoreFile, Mapping
+
+
+ELF_MAGIC = b"\x7fELF"
+
+
+class Stopped:
+    """A machine, and the code that is loaded in it. ``problems`` is what could not be read of either."""
+
+    def __init__(
+        self, machine: Machine, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
+    ) -> None:
+        self.machine = machine
+        self.loaded = loaded
+        self.name = name
+        """What messages call it."""
+        self.found = problems
+        self._stacks: dict[int, Stack] = {}
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What is broken in the state, and has been found broken in the files so far."""
+        return (*self.found, *(error for code in self.loaded.codes for error in code.file.problems))
+
+    def stack(self, wave: int, rules: Rules | None = None) -> Stack:
+        """The frames of a thread."""
+        found = self._stacks.get(wave)
+        if found is None:
+            found = self._stacks[wave] = Stack(self.machine, self.loaded, wave, rules=rules)
+        return found
+
+    def forget(self, wave: int) -> None:
+        """Give back the frames of a thread, which are found again when somebody asks."""
+        self._stacks.pop(wave, None)
+
+
+def open_stopped(
+    file: CodeObject,
+    state: str,
+    read: Callable[[str], str] | None = None,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> Stopped:
+    """A state with its program: a code object and a snapshot, or a host program and a core file of it.
+
+    ``read`` gives the text of a file, where that is not simply what stands in it; ``repair`` says which idioms of
+    compilers are read as they are meant.
+    """
+    if _is_elf(state):
+        return open_core(file, state, force=force, dialect=dialect)
+    from dwarfgpu.cases.question import open_machine
+
+    hint = "frames need a snapshot, which has a schema, or a core file"
+    machine = open_machine(state, read or _text_of, force=force, hint=hint)
+    loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
+    return Stopped(machine, loaded, problems, name=state)
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read(4) == ELF_MAGIC
+    except OSError:
+        return False  # whoever reads it says why
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise MalformedFile("unreadable", f"{path}: {why}") from None
+
+
+# --- The code of a snapshot ----------------------------------------------------------------------------------------
+
+
+def load_code(
+    machine: WaveMachine,
+    file: CodeObject,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
+    """The code objects of a snapshot, where they are loaded; the file that the user names is one of them.
+
+    With ``force`` it is also when its contents are others.
+    """
+    problems: list[DwarfGpuError] = []
+    if not machine.code_objects:
+        only = LoadedCode(file, dialect=dialect, repair=repair)
+        if not force:
+            _check_target(machine, file)
+        return Loaded([only]), ()
+    chosen = _entry_of(machine, file)
+    address = machine.code_objects[chosen].load_address or 0
+    codes = [LoadedCode(file, address, dialect=dialect, repair=repair)]
+    if not force:
+        _check_contents(machine, machine.code_objects[chosen], file)
+        _check_target(machine, file)
+    for index, entry in enumerate(machine.code_objects):
+        if index == chosen:
+            continue
+        try:
+            other = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
+            codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
+        except DwarfGpuError as error:  # only the frames in it are not known
+            problems.append(error)
+    return Loaded(codes), tuple(problems)
+
+
+def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
+    """Which of the code objects of a snapshot a file is: by its contents, by its path, or because there is one."""
+    entries = machine.code_objects
+    if len(entries) == 1:
+        return 0
+    for test in (_same_contents, _same_path):
+        for index, entry in enumerate(entries):
+            if test(machine, entry, file):
+                return index
+    names = ", ".join(entry.path for entry in entries[:4])
+    message = f"{file.name} is none of the {len(entries)} code objects of the snapshot"
+    raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
+
+
+def _check_target(machine: WaveMachine, file: CodeObject) -> None:
+    """Refuse code of a processor that is another one. Generic ones are many, and a file may not say which it is for."""
+    names = file.target.target.name, machine.target.name
+    if not file.target.is_known or any("generic" in name for name in names):
+        return
+    if names[0].split("-")[:2] != names[1].split("-")[:2]:  # waves of 32 and of 64 lanes are of one processor
+        message = (
+            f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
+        )
+        raise MalformedFile("other_target", message, hint="--force uses it all the same")
+
+
+def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:
+    """Refuse a file that is not the one that the snapshot was made with, where it says which that was."""
+    if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
+        return  # whether the file at that path is still the same has been checked when the snapshot was opened
+    message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
+    hint = "its SHA-256 is another; --force uses it all the same"
+    raise MalformedFile("other_code_object", message, hint=hint)
+
+
+def _same_contents(_machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+    from hashlib import sha256
+
+    return entry.sha256 is not None and entry.sha256.lower() == sha256(file.image.data).hexdigest()
+
+
+def _same_path(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+    if file.image.path is None:
+        return False
+    there = os.path.join(machine.folder, entry.path)  # noqa: PTH118
+    return os.path.realpath(there) == os.path.realpath(file.image.path)
+
+
+# --- Core files of host programs ----------------------------------------------------------------------
+
+AT_PHNUM = 5
+"""How many program headers the executable has (<elf.h>)."""
+AT_ENTRY = 9
+"""Where the program begins: the entry point of its executable (<elf.h>)."""
+PAGE = 1 << 12
+"""Mappings begin at a multiple of it."""
+VDSO = "[vdso]"
+
+
+def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
+    """A core file and the program whose process it was; with ``force`` also one that cannot be it."""
+    image = open_image(path)
+    core = read_core(image)
+    problems = [*image.problems, *core.problems]
+    threads = {str(thread.pid): thread.registers for thread in core.threads}
+    if not threads:
+        raise MalformedFile("no_threads", f"{path}: the core file has no threads")
+    mapped = _by_file(core)
+    if not force:
+        _check_program(program, image, core, mapped)
+    codes: list[LoadedCode] = []
+    files: list[tuple[int, memoryview]] = []
+    for name, mappings in mapped.items():
+        try:
+            file = program if _is_at(program, name) else CodeObject(open_image(name))
+        except DwarfGpuError:
+            continue  # a file of data, or one that is not here any more
+        bias = bias_of(file.image, mappings)
+        if bias is not None:
+            codes.append(LoadedCode(file, bias, dialect=dialect))
+        files += [
+            (each.start, file.image.data[each.offset : each.offset + each.end - each.start])
+            for each in mappings
+        ]
+    if not any(code.file is program for code in codes):
+        bias = _guessed_bias(program.image, core)
+        codes.insert(0, LoadedCode(program, bias, dialect=dialect))
+    machine = CoreMachine(find_target(image).target, threads, core.memory, files)
+    codes += _vdso(core, machine, dialect)
+    entry = core.auxiliary.get(AT_ENTRY)
+    executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
+    return Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
+
+
+def _check_program(
+    program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]
+) -> None:
+    """Refuse a program that the process cannot have run: as its addresses are others, any answer would be wrong."""
+    own = program.image
+    why = ""
+    mappings = next((each for name, each in mapped.items() if _is_at(program, name)), None)
+    if own.machine != image.machine:
+        why = "it is for another machine"
+    elif mappings is not None:
+        if _differs(own, min(mappings, key=lambda each: each.start), core):
+            why = "it has changed since"
+    elif AT_ENTRY in core.auxiliary:
+        bias = core.auxiliary[AT_ENTRY] - own.entry
+        count = core.auxiliary.get(AT_PHNUM, len(own.segments))
+        if bias % PAGE or (bias and own.type_name == "EXEC") or count != len(own.segments):
+            why = "the process began elsewhere"
+    if why:
+        message = f"{program.name} is not the program that {core.name} is of: {why}"
+        raise MalformedFile("other_program", message, hint="--force uses it all the same")
+
+
+def _is_at(program: CodeObject, name: str) -> bool:
+    path = program.image.path
+    return path is not None and os.path.realpath(name) == os.path.realpath(path)
+
+
+def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
+    """Whether the core file has the beginning of a program, and it is another one.
+
+    Its entry point, program headers and notes, the build ID among them, tell: they are neither relocated nor changed by
+    `strip`.
+    """
+    if mapping.offset:
+        return False
+    for address, data in core.memory:
+        if address <= mapping.start < address + len(data):
+            begin = mapping.start - address
+            there = data[begin : begin + min(PAGE, mapping.end - mapping.start)]
+            return any(
+                there[first:end] != image.data[first : min(end, len(there))]
+                for first, end in _identity(image)
+            )
+    return False
+
+
+def _identity(image: Image) -> Iterator[tuple[int, int]]:
+    """The stretches of a file that tell it from others."""
+    header = image.header
+    yield 0, 24 + image.address_size  # up to the entry point (gABI, "ELF Header")
+    yield header.segment_offset, header.segment_offset + header.segment_stride * header.segment_count
+    for segment in image.segments:
+        if segment.type == PT_NOTE:
+            yield segment.offset, segment.offset + segment.file_size
+
+
+def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
+    found: dict[str, list[Mapping]] = {}
+    for mapping in core.mappings:
+        if os.path.isfile(mapping.path):  # noqa: PTH113 (`pathlib` costs start-up time)
+            found.setdefault(mapping.path, []).append(mapping)
+    return found
+
+
+def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
+    """What was added to the addresses of a file, as the mappings of its segments show; None if none is of code."""
+    for segment in image.segments:
+        if segment.type != PT_LOAD:
+            continue
+        for mapping in mappings:
+            if mapping.offset <= segment.offset < mapping.offset + mapping.end - mapping.start:
+                return mapping.start + (segment.offset - mapping.offset) - segment.address
+    return None
+
+
+def _guessed_bias(image: Image, core: CoreFile) -> int:
+    """Where a program is that the core file does not name: by the entry point in the auxiliary vector (AT_ENTRY)."""
+    entry = core.auxiliary.get(AT_ENTRY)
+    return 0 if entry is None else entry - image.entry
+
+
+def _vdso(core: CoreFile, machine: CoreMachine, dialect: str | None) -> Iterator[LoadedCode]:
+    """The code that the kernel has put into the process, which only its memory holds."""
+    start = core.auxiliary.get(AT_SYSINFO_EHDR)
+    for address, data in core.memory:
+        if address != start:
+            continue
+        try:
+            image = Image(data, name=VDSO)
+            low = min(each.address for each in image.segments if each.type == PT_LOAD)
+            yield LoadedCode(CodeObject(image), address - low, dialect=dialect)
+        except (DwarfGpuError, ValueError):
+            return  # frames in it are not known then

@@ -1,0 +1,290 @@
+"""Waves that stand at one place, as one: what is asked of all of them is found once.
+
+A group has the same code and the same program location, so its waves have the same function, the same variables and the
+same expressions; what differs between them is data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.lane_state import Simt
+from dwarfgpu.program.stack.wave_positions import WavePlace, place_of, unknown_mask, waves_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.program.stack.wave_positions import Triple
+    from dwarfgpu.targets.target import TargetRegister
+
+
+@frozen
+class WaveGroup:
+    """Waves that stand at one place."""
+
+    waves: Bits = field(eq=b.comparable)
+    """Their indices, ascending; of one wave the index."""
+    pc: int | None
+    """None where nobody knows."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Their indices."""
+        return [self.waves] if isinstance(self.waves, int) else self.waves.tolist()
+
+    def part(self, positions: Array | slice) -> WaveGroup:
+        """Some of them, by their positions in the group."""
+        if isinstance(self.waves, int):
+            return self
+        return _group(self.waves[positions], self.pc)
+
+
+def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGroup]:
+    """Waves (all, if not said otherwise), grouped by where they stand, in the order of the first of each."""
+    machine = stopped.machine
+    if waves is not None and len(waves) <= 1:
+        return [WaveGroup(wave, machine.program_counter(wave)) for wave in waves]
+    indices = b.array(range(machine.wave_count) if waves is None else sorted(waves), 64)
+    number = machine.target.program_counter
+    register = None if number is None else machine.register(number)
+    groups = []
+    if register is not None and len(indices):
+        known = indices
+        try:
+            pcs = _contents(stopped, register, known)
+        except LaneFault as fault:  # where some waves stand is not known
+            known = indices[b.complement(fault.positions, len(indices))]
+            indices = indices[fault.positions]
+            pcs = _contents(stopped, register, known) if len(known) else known
+        else:
+            indices = indices[:0]
+        groups = [_group(known[each], int(pcs[each[0]])) for each in b.groups(pcs)]
+    if len(indices):
+        groups.append(_group(indices, None))
+    return sorted(groups, key=lambda each: each.numbers[0])
+
+
+def _contents(stopped: Stopped, register: TargetRegister, waves: Array) -> Any:
+    """A register of some waves."""
+    machine = stopped.machine
+    accessor = Accessor(machine, machine.target.byte_order, len(waves))
+    return accessor.read(locations.at(Register(register, waves)), register.bit_size).bits
+
+
+def _group(waves: Array, pc: int | None) -> WaveGroup:
+    return WaveGroup(int(waves[0]) if len(waves) == 1 else waves, pc)
+
+
+def unknown_place(name: str) -> MissingContext:
+    """The error of a wave of which nobody knows where it stands."""
+    return MissingContext("pc", f"where wave {name} stands is not known: it has no program counter")
+
+
+# --- Waves as a list ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class WaveRow:
+    """Waves of one dispatch that stand at one place with the same lanes active."""
+
+    waves: tuple[str, ...]
+    places: tuple[WavePlace, ...]
+    pc: int | None
+    call: CallFrame | None
+    lane_count: int
+    mask: int | None
+    """The active lanes; None where that is not known."""
+    error: DwarfGpuError | None = None
+    """What is not known, and why."""
+
+
+def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
+    """Waves with where they stand and which lanes are active, equal ones together, or each by itself."""
+    rows: dict[Any, list[int]] = {}
+    about: dict[Any, WavesAtPlace] = {}
+    machine = waves_of(stopped)
+    for one in standings(stopped, waves):
+        for wave in one.waves:
+            owner = machine.place_of(wave)[0]
+            key = one.pc, owner, one.mask, str(one.error), wave if each else None
+            rows.setdefault(key, []).append(wave)
+            about.setdefault(key, one)
+    result = []
+    for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
+        one = about[key]
+        places = tuple(place_of(machine, wave) for wave in members)
+        problem = next((place.problems[0] for place in places if place.problems), None)
+        call = None if one.pc is None else stopped.loaded.calls_at(one.pc)[0]
+        names = tuple(stopped.machine.ids[wave] for wave in members)
+        error = one.error
+        if error is not None and one.pc is not None:
+            error = unknown_mask(names[0], error)
+        result.append(WaveRow(names, places, one.pc, call, one.lane_count, one.mask, error or problem))
+    return result
+
+
+@frozen
+class WavesAtPlace:
+    """Waves that stand at one place with the same lanes active."""
+
+    waves: tuple[int, ...]
+    pc: int | None
+    lane_count: int
+    mask: int | None
+    """The active lanes; None where that is not known."""
+    error: DwarfGpuError | None = None
+    """What is not known, and why."""
+
+
+def standings(stopped: Stopped, waves: list[int] | None = None) -> Iterator[WavesAtPlace]:
+    """Where waves (all, if not said otherwise) stand, and with which lanes."""
+    waves_of(stopped)
+    for group in wave_groups(stopped, waves):
+        for numbers, count, mask, error in _masks(stopped, group):
+            yield WavesAtPlace(tuple(numbers), group.pc, count, mask, error)
+
+
+def _masks(
+    stopped: Stopped, group: WaveGroup
+) -> Iterator[tuple[list[int], int, int | None, DwarfGpuError | None]]:
+    """The waves of a group with the same lanes active: which, of how many lanes, the mask, or why it is not known."""
+    numbers = group.numbers
+    count = stopped.machine.target.lane_count
+    if group.pc is None:
+        yield numbers, count, None, unknown_place(stopped.machine.ids[numbers[0]])
+        return
+    try:
+        stack = Stack(stopped.machine, stopped.loaded, group.waves)
+        simt = Simt(stack.top)
+        count = simt.lane_count
+        masks = simt.active_mask()
+    except (Parted, Diverge, LaneFault):
+        for wave in numbers:
+            yield from _masks(stopped, WaveGroup(wave, group.pc))
+        return
+    except DwarfGpuError as error:
+        if len(numbers) == 1:
+            yield numbers, count, None, error
+        else:  # perhaps only of some
+            for wave in numbers:
+                yield from _masks(stopped, WaveGroup(wave, group.pc))
+        return
+    if isinstance(masks, int):
+        yield numbers, count, masks, None
+        return
+    for positions in b.groups(masks):
+        yield [numbers[i] for i in positions], count, int(masks[positions[0]]), None
+
+
+# --- Waves and work-groups as lists -------------------------------------------------------------------
+
+
+@frozen
+class WaveRun:
+    """Waves with numbers one behind the other that stand at one place of one dispatch, with the same lanes active."""
+
+    first: int
+    last: int
+    standing: WavesAtPlace
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+
+def wave_runs(
+    stopped: Stopped, waves: list[int] | None = None, *, each: bool = False, apart: Iterable[int | None] = ()
+) -> list[WaveRun]:
+    """Waves (all, if not said otherwise), in the order of their numbers; ``apart`` are some that stand alone."""
+    machine = waves_of(stopped)
+    dispatches = machine.dispatch.tolist()
+    alone = set(apart)
+    found = {wave: one for one in standings(stopped, waves) for wave in one.waves}
+    runs: list[list[Any]] = []
+    for wave in sorted(found):
+        one = found[wave]
+        if runs and not each and wave not in alone:
+            _first, last, standing = runs[-1]
+            is_next = last == wave - 1 and last not in alone
+            if is_next and standing is one and dispatches[last] == dispatches[wave]:
+                runs[-1][1] = wave
+                continue
+        runs.append([wave, wave, one])
+    return [WaveRun(*run) for run in runs]
+
+
+@frozen
+class WorkGroup:
+    """A work-group with its waves."""
+
+    dispatch: int | None
+    """The index of the dispatch."""
+    position: Triple | None
+    """None where nobody knows which work-group it is."""
+    waves: tuple[int, ...]
+    standings: tuple[WavesAtPlace, ...]
+    """Where each of them stands."""
+    used: int | None
+    """How many of their lanes have a work-item; None where that is not known."""
+
+    @property
+    def likeness(self) -> Any:
+        """What is equal where work-groups are alike."""
+        masks = tuple((one.pc, one.mask) for one in self.standings)
+        return self.dispatch, masks, self.used, self.position is None
+
+    @property
+    def active(self) -> int | None:
+        """How many lanes execute; None where that is not known."""
+        masks = [one.mask for one in self.standings]
+        known = [mask.bit_count() for mask in masks if mask is not None]
+        return sum(known) if len(known) == len(masks) else None
+
+
+def work_groups(stopped: Stopped) -> Iterator[WorkGroup]:
+    """The work-groups of all dispatches, in the order of their first waves."""
+    machine = waves_of(stopped)
+    standing = {wave: one for one in standings(stopped) for wave in one.waves}
+    members: dict[Any, list[int]] = {}
+    owners = zip(machine.dispatch.tolist(), machine.work_group.tolist(), strict=True)
+    for wave, (owner, group) in enumerate(owners):
+        members.setdefault((owner, None if min(group) < 0 else tuple(group)), []).append(wave)
+    for (owner, position), waves in members.items():
+        used = [place_of(machine, wave).used for wave in waves]
+        known = [count for count in used if count is not None]
+        yield WorkGroup(
+            None if owner < 0 else owner,
+            position,
+            tuple(waves),
+            tuple(standing[wave] for wave in waves),
+            sum(known) if len(known) == len(used) else None,
+        )
+
+
+def work_group_runs(stopped: Stopped, apart: int | None = None) -> Iterator[tuple[WorkGroup, WorkGroup, int]]:
+    """Work-groups that are alike and follow each other: the first, the last and how many.
+
+    That of the wave ``apart`` stands alone.
+    """
+    run: list[WorkGroup] = []
+    for group in work_groups(stopped):
+        alone = apart in group.waves or (run and apart in run[0].waves)
+        if run and (alone or group.likeness != run[0].likeness):
+            yield run[0], run[-1], len(run)
+            run = []
+        run.append(group)
+    if run:
+        yield run[0], run[-1], len(run)

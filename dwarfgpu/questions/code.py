@@ -1,0 +1,200 @@
+"""Commands about instructions: ``disassemble``, and what ``x/i`` shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
+from dwarfgpu.questions.output import ASSEMBLY, SOURCE
+from dwarfgpu.questions.sources import function_offset, places_of, shown_line, text_of
+from dwarfgpu.questions.waves import masks_by
+from dwarfgpu.render.layout import shown, wrapped
+from dwarfgpu.render.source import InstructionLines, numbered_line, padded_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.program.code.instructions import Listing, MachineInstruction
+    from dwarfgpu.program.code.linespec import CodeSpan
+    from dwarfgpu.program.code.source_files import LineAt, SourceFile
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+MODIFIERS = "rs"
+
+
+class CodeCursor:
+    """What commands about instructions keep."""
+
+    def __init__(self) -> None:
+        self.disassembler = Disassembler()
+        self.told: set[str] = set()
+        """What was said about the disassembler."""
+
+
+def code_of(debugger: Debugger) -> ProgramCode:
+    """The code of the program, read by the disassembler that the settings name."""
+    kept = debugger.state_of(CodeCursor)
+    if kept.disassembler.chosen != debugger.settings["disassembler"]:
+        kept.disassembler = Disassembler(debugger.settings["disassembler"])
+        kept.told.clear()
+    return ProgramCode(debugger.frame.state, kept.disassembler)
+
+
+def instructions(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
+    """Instructions from an address on: address, size, bytes and text."""
+    return _rows(debugger, code_of(debugger).some(address, count))
+
+
+def instructions_before(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
+    """The instructions before an address, from the beginning of the function on: where else one begins is not known."""
+    found: list[tuple[int, int, bytes, str]] = []
+    places = places_of(debugger)
+    while len(found) < count:
+        end = found[0][0] if found else address
+        span = next((each for each in places.stretches_at(end - 1) if each.low < end <= each.high), None)
+        if span is None:
+            break
+        found = _rows(debugger, code_of(debugger).between(span.low, end)) + found
+    if not found and count:
+        message = f"No function contains the address before {address:#x}."
+        raise UsageError(message, kind="no_function", hint="instructions are read onwards from a beginning")
+    return found[-count:]
+
+
+def _rows(debugger: Debugger, listing: Listing) -> list[tuple[int, int, bytes, str]]:
+    """Instructions with their names. That there is no disassembler is said once."""
+    told = debugger.state_of(CodeCursor).told
+    if listing.problem is not None and listing.problem.message not in told:
+        told.add(listing.problem.message)
+        _tell(debugger, listing)
+    names = _names(debugger)
+    return [(each.address, each.size, each.data, names.text(each)) for each in listing.instructions]
+
+
+def disassemble(debugger: Debugger, arguments: Arguments) -> None:
+    """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
+    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks where the frame stands, `*`
+    where other lanes do.
+    """
+    for letter in arguments.format:
+        if letter not in MODIFIERS:
+            raise arguments.wrong(f"has no modifier {letter!r}: /r shows bytes, /s source lines")
+    low_text, comma, high_text = arguments.text.partition(",")
+    places = places_of(debugger)
+    if comma:
+        low = places.address(low_text)
+        after = high_text.strip()
+        high = low + places.address(after[1:]) if after.startswith("+") else places.address(after)
+        if high <= low:
+            raise UsageError(f"there is no code from {low:#x} to {high:#x}", kind="no_range")
+        listing = code_of(debugger).between(low, high)
+        debugger.output.line(f"Dump of assembler code from {low:#x} to {high:#x}:")
+        _write(debugger, arguments, listing, None)
+    else:
+        spans = _function(debugger, arguments.text.strip())
+        debugger.output.line(f"Dump of assembler code for function {shown(spans[0].name)}:")
+        listing = None
+        for span in spans:
+            if len(spans) > 1:
+                debugger.output.line(f"Address range {span.low:#x} to {span.high:#x}:")
+            listing = code_of(debugger).between(span.low, span.high)
+            _write(debugger, arguments, listing, span)
+    debugger.output.line("End of assembler dump.")
+    if listing is not None and listing.problem is not None:
+        _tell(debugger, listing)
+
+
+def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
+    """The stretches of the function that a text means: by name, or by an address in it."""
+    places = places_of(debugger)
+    if not text:
+        frame = debugger.frame
+        if frame.place is None:
+            raise UsageError("No frame selected.", kind="no_frame", hint="name a function or an address")
+        found = places.stretches_at(frame.place)
+        message = "No function contains program counter for selected frame."
+    else:
+        found = places.stretches_at(places.address(text.removeprefix("*")))
+        message = "No function contains specified address."
+    if not found:
+        raise UsageError(message, kind="no_function", hint="FIRST,LAST or FIRST,+LENGTH shows a range")
+    return found
+
+
+def _tell(debugger: Debugger, listing: Listing) -> None:
+    """Say why there are no instructions."""
+    problem = listing.problem
+    if problem is not None:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        for line in wrapped(f"{problem.message}{hint}", debugger.output.width):
+            debugger.output.line(debugger.output.style("hint", line))
+
+
+def _names(debugger: Debugger, function: CodeSpan | None = None) -> InstructionLines:
+    return InstructionLines(
+        debugger.frame.state.target.address_size, lambda address: function_offset(debugger, address), function
+    )
+
+
+def standing_at(debugger: Debugger) -> dict[int, int]:
+    """The addresses at which lanes of the wave stand, each with a mask of the lanes."""
+    return masks_by(debugger, lambda lane: lane.pc)
+
+
+def _write(debugger: Debugger, arguments: Arguments, listing: Listing, function: CodeSpan | None) -> None:
+    """Write instructions, with what was asked for beside them."""
+    names = _names(debugger, function)
+    output = debugger.output
+    pc = debugger.frame.pc
+    lanes = standing_at(debugger)
+    rows = listing.instructions
+    texts = output.code(ASSEMBLY, [names.text(each) for each in rows])
+    raw = padded_bytes(rows) if "r" in arguments.format else [""] * len(rows)
+    sources = _source_lines(debugger, rows) if "s" in arguments.format else {}
+    for each, text, data in zip(rows, texts, raw, strict=True):
+        output.lines(sources.get(each.address, ()))
+        mark = "=> " if each.address == pc else " * " if each.address in lanes else "   "
+        if mark.strip():
+            mark = output.style("kind", mark)
+        output.line(f"{mark}{names.head(each.address)}\t{data}{text}")
+
+
+def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:
+    """The lines of the source that stand before instructions, by the address of the instruction."""
+    sources = debugger.frame.state.sources
+    found: list[tuple[int, LineAt]] = []
+    for each in rows:
+        at = sources.at(each.address)
+        if at is not None and (not found or (at.file, at.line) != (found[-1][1].file, found[-1][1].line)):
+            found.append((each.address, at))
+    with_code = {(at.file.path, at.line) for _, at in found}
+    file: SourceFile | None = None
+    shown_lines: dict[int, list[str]] = {}
+    last = 0
+    for address, at in found:
+        lines = [""] if shown_lines else []
+        least = last + 1
+        if file is not at.file:
+            file = at.file
+            lines.append(f"{shown(file.name)}:")
+            least = at.line if shown_lines else at.first
+        first = at.line
+        while least < first and (file.path, first - 1) not in with_code:
+            first -= 1  # lines without code belong to the code behind them
+        lines += _numbered(debugger, file, first, at.line)
+        shown_lines[address] = lines
+        last = at.line
+    return shown_lines
+
+
+def _numbered(debugger: Debugger, file: SourceFile, first: int, last: int) -> Iterator[str]:
+    text = text_of(debugger, file)
+    numbers = [number for number in range(max(1, first), last + 1) if text.line(number) is not None]
+    if not numbers:
+        yield f"{last}\tin {shown(file.name)}"
+        return
+    lines = debugger.output.code(SOURCE, [shown_line(text.line(each) or "") for each in numbers], file.path)
+    for number, line in zip(numbers, lines, strict=True):
+        yield numbered_line(number, line)

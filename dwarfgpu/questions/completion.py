@@ -1,0 +1,425 @@
+"""What a line that is typed can go on with: commands, options, settings, and what the operands of a command are."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Typedef
+from dwarfgpu.questions.registry import WORD
+from dwarfgpu.questions.settings import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Command
+
+    Found: TypeAlias = "tuple[int, Iterable[Candidate]]"
+    """Where the text begins that a candidate replaces, and the candidates."""
+    Complete: TypeAlias = Callable[[Debugger, str, int], Found]
+    from dwarfgpu.program.types.model import Type
+
+
+_LIST = re.compile(r"(?:-\w+\s+)*(?:all\s+|[\d,\s-]*\d\s+)(?:-\w+\s+)*")
+_LAST_WORD = re.compile(r"\S*$")
+_REPAIRS = ("auto", "off")
+_LANES = ("active", "all")
+
+
+@frozen
+class Candidate:
+    """What a word can become."""
+
+    text: str
+    meta: str = ""
+    """What that is, in a few words."""
+
+
+def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
+    """What a line, up to the cursor, can go on with: where the text begins that is replaced, and with what."""
+    most = debugger.settings["max-completions"]
+    try:
+        start, found = _command(debugger, line, _past_blanks(line, 0), "")
+        unique: dict[str, Candidate] = {}
+        for candidate in islice(found, 4 * most):
+            unique.setdefault(candidate.text, candidate)
+        return start, list(unique.values())[:most]
+    except DwarfGpuError:  # what is typed is not complete, so it may well be wrong
+        return len(line), []
+
+
+# --- Commands -------------------------------------------------------------------------------------------------------
+
+
+def _command(debugger: Debugger, line: str, at: int, prefix: str) -> Found:
+    registry = debugger.registry
+    match = WORD.match(line, at)
+    end = at if match is None else match.end()
+    if end == len(line):
+        return at, _commands(debugger, line[at:], prefix)
+    if match is None:
+        return end, ()
+    command, _rest = registry.find(f"{prefix} {match.group()}".lstrip())
+    if command.name == prefix:
+        raise UsageError(f"{match.group()} is no further word of {prefix}")
+    after = _past_blanks(line, end)
+    if not registry.is_prefix(command.name) or after == end:
+        return _operands(debugger, command, line, end)
+    if not command.run:
+        return _command(debugger, line, after, command.name)
+    try:
+        start, inner = _command(debugger, line, after, command.name)
+    except UsageError:  # no further word of the name
+        return _operands(debugger, command, line, end)
+    if start == after:
+        own_start, own = _operands(debugger, command, line, end)
+        return start, (*inner, *_found(own)) if own_start == start else inner
+    return start, inner
+
+
+def _found(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Candidates as far as they can be told."""
+    with suppress(DwarfGpuError):
+        yield from candidates
+
+
+def _commands(debugger: Debugger, letters: str, prefix: str = "") -> Iterator[Candidate]:
+    """Names of commands; what else they are called where the name itself begins otherwise."""
+    meant = {name: each for name, each in debugger.registry.names(prefix).items() if name.startswith(letters)}
+    in_full = {each.name for name, each in meant.items() if f"{prefix} {name}".lstrip() == each.name}
+    for name, command in meant.items():
+        if f"{prefix} {name}".lstrip() == command.name or command.name not in in_full:
+            yield Candidate(name, command.summary)
+
+
+def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found:
+    """Options, and what the operands of a command are."""
+    if line[at : at + 1] == "/":
+        at = line.find(" ", at)
+        if at < 0:
+            return len(line), ()
+    options = {option.flag: option for option in command.options}
+    while True:
+        at = _past_blanks(line, at)
+        word = line[at:].split(" ", 1)[0]
+        if not word.startswith("-") or not options:
+            break
+        end = at + len(word)
+        if end == len(line):
+            return at, [Candidate(flag, one.help) for flag, one in options.items() if flag.startswith(word)]
+        at = end
+        option = options.get(word)
+        if option is not None and option.metavar is not None:
+            at = _past_blanks(line, at)
+            value = line[at:].split(" ", 1)[0]
+            if at + len(value) == len(line):
+                words = {"LIST": _LANES, "R": _REPAIRS}.get(option.metavar, ())
+                return at, [Candidate(each) for each in words if each.startswith(value)]
+            at += len(value)
+    if command.completes == "command" and command.operands.startswith("LIST"):
+        match = _LIST.match(line, at)
+        if match is None:
+            return at, [Candidate("all")] if "all".startswith(line[at:]) else ()
+        at = match.end()
+    kind = KINDS.get(command.completes)
+    return (len(line), ()) if kind is None else kind(debugger, line, at)
+
+
+# --- What operands are ----------------------------------------------------------------------------------------------
+
+
+def _of_command(debugger: Debugger, line: str, at: int) -> Found:
+    return _command(debugger, line, at, "")
+
+
+def _alias(debugger: Debugger, line: str, at: int) -> Found:
+    equals = line.find("=", at)
+    if equals < 0:
+        return len(line), ()
+    return _command(debugger, line, _past_blanks(line, equals + 1), "")
+
+
+def _macro(debugger: Debugger, line: str, at: int) -> Found:
+    return at, [Candidate(name) for name in debugger.macros if name.startswith(line[at:])]
+
+
+def _setting(debugger: Debugger, line: str, at: int) -> Found:
+    """The name of a setting, its value, or an expression that is assigned to."""
+    text = line[at:]
+    for name, setting in debugger.settings.declared.items():
+        if text.startswith(f"{name} "):
+            start = _last_word(line, at + len(name) + 1)
+            values = setting.choices or (("on", "off") if isinstance(setting.default, bool) else ())
+            if setting.unlimited:
+                values = (*values, "unlimited")
+            if setting.automatic:
+                values = (*values, "auto")
+            return start, [Candidate(value) for value in values if value.startswith(line[start:])]
+    start, names = _shown(debugger, line, at)
+    found = list(names)
+    return (start, found) if found else _expression(debugger, line, at)
+
+
+def _shown(debugger: Debugger, line: str, at: int) -> Found:
+    known = debugger.settings.declared.items()
+    return at, [Candidate(name, setting.help) for name, setting in known if name.startswith(line[at:])]
+
+
+def _path(_debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    folder, slash, letters = line[start:].rpartition("/")
+    place = os.path.expanduser(f"{folder}{slash}" or ".")  # noqa: PTH111 (`pathlib` costs start-up time)
+    found = []
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.startswith(letters) and (letters or not entry.name.startswith(".")):
+                    is_folder = entry.is_dir()
+                    found.append(Candidate(f"{entry.name}/" if is_folder else entry.name))
+    except (OSError, ValueError):
+        return len(line), ()
+    return len(line) - len(letters), sorted(found, key=lambda each: each.text)
+
+
+def _section(_debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    return start, [Candidate(each) for each in SECTIONS if each.startswith(line[start:])]
+
+
+def _register(debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    return start, registers(
+        debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else ""
+    )
+
+
+def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate]:
+    """The registers of the target whose names begin so."""
+    frame = debugger.frame
+    for name in ("pc", "sp", "fp"):
+        if name.startswith(letters):
+            yield Candidate(f"{sign}{name}", "register")
+    for register in frame.target.registers():
+        if register.name.startswith(letters):
+            yield Candidate(f"{sign}{register.name}", "register")
+
+
+def _kernel(debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    names = (kernel.name for kernel in debugger.opened.file.kernels.kernels)
+    return start, [Candidate(name, "kernel") for name in names if name.startswith(line[start:])]
+
+
+def _wave(debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    letters = line[start:]
+
+    def found() -> Iterator[Candidate]:
+        for number, name in enumerate(debugger.machine.stopped.machine.ids, 1):
+            if str(number).startswith(letters):
+                yield Candidate(str(number), name)
+            elif name.startswith(letters):
+                yield Candidate(name, f"wave {number}")
+
+    return start, found()
+
+
+def _lane(debugger: Debugger, line: str, at: int) -> Found:
+    start = _last_word(line, at)
+    if debugger.lane is None:
+        return start, ()
+    mask = debugger.wave.frame(0).active_mask or 0
+    return start, [
+        Candidate(str(lane), "active" if mask >> lane & 1 else "inactive")
+        for lane in range(debugger.wave.state.target.lane_count)
+        if str(lane).startswith(line[start:])
+    ]
+
+
+def _names(*kinds: str, files: bool = False) -> Complete:
+    """Names of the program of some kinds, and of its source files."""
+
+    def found(debugger: Debugger, line: str, at: int) -> Found:
+        start = _last_word(line, at)
+        letters = line[start:]
+        known = debugger.known_names
+        most = debugger.settings["max-completions"]
+        candidates = [Candidate(name, kind) for name, kind in known.starting(letters, kinds, most)]
+        if files:
+            candidates += [Candidate(f"{name}:", "file") for name in known.files(letters)]
+        return start, candidates
+
+    return found
+
+
+def _past_blanks(line: str, at: int) -> int:
+    return len(line) - len(line[at:].lstrip())
+
+
+def _last_word(line: str, at: int) -> int:
+    match = _LAST_WORD.search(line, at)
+    assert match is not None  # noqa: S101 (it matches the empty text)
+    return match.start()
+
+
+def _expression(debugger: Debugger, line: str, at: int) -> Found:
+
+    return complete_expression(debugger, line, at)
+
+
+KINDS: dict[str, Complete] = {
+    "alias": _alias,
+    "command": _of_command,
+    "expression": _expression,
+    "function": _names("function"),
+    "kernel": _kernel,
+    "lane": _lane,
+    "macro": _macro,
+    "path": _path,
+    "place": _names("function", files=True),
+    "register": _register,
+    "section": _section,
+    "setting": _setting,
+    "shown": _shown,
+    "symbol": _names("function", "variable", "type"),
+    "wave": _wave,
+}
+"""What the operands of a command may be (`Command.completes`)."""
+
+
+# --- What an expression that is typed can go on with --------------------------------------------------
+
+_VARIABLE = re.compile(r"\$(\w*)$")
+_MEMBER = re.compile(r"(->|\.\*?)\s*(\w*)$")
+_NAME = re.compile(r"(?:\w|::)*$")
+_NUMBERED = re.compile(r"\d$")
+_BRACKETS = {")": "(", "]": "["}
+_KINDS = ("variable", "function", "type", "namespace")
+_OPERATORS = ("sizeof", "alignof")
+MAX_DEPTH = 20
+"""Classes that inherit from each other, and pointers to pointers, deeper than this show no more members."""
+
+
+def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
+    """What the end of an expression can become."""
+    text = line[at:]
+    match = _VARIABLE.search(text)
+    if match is not None:
+        return at + match.start(), _variables(debugger, match.group(1))
+    match = _MEMBER.search(text)
+    if match is not None and match.start():
+        base = operand_before(text, match.start())
+        if base.isdecimal():
+            return len(line), ()
+        if base:
+            return at + match.start(2), _members_of(debugger, base, match.group(2))
+    match = _NAME.search(text)
+    assert match is not None  # noqa: S101 (it matches the empty text)
+    return at + match.start(), _symbol_names(debugger, match.group())
+
+
+def _variables(debugger: Debugger, letters: str) -> Iterator[Candidate]:
+    """Convenience variables and registers."""
+    from dwarfgpu.questions.debugger import names
+
+    for name in names(debugger):
+        if name.startswith(letters):
+            yield Candidate(f"${name}", "convenience variable")
+    yield from registers(debugger, letters, "$")
+
+
+def _symbol_names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
+    frame = debugger.frame
+    for variable in frame.variables():
+        if variable.name.startswith(letters) and not variable.is_shadowed:
+            yield Candidate(variable.name, variable.kind)
+    is_plain = not _NUMBERED.search(letters)  # of the spaces of single lanes only when somebody counts
+    for space in frame.target.spaces():
+        if letters and space.name.startswith(letters) and not (_NUMBERED.search(space.name) and is_plain):
+            yield Candidate(f"{space.name}#", "address space")
+    scope, colons, last = letters.rpartition("::")
+    most = debugger.settings["max-completions"]
+    for name, kind in debugger.known_names.starting(last, _KINDS, most):
+        yield Candidate(f"{scope}{colons}{name}", kind)
+    for name in _OPERATORS:
+        if letters and name.startswith(letters):
+            yield Candidate(name, "operator")
+
+
+def operand_before(text: str, end: int) -> str:
+    """The operand that ends where a member operator begins: ``a->b[1]`` of ``2 * a->b[1]``."""
+    start = end
+    while True:
+        while start and text[start - 1].isspace():
+            start -= 1
+        if start and text[start - 1] in _BRACKETS:
+            start = _opening(text, start - 1)
+            if start and (text[start - 1].isalnum() or text[start - 1] in "_])"):
+                continue
+        else:
+            word = re.search(r"[\w$:]*$", text[:start])
+            assert word is not None  # noqa: S101 (it matches the empty text)
+            start = word.start()
+        before = text[:start].rstrip()
+        if before.endswith("->"):
+            start = len(before) - 2
+        elif before.endswith("."):
+            start = len(before) - 1
+        else:
+            return text[start:end].strip()
+
+
+def _opening(text: str, place: int) -> int:
+    """Where the bracket opens that closes at a place; the beginning if it does not."""
+    depth = 0
+    for position in range(place, -1, -1):
+        depth += (text[position] in ")]") - (text[position] in "([")
+        if not depth:
+            return position
+    return 0
+
+
+def _members_of(debugger: Debugger, base: str, letters: str) -> Iterator[Candidate]:
+    kind: Type = debugger.frame.expression(base).type
+    for name in dict.fromkeys(_members(kind)):
+        if name.startswith(letters):
+            yield Candidate(name, "member")
+
+
+def _members(kind: Type, depth: int = 0) -> Iterator[str]:
+    """The names of the members of a type, or of what it points to; those of base classes behind its own."""
+    while isinstance(kind, (Pointer, Qualified, Typedef)):
+        depth += 1
+        if depth > MAX_DEPTH:
+            return
+        kind = kind.target
+    if not isinstance(kind, Struct) or depth > MAX_DEPTH:
+        return
+    try:
+        body = kind.body
+        for member in (
+            *body.members,
+            *(
+                member
+                for part in body.variant_parts
+                for variant in part.variants
+                for member in variant.members
+            ),
+        ):
+            if member.name:
+                yield member.name
+            else:
+                yield from _members(member.type, depth + 1)
+        yield from (member.name for member in body.statics)
+        for base in body.bases:
+            yield from _members(base.type, depth + 1)
+    except DwarfGpuError:  # what can be read of it is offered
+        return

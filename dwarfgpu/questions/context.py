@@ -1,0 +1,518 @@
+"""The ``context`` view: everything around the place that is looked at, section by section."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.questions import asking, memory
+from dwarfgpu.questions.output import SOURCE
+from dwarfgpu.questions.settings import SECTIONS
+from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
+from dwarfgpu.questions.values import why_none, without_value
+from dwarfgpu.render.lanes import folded
+from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
+from dwarfgpu.render.values import OPTIMIZED_OUT
+from dwarfgpu.render.variables import VariablesRenderer, frame_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dwarfgpu.program.code.source_files import SourceFile
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.memory import MemoryFormat
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.render.layout import Style
+
+
+LOWEST = 4
+"""So many lines are shown however low the screen is."""
+KEPT_FREE = 3
+"""Lines of the screen for the prompt, the toolbar, and one that is answered."""
+MAX_LOCALS = 16
+MAX_FRAMES = 8
+MAX_ELSEWHERE = 3
+"""How many lines outside the part of the source that is shown are named because lanes stand there."""
+REGISTERS = {
+    "amdgcn": "pc exec vcc m0 scc s32 s33 v0 v1 v2 v3",
+    "x86_64": "rip rsp rbp rax rbx rcx rdx rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rflags",
+}
+"""The registers that are shown: of the lane those that have lanes."""
+
+
+def context(debugger: Debugger, arguments: Arguments) -> None:
+    """Sections are source (with the lanes that stand at each line), locals (in the lane that is looked at), lanes,
+    registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
+    the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
+    on` shows them without a terminal, too.
+    """
+    chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
+    debugger.opened  # noqa: B018 (an error where there is nothing to show)
+    show_context(debugger, tuple(chosen) or None)
+
+
+def _section(word: str) -> str:
+    meant = [name for name in SECTIONS if name.startswith(word)]
+    if len(meant) != 1:
+        raise UsageError(f"there is no section {word[:40]!r}", kind="no_section", hint=", ".join(SECTIONS))
+    return meant[0]
+
+
+def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> None:
+    """Show sections; those of the settings if none are named. What fails in one is said in it, and hides no other."""
+    if debugger.program is None:
+        return
+    output = debugger.output
+    found: list[tuple[str, list[str]]] = []
+    for name in names or debugger.settings["context-sections"]:
+        head, lines = _made(debugger, name, debugger.settings["listsize"])
+        if lines:
+            found.append((name, [title(head, output.width, output.style), *lines]))
+    if output.height is not None:
+        room = max(LOWEST, output.height - output.rows - KEPT_FREE)
+        counts = shares([len(lines) - 1 for _, lines in found], room)
+        found = [
+            (name, _fitted(debugger, name, lines, count))
+            for (name, lines), count in zip(found, counts, strict=True)
+            if count
+        ]
+    for _, lines in found:
+        output.lines(lines)
+
+
+def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list[str]:
+    """A section with fewer lines: of the source those that are nearest."""
+    if len(lines) - 1 <= count:
+        return lines
+    if name == "source":
+        lines = [lines[0], *_made(debugger, name, count)[1]]
+    return [lines[0], *shortened(lines[1:], count, debugger.output.style)]
+
+
+def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
+    """The title and the lines of a section."""
+    head, make = _MAKERS[name]
+    try:
+        found = make(debugger, size)
+    except DwarfGpuError as error:
+        text = clipped(" ".join(str(error).split()), debugger.output.width)
+        return head, [debugger.output.style("error", text)]
+    return found
+
+
+# --- The sections ---------------------------------------------------------------------------------------------------
+
+
+def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame = debugger.frame
+    file, line = start_of(debugger)
+    function = "" if frame.name is None else f", {shown(frame.name)}"
+    head = f"source: {shown(file.name)}:{line}{function}"
+    lanes = standing_lanes(debugger)
+    masks = {number: mask for (path, number), mask in lanes.items() if path == file.path}
+    text = text_of(debugger, file)
+    if text.missing is not None:
+        sources_of(debugger).told.add(file.path)
+        told = f"{file.name}: {text.missing} `directory DIR` looks elsewhere."
+        lines = fitted(told, debugger.output.width, 4)
+        return head, [*lines, *_elsewhere(debugger, lanes, file, range(0))]
+    elsewhere = 0
+    if size > 2 * MAX_ELSEWHERE:  # on a low screen the lines around the frame matter more
+        outside = sum(key[0] != file.path or abs(key[1] - line) > size // 2 for key in lanes)
+        elsewhere = min(outside, MAX_ELSEWHERE)
+    size -= elsewhere
+    first = max(1, min(line - size // 2, len(text.lines) - size + 1))
+    numbers = range(first, min(first + size, len(text.lines) + 1))
+    lines = _numbered(debugger, file, numbers, line, masks)
+    return head, [*lines, *(_elsewhere(debugger, lanes, file, numbers) if elsewhere else ())]
+
+
+def _numbered(
+    debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]
+) -> list[str]:
+    """Lines of the source behind their numbers, and before those the lanes that stand there."""
+    output = debugger.output
+    text = text_of(debugger, file)
+    digits = len(str(numbers[-1])) if numbers else 1
+    left = 0 if debugger.lane is None else GUTTER + 1
+    room = max(8, output.width - left - digits - 5)
+    plain = [clipped(shown_line(text.line(each) or "").expandtabs(4), room) for each in numbers]
+    lines = []
+    for number, code in zip(numbers, output.code(SOURCE, plain, file.path), strict=True):
+        mark = "=>" if number == line else "  "
+        who = f"{gutter(masks.get(number, 0)):>{GUTTER}} " if left else ""
+        head = f"{who}{mark} {number:>{digits}}"
+        if number == line or number in masks:
+            head = output.style("name", head)
+        lines.append(f"{head}  {code}".rstrip())
+    return lines
+
+
+def _elsewhere(
+    debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range
+) -> list[str]:
+    """The lines that are not shown, and lanes stand there."""
+    outside = [key for key in sorted(lanes) if key[0] != file.path or key[1] not in numbers]
+    lines = [
+        clipped(f"{gutter(lanes[path, line]):>{GUTTER}}    at {path}:{line}", debugger.output.width)
+        for path, line in outside[:MAX_ELSEWHERE]
+    ]
+    if len(outside) > MAX_ELSEWHERE:
+        rest = len(outside) - MAX_ELSEWHERE + 1
+        lines[-1] = debugger.output.style("dim", f"{'':>{GUTTER}}    at {rest} more lines")
+    return lines
+
+
+def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame, lane = debugger.frame, debugger.lane
+    head = "locals" if lane is None else f"locals in lane {lane}"
+    renderer = VariablesRenderer(frame)
+    variables = [each for each in frame.variables() if not each.is_shadowed]
+    lines = [_variable(debugger, renderer, each, lane) for each in variables[:MAX_LOCALS]]
+    if len(variables) > MAX_LOCALS:
+        lines.append(debugger.output.style("dim", f"... {len(variables) - MAX_LOCALS} more"))
+    return head, lines or ["No locals."]
+
+
+def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variable, lane: int | None) -> str:
+    from dwarfgpu.program.variables.answers import answer
+
+    output = debugger.output
+    name = shown(variable.name)
+    style = "dim"
+    try:
+        if variable.frame.physical is None:
+            text = "there is no machine that holds it"
+        else:
+            one = answer(variable, name, None if lane is None else [lane]).lanes[0]
+            text = OPTIMIZED_OUT
+            if one.value is not None:
+                text, style = renderer.cell(one), "" if one.is_active else "dim"
+            elif one.state == "error" and one.reason is not None:
+                text, style = f"<error: {one.reason.message}>", "error"
+    except DwarfGpuError as error:
+        text, style = f"<error: {error.message}>", "error"
+    text = clipped(text, output.width - len(name) - 3) if len(name) < output.width - 10 else "..."
+    return f"{output.style('name', clipped(name, output.width - 6))} = {output.style(style, text) if style else text}"
+
+
+def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    if debugger.lane is None:
+        return "lanes", []
+    from dwarfgpu.questions.waves import lanes_here
+
+    here = lanes_here(debugger)
+
+    def where(lane: LaneStatus) -> str:
+        call = lane.call
+        if call is None:
+            return "" if lane.error is None else lane.error.message
+        source = call.source
+        place = "" if source is None else f" at {source.file or '??'}:{source.line}"
+        return f"{call.function or '??'}{place}"
+
+    head = f"lanes of wave {shown(here.wave)}"
+    return head, lanes_lines(here, debugger.lane, where, debugger.output.width, debugger.output.style)
+
+
+def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    frame, lane = debugger.frame, debugger.lane
+    if frame.physical is None:
+        raise UsageError("there is no machine, so there are no registers", kind="no_machine")
+    head = "registers" if lane is None else f"registers, of lane {lane} those that have lanes"
+    known = next((names for start, names in REGISTERS.items() if frame.target.name.startswith(start)), "")
+    names = known.split() or [each.name for each in list(frame.target.registers())[:16]]
+    texts = [each for each in (_register(frame, name, lane) for name in names) if each is not None]
+    return head, cells(texts, debugger.output.width)
+
+
+def _register(frame: Frame, name: str, lane: int | None) -> str | None:
+    """A register with what it holds; None for one that has nothing to say here."""
+    try:
+        found = frame.expression(f"${name}")
+        value = found.value(lane)
+        if isinstance(value, int):
+            size = found.bits_of(found.object(lane))
+            return f"{name} {value & ((1 << size) - 1):#x}"
+        element = frame.expression(f"${name}[{lane or 0}]").value(lane)
+        return f"{name} {element & 0xFFFFFFFF:#x}" if isinstance(element, int) else None
+    except DwarfGpuError:
+        return None
+
+
+def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    if debugger.attached is None:
+        raise UsageError("there is no machine, so there are no frames", kind="no_machine")
+    lines: list[str] = []
+    chosen = debugger.frame_number
+    first = max(0, chosen - MAX_FRAMES + 1)
+    for frame in debugger.wave:
+        if frame.number < first:
+            continue
+        if len(lines) == MAX_FRAMES:
+            lines.append(debugger.output.style("dim", "   ..."))
+            break
+        mark = "=>" if frame.number == chosen else "  "
+        text = clipped(frame_text(frame), debugger.output.width - 3)
+        lines.append(f"{mark} {debugger.output.style('name', text) if frame.number == chosen else text}")
+    return "stack", lines
+
+
+def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
+    """What `display` shows."""
+    with debugger.output.collected() as texts:
+        show_displays(debugger)
+    lines = "".join(texts).split("\n")[:-1]
+    return "expressions", [clipped(line, debugger.output.width) for line in lines]
+
+
+_MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]] = {
+    "source": ("source", _source),
+    "locals": ("locals", _locals),
+    "lanes": ("lanes", _lanes),
+    "registers": ("registers", _registers),
+    "stack": ("stack", _stack),
+    "expressions": ("expressions", _expressions),
+}
+
+
+# --- The view of everything around the place that is looked at ----------------------------------------
+
+GUTTER = 13
+"""Columns that say which lanes stand at a line."""
+LEAST = 2
+"""Fewer lines than this are no section."""
+
+
+def clipped(text: str, width: int) -> str:
+    """A text on one line that is not wider than that."""
+    text = shown(text)
+    return text if len(text) <= width else f"{text[: max(0, width - 3)]}..."[:width]
+
+
+def title(text: str, width: int, style: Style) -> str:
+    """The line above a section."""
+    head = f"-- {clipped(text, width - 4)} "
+    return style("kind", head.ljust(width, "-"))
+
+
+def gutter(mask: int) -> str:
+    """Which lanes stand at a line, or how many where the list of them is long."""
+    if not mask:
+        return ""
+    numbers = lanes_text(mask).split(" ", 1)[1]
+    return numbers if len(numbers) <= GUTTER else counted(mask.bit_count(), "lane")
+
+
+def shares(natural: Sequence[int], room: int) -> list[int]:
+    """How many lines each of some sections gets of a screen: the longest give way, then the last; 0 is no room at all.
+
+    A title for each of them is counted too.
+    """
+    found = list(natural)
+    while found and sum(found) + sum(1 for each in found if each) > room:
+        longest = max(found)
+        if longest > LEAST:
+            found[found.index(longest)] = longest - 1
+        elif any(found[1:]):
+            found[max(place for place, each in enumerate(found) if each)] = 0
+        else:
+            found[0] = max(0, room - 1)
+            break
+    return found
+
+
+def shortened(lines: list[str], count: int, style: Style) -> list[str]:
+    """The first lines, and how many more there are."""
+    if len(lines) <= count:
+        return lines
+    return [*lines[: count - 1], style("dim", f"... {counted(len(lines) - count + 1, 'more line')}")]
+
+
+def lanes_lines(
+    found: Lanes, current: int | None, where: Callable[[LaneStatus], str], width: int, style: Style
+) -> list[str]:
+    """The lanes on one line, with a letter for each place, and below it what the letters mean.
+
+    A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is looked at.
+    """
+    groups = folded(found.lanes, "places")
+    groups.sort(key=lambda group: group[0].state != ACTIVE)
+    known: dict[object, str] = {}
+    signs: dict[int, tuple[str, str]] = {}
+    rows: list[str] = []
+    for group in groups:
+        first = group[0]
+        if first.state in (UNUSED, UNKNOWN):
+            letter = "." if first.state == UNUSED else "?"
+        else:
+            capital = known.setdefault(first.place[1:], ascii_uppercase[min(len(known), 25)])
+            letter = capital if first.state == ACTIVE else capital.lower()
+        for lane in group:
+            signs[lane.number] = letter, "name" if lane.state == ACTIVE else "dim"
+        what = f"{len(group)} {first.state}".ljust(12)
+        rows.append(clipped(f"{letter}  {what}  {where(first)}", width).rstrip())
+    lines = []
+    per_line = max(8, width // 8 * 8)
+    for start in range(0, found.lane_count, per_line):
+        numbers = range(start, min(start + per_line, found.lane_count))
+        lines.append("".join(style(kind, sign) for sign, kind in map(signs.__getitem__, numbers)))
+        if current is not None and current in numbers:
+            label = f"^ lane {current}"
+            column = current - start
+            after = column + len(label) <= width
+            lines.append(" " * column + label if after else f"lane {current} ^".rjust(column + 1))
+    return lines + rows
+
+
+def cells(texts: Sequence[str], width: int) -> list[str]:
+    """Short texts in columns that are equally wide."""
+    if not texts:
+        return []
+    column = max(map(len, texts)) + 2
+    per_line = max(1, (width + 2) // column)
+    return [
+        "".join(text.ljust(column) for text in texts[start : start + per_line]).rstrip()[:width]
+        for start in range(0, len(texts), per_line)
+    ]
+
+
+# --- Commands about displays --------------------------------------------------------------------------
+
+
+@frozen
+class Display:
+    """An expression that is shown again and again."""
+
+    number: int
+    text: str
+    letter: str | None
+    memory: MemoryFormat | None = None
+    """How the memory that it leads to is shown, if that is meant and not its value."""
+
+    @property
+    def format(self) -> str:
+        """The format as `info display` shows it."""
+        if self.memory is not None:
+            return f"/{self.memory.count}{self.memory.size or 'b'}{self.memory.letter} "
+        return "" if self.letter is None else f"/{self.letter} "
+
+    @property
+    def head(self) -> str:
+        """What stands before the value."""
+        if self.memory is None:
+            return f"{self.number}: {self.format}{self.text} = "
+        form = self.memory
+        count = "" if form.count == 1 else str(form.count)
+        size = "" if form.letter in "is" else form.size
+        return f"{self.number}: x/{count}{form.letter}{size} {self.text}"
+
+
+class Displays:
+    """The displays there are."""
+
+    def __init__(self) -> None:
+        self.every: dict[int, Display] = {}
+        self.last = 0
+        self.is_watching = False
+
+
+def display(debugger: Debugger, arguments: Arguments) -> None:
+    """It is shown at once, and after each change of wave, lane or frame in which it has a meaning; by itself the
+    command shows all of them now. /F is a letter as in `print`. With i, s, a count or a size it shows memory as `x`
+    does: `display/i $pc`. A format stands right behind the command.
+    """
+    known = debugger.state_of(Displays)
+    if not arguments.text:
+        if arguments.format:
+            raise UsageError("Argument required (expression to compute).", kind="no_expression")
+        show_displays(debugger)
+        return
+    form = arguments.format
+    of_memory = None
+    if any(each in "isbhwg" or each.isdecimal() for each in form):
+        of_memory = memory.read_format(form, memory.MemoryFormat())
+    letter = None if of_memory is not None else asking.print_format(arguments)
+    found = Display(known.last + 1, arguments.text, letter, of_memory)
+    debugger.frame.expression(found.text)  # what cannot be read is no display
+    if debugger.has_moved:  # then it is shown with the others
+        asking.asked(debugger, found.text, asking.focus(debugger))
+    else:
+        _show(debugger, found)
+    known.last += 1
+    known.every[found.number] = found
+    if not known.is_watching:
+        known.is_watching = True
+        debugger.watchers.append(lambda: _moved(debugger))
+
+
+def undisplay(debugger: Debugger, arguments: Arguments) -> None:
+    """By numbers as `info display` shows them, such as 1 3-5; without a number all of them."""
+    known = debugger.state_of(Displays)
+    if not arguments.text:
+        known.every.clear()
+        return
+    from dwarfgpu.questions.focus import numbers_of
+
+    for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
+        if number not in known.every:
+            raise UsageError(f"No display number {number}.", kind="no_display")
+        del known.every[number]
+
+
+def info_display(debugger: Debugger, arguments: Arguments) -> None:
+    """With their numbers and formats."""
+    arguments.none()
+    known = debugger.state_of(Displays)
+    if not known.every:
+        debugger.output.line("There are no auto-display expressions now.")
+        return
+    debugger.output.line("Auto-display expressions now in effect:")
+    debugger.output.line("Num Enb Expression")
+    for each in known.every.values():
+        debugger.output.line(f"{each.number}:   y  {each.format}{shown(each.text)}")
+
+
+def _moved(debugger: Debugger) -> None:
+    if not debugger.shows_context("expressions"):
+        show_displays(debugger)
+
+
+def show_displays(debugger: Debugger) -> None:
+    """Show what is displayed, as far as it has a meaning where the debugger looks."""
+    if debugger.program is None:
+        return
+    for each in list(debugger.state_of(Displays).every.values()):
+        try:
+            _show(debugger, each)
+        except DwarfGpuError as error:
+            if error.kind == "no_name":  # of another function
+                continue
+            head = each.head if each.memory is None else f"{each.head}: "
+            debugger.output.line(f"{head}{debugger.output.style('error', f'<error: {error.message}>')}")
+
+
+def _show(debugger: Debugger, found: Display) -> None:
+    """A value on a line; memory below a line that says what it is."""
+    if found.memory is not None:
+        where = memory.address_of(debugger, found.text)
+        end = "\n" if found.memory.count != 1 or found.memory.letter == "i" else "  "
+        debugger.output.write(f"{found.head}{end}")
+        try:
+            memory.show(debugger, found.memory, where)
+        except DwarfGpuError as error:
+            debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
+        return
+    one = asking.asked(debugger, found.text, asking.focus(debugger)).lanes[0]
+    if one.value is not None:
+        debugger.output.line(f"{found.head}{asking.renderer(debugger, found.letter).cell(one)}")
+        return
+    head = found.head.removesuffix(" = ")
+    debugger.output.lines(without_value(debugger, head, why_none(one)))

@@ -1,0 +1,259 @@
+"""Commands about the debugger itself: help, settings, what was typed, the full screen, leaving."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.registry import nearest
+from dwarfgpu.questions.table import GROUPS
+from dwarfgpu.render.layout import wrapped
+
+if TYPE_CHECKING:
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments, Command
+    from dwarfgpu.questions.settings import Setting
+
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "e": "\x1b", "r": "\r"}
+_ASSIGNMENT = re.compile(r"[^=]*[^=!<>]=(?!=)|\+\+|--|.*(?:\+\+|--)$")
+
+
+# --- Help -----------------------------------------------------------------------------------------------------------
+
+
+def help_(debugger: Debugger, arguments: Arguments) -> None:
+    """`help print` says all about a command, `help info` lists the commands that begin with that word, and `help data`
+    those of a group. `help set width` is about a setting, `help user` lists what was defined.
+    """
+    text = " ".join(arguments.text.split())
+    if not text:
+        _overview(debugger)
+        return
+    if _help_of_others(debugger, text):
+        return
+    command, rest = debugger.registry.find(text)
+    if rest.strip():
+        raise UsageError(
+            f"there is no command `{text[:60]}`", kind="no_command", hint=f"`help {command.name}`"
+        )
+    if command.run:
+        _help_of(debugger, command)
+    if debugger.registry.is_prefix(command.name):
+        if command.run:
+            debugger.output.line()
+        _summaries(debugger, {each.name: each for each in debugger.registry.names(command.name).values()})
+
+
+def _overview(debugger: Debugger) -> None:
+    output, known = debugger.output, debugger.registry.commands.values()
+    for group in GROUPS:
+        output.line(output.style("name", f"{_upper(group)}:"))
+        names = ", ".join(
+            each.name for each in known if each.group == group and each.run and not _is_users(debugger, each)
+        )
+        output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
+    if debugger.macros or debugger.aliases:
+        output.line(output.style("name", "Defined here:"))
+        names = ", ".join((*debugger.macros, *debugger.aliases))
+        output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
+    output.line()
+    output.lines(
+        wrapped(
+            "`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width
+        )
+    )
+
+
+def _help_of_others(debugger: Debugger, text: str) -> bool:
+    """Help about a group, a setting, or all that was defined; whether that is what the text means."""
+    known = debugger.registry.commands.values()
+    users = {each.name: each for each in known if _is_users(debugger, each)}
+    if text in ("user", "user-defined"):
+        if not users:
+            debugger.output.line("Nothing was defined.")
+        _summaries(debugger, users)
+        return True
+    for group in GROUPS:
+        if text == group or (text in group.split() and text not in debugger.registry.names()):
+            members = {each.name: each for each in known if each.group == group and each.run}
+            _summaries(debugger, {name: each for name, each in members.items() if name not in users})
+            return True
+    verb, _, rest = text.partition(" ")
+    if verb in ("set", "show") and rest and not rest.startswith("var"):
+        found = debugger.settings.find(rest)
+        if found is not None and not found[1] and rest not in debugger.registry.names(verb):
+            _help_of_setting(debugger, debugger.settings.declared[found[0]])
+            return True
+    return False
+
+
+def _is_users(debugger: Debugger, command: Command) -> bool:
+    return command.name in debugger.macros or command.name in debugger.aliases
+
+
+def _help_of(debugger: Debugger, command: Command) -> None:
+    output = debugger.output
+    output.lines(wrapped(f"{command.usage}", output.width))
+    output.lines(f"  {line}" for line in wrapped(_sentence(command.summary), output.width - 2))
+    for one in command.options:
+        lines = wrapped(one.help, output.width - 20)
+        head = f"  {one.usage:16}  {lines.pop(0)}" if len(one.usage) <= 16 else f"  {one.usage}"
+        output.line(head)
+        output.lines(f"{' ' * 20}{line}" for line in lines)
+    if command.aliases:
+        output.lines(wrapped(f"  Also: {', '.join(command.aliases)}", output.width))
+    if command.details and command.name not in debugger.macros:
+        output.line()
+        output.lines(wrapped(" ".join(command.details.split()), output.width))
+
+
+def _help_of_setting(debugger: Debugger, setting: Setting) -> None:
+    output = debugger.output
+    values = " | ".join(setting.choices) or ("on | off" if isinstance(setting.default, bool) else "VALUE")
+    output.lines(wrapped(f"set {setting.name} {values}", output.width))
+    output.lines(f"  {line}" for line in wrapped(_sentence(setting.help), output.width - 2))
+    now = setting.text(debugger.settings[setting.name])
+    output.lines(wrapped(f"  It is {now}, by default {setting.text(setting.default)}.", output.width))
+
+
+def _upper(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sentence(text: str) -> str:
+    return f"{_upper(text)}."
+
+
+def _summaries(debugger: Debugger, commands: dict[str, Command]) -> None:
+    output = debugger.output
+    width = max(map(len, commands), default=0)
+    for name, command in commands.items():
+        first, *rest = wrapped(command.summary, output.width - width - 4)
+        output.line(f"  {output.style('name', name)}{' ' * (width - len(name))}  {first}")
+        output.lines(f"{' ' * (width + 4)}{line}" for line in rest)
+
+
+def apropos(debugger: Debugger, arguments: Arguments) -> None:
+    """REGEXP is searched in names, aliases, summaries and settings; case does not matter."""
+    arguments.needed()
+    pattern = re.compile(arguments.pattern().pattern, re.IGNORECASE)
+    found = [
+        (each.name, each.summary)
+        for each in debugger.registry.commands.values()
+        if pattern.search(" ".join((each.name, *each.aliases, each.summary)))
+    ]
+    found += [
+        (f"set {setting.name}", setting.help)
+        for setting, _value in debugger.settings.shown()
+        if pattern.search(f"{setting.name} {setting.help}")
+    ]
+    for name, summary in found:
+        first, *rest = wrapped(f"{name} -- {_sentence(summary)}", debugger.output.width)
+        debugger.output.line(debugger.output.style("name", name) + first[len(name) :])
+        debugger.output.lines(f"    {line}" for line in rest)
+    if not found:
+        debugger.output.line(f"nothing is about {arguments.text!r}")
+
+
+# --- Settings -------------------------------------------------------------------------------------------------------
+
+
+def set_(debugger: Debugger, arguments: Arguments) -> None:
+    """`show` lists the settings with their values. What names no setting is an assignment: `set x = 3`."""
+    text = arguments.needed()
+    found = debugger.settings.find(text)
+    if _ASSIGNMENT.match(text) and (found is None or found[1].startswith("=")):
+        debugger.execute(f"set var {text}")
+        return
+    debugger.settings.set(*_setting(debugger, text))
+
+
+def with_(debugger: Debugger, arguments: Arguments) -> None:
+    """`with print pretty on -- print s`: afterwards the setting is what it was, also if the command fails."""
+    text, found, line = arguments.text.partition(" -- ")
+    if not found or not line.strip():
+        raise arguments.wrong("needs a setting, `--` and a command")
+    with debugger.settings.lent(dict([_setting(debugger, text)])):
+        debugger.execute(line)
+
+
+def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
+    """The setting that a text begins with, and the rest."""
+    found = debugger.settings.find(text)
+    if found is None:
+        near = nearest(text.strip().partition(" ")[0], debugger.settings.declared)
+        hint = f"did you mean `set {near}`?" if near else "`show` lists the settings"
+        raise UsageError(f"there is no setting {text[:60]!r}", kind="no_setting", hint=hint)
+    return found
+
+
+def show(debugger: Debugger, arguments: Arguments) -> None:
+    """Without a name: all settings. The first words of several names show all of them."""
+    known = debugger.settings.declared
+    text = arguments.text
+    wanted = [name for name in known if name.startswith(f"{text} ")] if text else list(known)
+    found = debugger.settings.find(text)
+    if text and len(wanted) < 2 and found is not None and not found[1]:
+        wanted = [found[0]]
+    if not wanted:
+        near = nearest(text, known)
+        hint = f"did you mean `show {near}`?" if near else "`show` lists them"
+        raise UsageError(f"there is no setting {text[:60]!r}", kind="no_setting", hint=hint)
+    width = max(map(len, wanted))
+    for setting, value in debugger.settings.shown():
+        if setting.name in wanted:
+            debugger.output.line(f"{setting.name:{width}}  {debugger.output.style('number', value)}")
+    if len(wanted) == 1:
+        debugger.output.lines(wrapped(_sentence(known[wanted[0]].help), debugger.output.width))
+
+
+def show_version(debugger: Debugger, arguments: Arguments) -> None:
+    """Also which Python runs it."""
+    import platform
+
+    from dwarfgpu import __version__
+
+    arguments.none()
+    debugger.output.line(f"dwarfgpu {__version__}, Python {platform.python_version()}")
+
+
+# --- The rest -------------------------------------------------------------------------------------------------------
+
+
+def echo(debugger: Debugger, arguments: Arguments) -> None:
+    r"""Escapes are those of C: `echo done\n`. There is no line end unless the text has one."""
+
+    def character(match: re.Match[str]) -> str:
+        text = match.group(1)
+        return chr(int(text, 8)) if text.isdigit() else _ESCAPES.get(text, text)
+
+    debugger.output.write(_ESCAPE.sub(character, arguments.text.removesuffix("\\")))
+
+
+def history(debugger: Debugger, arguments: Arguments) -> None:
+    """The last ten, or the last N."""
+    count = arguments.integer()
+    if count is not None and count < 0:
+        raise arguments.wrong("takes a number of lines")
+    lines = debugger.typed
+    first = max(0, len(lines) - (10 if count is None else count))
+    for number, line in enumerate(lines[first:], first + 1):
+        start, *rest = line.split("\n")
+        debugger.output.line(f"{number:5}  {start}")
+        debugger.output.lines(f"{'':5}  {one}" for one in rest)
+
+
+def tui(debugger: Debugger, arguments: Arguments) -> None:
+    """^X a, or `quit`, leaves it again."""
+    arguments.none()
+    if debugger.full_screen is None:
+        raise UsageError("there is no terminal for a full screen", kind="no_terminal")
+    debugger.full_screen()
+
+
+def quit_(debugger: Debugger, arguments: Arguments) -> None:
+    """STATUS is the exit status, 0 without one."""
+    raise Quit((arguments.integer() or 0) & 0xFF)

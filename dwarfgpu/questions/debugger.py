@@ -1,0 +1,309 @@
+"""The debugger: a program, a machine that stands still, and the wave, lane and frame that are looked at."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.language.history import READ_ONLY, Remembered
+from dwarfgpu.questions.output import Log
+from dwarfgpu.questions.registry import Registry, read_arguments
+from dwarfgpu.questions.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.program.code.completion_index import KnownNames
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.questions.output import Output
+
+
+T = TypeVar("T")
+
+DEEPEST = 100
+"""How deep commands may call each other: scripts that source themselves end here."""
+
+
+class Quit(Exception):
+    """The user wants to leave, with a status."""
+
+    def __init__(self, status: int = 0) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Debugger:
+    """What commands work on. It reads no terminal and knows no other face: it is given lines and writes lines."""
+
+    def __init__(self, output: Output) -> None:
+        from dwarfgpu.questions.table import COMMANDS
+
+        self.output = output
+        self.registry = Registry(COMMANDS)
+        self.settings = Settings()
+        self.log = Log(self)
+        self.program: Program | None = None
+        self.attached: Attached | None = None
+        self.wave_number: int | None = None
+        """The wave that is looked at, from 0."""
+        self.frame_number = 0
+        self.lanes: dict[int, int] = {}
+        """The lane that is looked at in each wave, as far as somebody has chosen one."""
+        self.macros: dict[str, tuple[str, ...]] = {}
+        """The lines of the commands that the user has defined."""
+        self.called_with: tuple[str, list[str]] | None = None
+        """The defined command that runs, and the words it was called with."""
+        self.aliases: dict[str, str] = {}
+        """What the names stand for that the user has given to commands."""
+        self.typed: list[str] = []
+        """The lines that were typed."""
+        self.next_line: Callable[[str], str | None] | None = None
+        """Gives a further line of whatever lines come from, for commands that go on over several."""
+        self.watchers: list[Callable[[], None]] = [self._show_context]
+        """Are called after a command that has changed what is looked at."""
+        self.ask: Callable[[str], bool] | None = None
+        """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
+        self.shell_status: int | None = None
+        """The exit status of the last program that was run."""
+        self.full_screen: Callable[[], None] | None = None
+        """Shows the full screen, where there is a terminal."""
+        self.is_watched = False
+        """Whether somebody at a prompt types the lines and reads what is written."""
+        self._states: dict[Any, Any] = {}
+        self._changes = 0
+        """How often the machine had been written to when it was last seen."""
+        self._known_names: KnownNames | None = None
+        self._again: str | None = None
+        self._has_moved = False
+        self._stays = 0
+        """How many commands that run others have to bring the focus back."""
+        self._depth = 0
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def execute(self, line: str) -> None:
+        """Run a line; an empty one repeats what was run before. What is wrong is raised, and the focus stays."""
+        line = line.strip()
+        if not line:
+            if self._again is None:
+                return
+            line = self._again
+        if line.startswith("#"):
+            return
+        self._again = None
+        command, rest = self.registry.find(line)
+        if not command.run:
+            command, rest = self.registry.find(f"help {command.name}")
+        if self._depth >= DEEPEST:
+            raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
+        self._depth += 1
+        try:
+            arguments = read_arguments(command, rest)
+            with self.settings.lent(arguments.settings):
+                command.load()(self, arguments)
+        finally:
+            self._depth -= 1
+            self._notice_writes()
+        if command.repeats != "nothing":
+            is_backwards = arguments.text == "-"  # as in `list -`, which goes on as it is
+            self._again = line if command.repeats == "same" or is_backwards else command.name
+        if self._has_moved and not self._depth:
+            self.tell_watchers()
+
+    def tell_watchers(self) -> None:
+        """Call those who watch what is looked at."""
+        self._has_moved = False
+        for watcher in self.watchers:
+            watcher()
+
+    def _notice_writes(self) -> None:
+        """What is written changes what is seen, and there may be other frames."""
+        changes = 0 if self.attached is None else self.attached.state.backend.changes
+        if changes == self._changes:
+            return
+        self._changes = changes
+        self._has_moved = True
+        try:
+            self.wave.frame(self.frame_number)
+        except DwarfGpuError:  # there are not so many any more
+            self.frame_number = 0
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether those who watch are going to be told of a change when the command has ended."""
+        return self._has_moved
+
+    def state_of(self, kind: Callable[[], T]) -> T:
+        """What commands of one kind remember from one call to the next; made when it is first asked for."""
+        if kind not in self._states:
+            self._states[kind] = kind()
+        found: T = self._states[kind]
+        return found
+
+    def shows_context(self, section: str) -> bool:
+        """Whether a section of the context view is shown after a change of what is looked at."""
+        wanted = self.settings["context"]
+        is_on = wanted == "on" or (wanted == "auto" and self.is_watched)
+        return is_on and self.attached is not None and section in self.settings["context-sections"]
+
+    @property
+    def is_source_coming(self) -> bool:
+        """Whether the context view will show, behind the command, where the focus is now."""
+        return self._has_moved and self._depth == 1 and self.shows_context("source")
+
+    def _show_context(self) -> None:
+        if any(map(self.shows_context, self.settings["context-sections"])):
+            from dwarfgpu.questions.context import show_context
+
+            show_context(self)
+
+    def forget_line(self) -> None:
+        """An empty line shall repeat nothing."""
+        self._again = None
+
+    def confirmed(self, question: str) -> bool:
+        """Whether the user wants it; yes where nobody is asked."""
+        return self.ask is None or not self.settings["confirm"] or self.ask(question)
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
+        before = self.wave_number, self.frame_number, dict(self.lanes)
+        self._stays += 1
+        try:
+            yield
+        finally:
+            self._stays -= 1
+            self.wave_number, self.frame_number, self.lanes = before
+
+    def _move(self) -> None:
+        """Those who watch are told when the command has ended."""
+        if not self._stays:
+            self._has_moved = True
+
+    # --- What is looked at ----------------------------------------------------------------------------------------
+
+    def use(self, program: Program, attached: Attached | None) -> None:
+        """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
+        self.program = program
+        self.attached = attached
+        self.lanes.clear()
+        self.wave_number = 0 if attached is not None and len(attached) else None
+        self.frame_number = 0
+        self._known_names = None
+        self._has_moved = True
+        self._changes = 0 if attached is None else attached.state.backend.changes
+        (program if attached is None else attached).state.remembered = remembered(self)
+
+    @property
+    def known_names(self) -> KnownNames:
+        """The names of the program, for completion."""
+        if self._known_names is None:
+            from dwarfgpu.program.code.completion_index import KnownNames
+
+            state = self.opened.state if self.attached is None else self.attached.state
+            self._known_names = KnownNames([code.file for code in state.loaded.codes])
+        return self._known_names
+
+    @property
+    def opened(self) -> Program:
+        """The program; an error if there is none."""
+        if self.program is None:
+            raise UsageError("no file is open", kind="no_file", hint="`file FILE` opens one")
+        return self.program
+
+    @property
+    def machine(self) -> Attached:
+        """The machine; an error if there is none."""
+        if self.attached is None:
+            hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
+            raise UsageError("there is no machine", kind="no_machine", hint=hint)
+        return self.attached
+
+    @property
+    def wave(self) -> Wave:
+        """The wave that is looked at."""
+        machine = self.machine
+        if self.wave_number is None:
+            raise UsageError("the machine has no waves", kind="no_wave")
+        return machine[self.wave_number]
+
+    @property
+    def frame(self) -> Frame:
+        """The frame that is looked at; without a machine the program as a whole."""
+        if self.attached is None:
+            return self.opened.outside
+        return self.wave.frame(self.frame_number)
+
+    @property
+    def lane(self) -> int | None:
+        """The lane that is looked at: the first active one if none was chosen; None where there are no lanes."""
+        if self.attached is None or self.wave_number is None or not self.attached.has_waves:
+            return None
+        chosen = self.lanes.get(self.wave_number)
+        if chosen is not None:
+            return chosen
+        try:
+            mask = self.wave.frame(0).active_mask
+        except DwarfGpuError:  # where the wave stands is not known
+            mask = None
+        return (mask & -mask).bit_length() - 1 if mask else 0
+
+    def select_wave(self, number: int) -> None:
+        """Look at a wave, in its innermost frame."""
+        self.machine[number].frame(0)  # one that has none is not selected
+        self.wave_number = number
+        self.frame_number = 0
+        self._move()
+
+    def select_frame(self, number: int) -> None:
+        """Look at a frame of the wave."""
+        self.wave.frame(number)
+        self.frame_number = number
+        self._move()
+
+    def select_lane(self, number: int) -> None:
+        """Look at a lane of the wave."""
+        wave = self.wave
+        noun = "wave" if self.machine.has_waves else "thread"
+        if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
+            raise UsageError(f"Lane {number} does not exist on this {noun}.", kind="no_lane")
+        assert self.wave_number is not None  # noqa: S101 (there is a wave)
+        self.lanes[self.wave_number] = number
+        self._move()
+
+
+# --- The convenience variables of the debugger --------------------------------------------------------
+
+
+def remembered(debugger: Debugger) -> Remembered:
+    """The values that a debugger remembers."""
+    found = debugger.state_of(Remembered)
+    found.computed = lambda: looked_at(debugger)
+    return found
+
+
+def looked_at(debugger: Debugger) -> dict[str, str | int]:
+    """``$_thread``, ``$_wave_id``, ``$_lane_count``, ROCgdb's positions; and ``$_shell_exitcode``."""
+    found: dict[str, str | int] = {}
+    if debugger.shell_status is not None:
+        found["_shell_exitcode"] = debugger.shell_status
+    if debugger.attached is None or debugger.wave_number is None:
+        return found
+    from dwarfgpu.questions.waves import positions
+
+    has_lanes = debugger.attached.has_waves
+    return found | {
+        "_thread": debugger.wave_number + 1,
+        "_wave_id": debugger.wave.id,
+        "_lane_count": debugger.attached.state.target.lane_count if has_lanes else 0,
+        **positions(debugger),
+    }
+
+
+def names(debugger: Debugger) -> list[str]:
+    """The names of all that there are, in order."""
+    return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})

@@ -1,0 +1,254 @@
+"""Commands that choose what is looked at, ``wave`` and ``lane``, and those that run a command in several of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+_LIST = re.compile(r"[\d,\s-]*\d(?:\s*,)?")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+_FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
+
+
+# --- Waves ----------------------------------------------------------------------------------------------------------
+
+
+def wave(debugger: Debugger, arguments: Arguments) -> None:
+    """A wave is named by its number, counted from 1 as `info waves` shows it, or else by what the machine calls it,
+    such as 1:2:1:1. It is looked at in its innermost frame, and in the lane that was looked at in it before.
+    """
+    if not arguments.text:
+        debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
+        return
+    debugger.select_wave(wave_number(debugger, arguments.text))
+    debugger.output.line(f"[Switching to {noun(debugger)} {title(debugger)}]")
+    _show_frame(debugger)
+
+
+def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
+    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The wave that is looked at stays the same.
+    Flags before COMMAND: with -q waves are not named, with -c an error does not end it, and with -s errors and waves
+    for which nothing is shown are passed over.
+    """
+    which, flags, command = split(arguments)
+    check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
+    machine = debugger.machine
+    numbers = chosen_waves(debugger, which)
+
+    def visit(number: int) -> Iterable[str]:
+        debugger.select_wave(number)
+        return ["", debugger.output.style("kind", f"{noun(debugger).capitalize()} {title(debugger)}:")]
+
+    if not len(machine):
+        raise UsageError("the machine has no waves", kind="no_wave")
+    apply(debugger, numbers, visit, command, flags)
+
+
+def wave_find(debugger: Debugger, arguments: Arguments) -> None:
+    """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function and line."""
+    from dwarfgpu.questions.waves import titles
+    from dwarfgpu.render.layout import fitted
+
+    arguments.needed()
+    pattern = arguments.pattern()
+    name = noun(debugger).capitalize()
+    found = 0
+    for number, text in titles(debugger):
+        if pattern.search(text):
+            debugger.output.lines(fitted(f"{name} {number} has {text}", debugger.output.width, 2))
+            found += 1
+    if not found:
+        debugger.output.line(f"No {noun(debugger)}s match '{arguments.text}'")
+
+
+def noun(debugger: Debugger) -> str:
+    """What a user calls the waves of the machine."""
+    return "wave" if debugger.machine.has_waves else "thread"
+
+
+def title(debugger: Debugger) -> str:
+    """The wave and the lane that are looked at: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
+    from dwarfgpu.questions.waves import target_id
+
+    name = target_id(debugger)  # an error if there is no wave
+    assert debugger.wave_number is not None  # noqa: S101 (there is one)
+    lane = "" if debugger.lane is None else f", lane {debugger.lane}"
+    return f"{debugger.wave_number + 1}{lane} ({name})"
+
+
+def wave_number(debugger: Debugger, text: str) -> int:
+    """The number from 0 of the wave that a text names: a number from 1, or else its id."""
+    machine = debugger.machine
+    if text.isdecimal() and text.isascii() and len(text) < 10 and 1 <= int(text) <= len(machine):
+        return int(text) - 1
+    named = machine.stopped.machine.wave_named(text)
+    if named is not None:
+        return named
+    known = machine.stopped.machine.ids[:3]
+    some = ", ".join(f"{i} ({name})" for i, name in enumerate(known, 1))
+    some += ", ..." if len(machine) > len(known) else ""
+    hint = f"there are {len(machine)}: {some}"
+    raise UsageError(f"Unknown {noun(debugger)} {text[:60]}.", kind="no_wave", hint=hint)
+
+
+def chosen_waves(debugger: Debugger, text: str) -> list[int]:
+    """The numbers from 0 of the waves that a list or ``all`` means."""
+    count = len(debugger.machine)
+    if text == "all":
+        return list(range(count))
+    found = [number - 1 for number in numbers_in(text, 1, count, noun(debugger))]
+    if not found:
+        hint = f"they are 1 to {count}"
+        raise UsageError(f"No {noun(debugger)}s match '{text[:40]}'.", kind="no_wave", hint=hint)
+    return found
+
+
+# --- Lanes ----------------------------------------------------------------------------------------------------------
+
+
+def lane(debugger: Debugger, arguments: Arguments) -> None:
+    """`lane 5` makes 5 the lane that expressions are about, in this wave. By itself it is the first active one."""
+    from dwarfgpu.questions.waves import needs_lanes
+
+    needs_lanes(debugger)
+    if not arguments.text:
+        debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
+        return
+    number = arguments.integer()
+    assert number is not None  # noqa: S101 (there is a text)
+    debugger.select_lane(number)
+    debugger.output.line(f"[Switching to {noun(debugger)} {title(debugger)}]")
+    _show_frame(debugger)
+
+
+def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
+    """LIST is lanes and ranges, such as 0,3,8-11; `all` is all that have a work-item. Flags may stand before COMMAND:
+    with -active or -inactive it runs only in such lanes, with -all also in those without a work-item. With -q lanes are
+    not named, with -c an error does not end it, with -s errors and lanes for which nothing is shown are passed over.
+    """
+    from dwarfgpu.questions.waves import chosen_lanes, lanes_here
+
+    states = ("active", "inactive", "all")
+    which, flags, command = split(arguments)
+    check_command(debugger, flags, ("-q", "-c", "-s", *(f"-{state}" for state in states)), command, arguments)
+    asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
+    chosen = chosen_lanes(lanes_here(debugger), which, asked)
+
+    def visit(number: int) -> Iterable[str]:
+        debugger.select_lane(number)
+        name = title(debugger).partition(", ")[2]
+        return ["", debugger.output.style("kind", f"{name[0].upper()}{name[1:]}:")]
+
+    apply(debugger, [each.number for each in chosen], visit, command, flags)
+
+
+# --- Lists ----------------------------------------------------------------------------------------------------------
+
+
+def numbers_in(text: str, first: int, last: int, what: str) -> list[int]:
+    """Those of some numbers that a list such as ``1,4-7`` has, in its order."""
+    found: dict[int, None] = {}
+    for part in text.replace(",", " ").split():
+        if part.startswith("-"):
+            raise UsageError(f"Unrecognized option at: {part[:40]}", hint="a list is like 0,3,8-11")
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise UsageError(f"{part[:40]!r} is no {what} and no range", hint="a list is like 0,3,8-11")
+        low, high = int(match[1]), int(match[2] or match[1])
+        if high < low:
+            raise UsageError("inverted range", hint=f"write {high}-{low}")
+        found.update(dict.fromkeys(range(max(low, first), min(high, last) + 1)))
+    return list(found)
+
+
+def numbers_of(text: str, first: int, last: int, what: str) -> list[int]:
+    """The numbers of a list such as ``1,4-7``, all of which must be there."""
+    found: dict[int, None] = {}
+    for part in text.replace(",", " ").split():
+        some = numbers_in(part, first, last, what)
+        low, _, high = part.partition("-")
+        if len(some) != int(high or low) - int(low) + 1:
+            hint = f"they are {first} to {last}"
+            raise UsageError(f"there is no {what} {part[:40]}", kind=f"no_{what}", hint=hint)
+        found.update(dict.fromkeys(some))
+    return list(found)
+
+
+# --- Running commands -----------------------------------------------------------------------------------------------
+
+
+def split(arguments: Arguments) -> tuple[str, set[str], str]:
+    """A list, or ``all``, flags, and a command, which begins with the first word that is neither."""
+    text = arguments.needed()
+    match = _LIST.match(text)
+    which = "all" if text.split(maxsplit=1)[0] == "all" else match[0].strip() if match else ""
+    if not which:
+        raise arguments.wrong("needs a list such as 0,3,8-11, or all")
+    command = text[len(which) :].lstrip()
+    flags = set()
+    while (found := _FLAG.match(command)) is not None:
+        flags.add(found[1])
+        command = command[found.end() :]
+    return which, flags, command
+
+
+def check_command(
+    debugger: Debugger, flags: set[str], known: tuple[str, ...], command: str, arguments: Arguments
+) -> None:
+    """Refuse what is wrong before anything is run: an unknown flag, or a command that is none."""
+    odd = sorted(flags.difference(known))
+    if odd:
+        raise arguments.wrong(f"has no flag {odd[0][:40]}; it has {', '.join(known)}")
+    if {"-s", "-c"} <= flags:
+        raise arguments.wrong("takes -c or -s, not both")
+    if not command:
+        raise arguments.wrong("needs a command behind the list")
+    debugger.registry.find(command)
+
+
+def apply(
+    debugger: Debugger,
+    numbers: Iterable[int],
+    visit: Callable[[int], Iterable[str]],
+    command: str,
+    flags: set[str],
+) -> None:
+    """Run a command at several places, each with the title that going there gives. The focus stays as it was."""
+    from dwarfgpu.questions.output import Output
+
+    output = debugger.output
+    with debugger.staying():
+        for number in numbers:
+            head: Iterable[str] = ()
+            collected: list[str] = []
+            error = None
+            try:
+                head = visit(number)
+                debugger.output = Output(collected.append, output.style, width=output.width)
+                debugger.execute(command)
+            except DwarfGpuError as raised:
+                error = raised
+            finally:
+                debugger.output = output
+            is_silent = "-s" in flags and not collected
+            if "-q" not in flags and not is_silent:
+                output.lines(head)
+            output.write("".join(collected))
+            if error is not None and "-s" not in flags:
+                if "-c" not in flags:
+                    raise error
+                output.line(output.style("error", str(error)))
+
+
+def _show_frame(debugger: Debugger) -> None:
+    from dwarfgpu.questions.stack import show_frame
+
+    show_frame(debugger)

@@ -1,0 +1,314 @@
+"""The command ``x``: memory, unit by unit, as GDB lays it out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from dwarfgpu.dwarf_constants import DW_ATE_signed
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.program.language.evaluator import Evaluator
+from dwarfgpu.program.language.history import Remembered, number
+from dwarfgpu.program.language.operands import loaded
+from dwarfgpu.program.types.model import VOID, Array, Base, Function, Pointer
+from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.values.storage import Address, cannot_access
+from dwarfgpu.questions import asking
+from dwarfgpu.render import numbers
+from dwarfgpu.render.numbers import formatted, whole
+from dwarfgpu.render.values import ValueWriter
+
+if TYPE_CHECKING:
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+PER_LINE = {"b": 8, "h": 8, "w": 4, "g": 2}
+LETTERS = "xduotacfszri"
+PREFIXES = {1: "", 2: "u", 4: "U"}
+MAX_COUNT = 1 << 20
+_FORMAT = re.compile(r"(-?\d*)(\w*)")
+
+
+@frozen
+class MemoryFormat:
+    """How many units are shown, of which size, and how."""
+
+    count: int = 1
+    letter: str = "x"
+    size: str = "w"
+
+
+class Examined:
+    """What ``x`` goes on with: the format of the last time, and the address behind what it has shown."""
+
+    def __init__(self) -> None:
+        self.format = MemoryFormat()
+        self.next: Address | None = None
+
+
+def examine(debugger: Debugger, arguments: Arguments) -> None:
+    """N is how many units are shown (a negative number shows those before the address), F a letter (x d u o t a c f s
+    z, i for instructions), U the size of a unit: b is 1 byte, h 2, w 4, g 8. What is left out is as it was the last
+    time. ADDRESS is a number, a pointer, an array, or an address in a space: `x/4xw local#0x10`. By itself `x` goes on
+    behind what it has shown. $_ is then the last address, and $__ what is there.
+    """
+    known = debugger.state_of(Examined)
+    form = read_format(arguments.format, known.format, is_onwards=not arguments.text)
+    where = known.next if not arguments.text else address_of(debugger, arguments.text)
+    if where is None:
+        raise UsageError("`x` needs an address", kind="no_address", hint="such as &x, $pc or local#0x10")
+    known.format = evolve(form, size="b") if form.letter == "s" and not form.size else form
+    _Shower(debugger, form, known).show(where)
+
+
+def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> MemoryFormat:
+    """``4xw``: what is left out is as it was the last time."""
+    match = _FORMAT.fullmatch(text)
+    if match is None or match[1] == "-":
+        raise UsageError(
+            f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw"
+        )
+    letter = size = ""
+    for each in match[2]:
+        if each in SIZES:
+            size = each
+        elif each in LETTERS:
+            letter = each if each != "r" or not letter else letter
+        else:
+            raise UsageError(
+                f'Undefined output format "{each}".',
+                kind="bad_format",
+                hint=f"the formats are {', '.join(LETTERS)}, the sizes {', '.join(SIZES)}",
+            )
+    count = int(match[1]) if match[1] and len(match[1]) < 10 else 1 if not match[1] else MAX_COUNT + 1
+    if not match[1] and is_onwards and not text:
+        count = last.count
+    if abs(count) > MAX_COUNT:
+        raise UsageError(f"{match[1][:20]} units are too many: {MAX_COUNT} are shown at most")
+    return MemoryFormat(count, letter or last.letter, size or _usual_size(letter, last.size))
+
+
+def _usual_size(letter: str, last: str) -> str:
+    """The size of a unit where none is said (GDB manual, "Examining Memory")."""
+    if letter == "a":
+        return "g"
+    if letter == "f":
+        return last if last in ("w", "g") else "g"
+    if letter == "c":
+        return "b"
+    return "" if letter == "s" else last or "b"
+
+
+def address_of(debugger: Debugger, text: str) -> Address:
+    """The address that an expression means: the number of a pointer, or where an array or a function is."""
+    frame = debugger.frame
+    found = frame.expression(text).find(frame.lane(debugger.lane)).target()
+    inner = resolved(found.type)
+    if isinstance(inner, (Array, Function)):
+        address = found.address
+        if address is None:
+            raise UsageError("Attempt to take address of value not located in memory.", kind="no_address")
+        return address
+    try:
+        operand = loaded(found)
+        value = operand.number()
+    except UsageError:
+        raise UsageError("Value can't be converted to integer.", kind="not_a_scalar") from None
+    mask = (1 << 8 * frame.target.address_size) - 1
+    space = inner.address_space if isinstance(inner, (Pointer, Base)) else None
+    pattern = value if isinstance(value, int) else whole(value)
+    return Address(space, pattern & mask)
+
+
+def begin_at(debugger: Debugger, address: int) -> None:
+    """Let ``x`` by itself begin at an address, and ``$_`` be it."""
+    debugger.state_of(Examined).next = Address(None, address)
+    model = Evaluator(debugger.frame, debugger.frame.lane(debugger.lane), "").compute.model
+    debugger.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)
+
+
+def show(debugger: Debugger, form: MemoryFormat, where: Address) -> None:
+    """Show memory from an address on; what ``x`` goes on with stays as it is."""
+    _Shower(debugger, form, Examined()).show(where)
+
+
+class _Shower:
+    """Shows memory in one format, in the lane that is looked at."""
+
+    def __init__(self, debugger: Debugger, form: MemoryFormat, known: Examined) -> None:
+        self.debugger = debugger
+        self.form = form
+        self.known = known
+        frame = debugger.frame
+        lanes = frame.lane(debugger.lane)
+        self.around = frame.around(lanes)
+        self.model = Evaluator(frame, lanes, "").compute.model
+        self.look = asking.renderer(debugger).look
+        self.writer = ValueWriter(self.look, is_cplus=False)
+        self.bytes = SIZES[form.size or "b"]
+        name = f"int{8 * self.bytes}_t"
+        self.type = Base(name, DW_ATE_signed, self.bytes)
+
+    def show(self, where: Address) -> None:
+        """Show as many units as were asked for; what cannot be read ends it."""
+        form = self.form
+        if form.letter == "i":
+            self._instructions(where)
+            return
+        count = abs(form.count)
+        before = start = where
+        if form.count < 0:
+            self.known.format = evolve(self.known.format, count=1)
+            if form.letter == "s":
+                before, count = self._strings_before(where, count)
+                start = _moved(before, self.bytes)
+            else:
+                before = start = _moved(where, -count * self.bytes)
+        (self._strings if form.letter == "s" else self._units)(start, count)
+        if form.count < 0:
+            self.known.next = before
+
+    # --- Numbers --------------------------------------------------------------------------------------------------
+
+    def _units(self, where: Address, count: int) -> None:
+        """As many on a line as GDB has, or fewer where they do not fit; what could be read is shown before an error."""
+        per_line = PER_LINE[self.form.size or "b"]
+        for first in range(0, count, per_line):
+            line = _moved(where, first * self.bytes)
+            shown: list[str] = []
+            try:
+                for index in range(min(per_line, count - first)):
+                    shown.append(self._unit(_moved(line, index * self.bytes)))  # noqa: PERF401 (an error keeps them)
+            finally:
+                if shown:
+                    self._line(line, shown)
+                    self.known.next = _moved(line, len(shown) * self.bytes)
+                    self._remember(_moved(line, (len(shown) - 1) * self.bytes))
+
+    def _line(self, where: Address, shown: list[str]) -> None:
+        label = self._label(where)
+        width = len("\t".join([label, *shown]).expandtabs())
+        if len(shown) > 1 and width > self.debugger.output.width:
+            half = (len(shown) + 1) // 2
+            self._line(where, shown[:half])
+            self._line(_moved(where, half * self.bytes), shown[half:])
+            return
+        self.debugger.output.line("\t".join([self.debugger.output.style("name", label), *shown]))
+
+    def _label(self, where: Address) -> str:
+        return f"{self.writer.address(where, symbol=True)}:"
+
+    def _unit(self, where: Address) -> str:
+        bits = 8 * self.bytes
+        pattern = self._read(where, self.bytes)
+        letter = self.form.letter
+        if letter in "xz":
+            return formatted(pattern, bits, "z", is_signed=False, layout=None)
+        if letter == "t":
+            return f"{pattern:0{bits}b}"
+        if letter == "a":
+            return self.writer.address(Address(None, pattern), symbol=True)
+        letter = "d" if letter == "r" else letter
+        return formatted(pattern, bits, letter, is_signed=True, layout=None)
+
+    def _read(self, where: Address, size: int) -> int:
+        """Some bytes as a number of the target."""
+        try:
+            reading = self.around.memory(where).read(8 * size)
+        except EvaluationError as error:
+            if error.kind == "memory_unavailable" and not error.message.startswith("Cannot access"):
+                raise self._inaccessible(where) from error
+            raise
+        if reading.undefined:
+            raise self._inaccessible(where)
+        return int(reading.bits)
+
+    def _inaccessible(self, where: Address) -> DwarfGpuError:
+        space = None if where.space is None else self.debugger.frame.target.space(where.space)
+        return cannot_access(where, None if space is None else space.name)
+
+    def _remember(self, where: Address) -> None:
+        """Set ``$_`` to an address, and ``$__`` to what is there."""
+        variables = self.debugger.state_of(Remembered).variables
+        pointer = self.model.pointer_to(self.type, where.space)
+        value: Any = where.value
+        variables["_"] = number(pointer, value)
+        variables["__"] = number(self.type, self._read(where, self.bytes))
+
+    # --- Strings --------------------------------------------------------------------------------------------------
+
+    def _strings(self, where: Address, count: int) -> None:
+        for _ in range(count):
+            codes, is_cut = self._characters(where)
+            text = numbers.string(
+                codes,
+                self.bytes,
+                PREFIXES.get(self.bytes, ""),
+                limit=self.look.elements,
+                threshold=self.look.repeats,
+                is_cut=is_cut,
+            )
+            self._line(where, [text])
+            self._remember(where)
+            where = self.known.next = _moved(where, self.bytes * (len(codes) + (not is_cut)))
+
+    def _characters(self, where: Address) -> tuple[list[int], bool]:
+        """The characters of a string, and whether it is longer than what is shown of one."""
+        codes: list[int] = []
+        for index in range(self.look.elements):
+            try:
+                code = self._read(_moved(where, index * self.bytes), self.bytes)
+            except DwarfGpuError:
+                if not codes:
+                    raise
+                return codes, True
+            if not code:
+                return codes, False
+            codes.append(code)
+        return codes, True
+
+    def _strings_before(self, where: Address, count: int) -> tuple[Address, int]:
+        """What stands before the strings before an address, so many or as many as there are; and how many.
+
+        A string begins behind a zero, behind what cannot be read, and where one shown before it would be too long. So,
+        as in GDB, the last one may begin at the address itself.
+        """
+        for found in range(count):
+            length = 0
+            where = _moved(where, -self.bytes)
+            try:
+                while self._read(where, self.bytes) and length < self.look.elements:
+                    where = _moved(where, -self.bytes)
+                    length += 1
+            except DwarfGpuError:
+                return where, found + bool(length)
+        return where, count
+
+    # --- Instructions ---------------------------------------------------------------------------------------------
+
+    def _instructions(self, where: Address) -> None:
+        """What `disassemble` shows, from an address on, or up to it."""
+        from dwarfgpu.questions.code import instructions, instructions_before
+
+        value: Any = where.value
+        count = self.form.count
+        if count < 0:
+            found = instructions_before(self.debugger, value, -count)
+        else:
+            found = instructions(self.debugger, value, count)
+        here = self.debugger.frame.pc
+        for address, size, _data, text in found:
+            mark = "=>" if address == here else "  "
+            self.debugger.output.line(f"{mark} {self._label(Address(None, address))}\t{text}")
+            self.known.next = Address(None, found[0][0] if count < 0 else address + size)
+        if not found and count:
+            raise self._inaccessible(where)
+
+
+def _moved(where: Address, count: int) -> Address:
+    """The address so many bytes further on."""
+    value: Any = where.value
+    return Address(where.space, value + count & (1 << 64) - 1)

@@ -1,0 +1,233 @@
+"""Commands about registers: ``info registers`` and ``info all-registers``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.registers import type_of
+from dwarfgpu.program.stack.frame import UNAVAILABLE, contents, registers_of
+from dwarfgpu.program.types.model import Base, Struct
+from dwarfgpu.program.values.objects import constant
+from dwarfgpu.program.values.storage import Address
+from dwarfgpu.questions import asking
+from dwarfgpu.render.layout import fitted
+from dwarfgpu.render.numbers import formatted, signed
+from dwarfgpu.render.values import ValueWriter, flags_text, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.stack.frame import RegisterContents
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+NAME_WIDTH, RAW_WIDTH = 15, 20
+X87_SIZE = 80
+GROUPS = ("general", "scalar", "vector", "system", "float", "all")
+HOST_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base"}
+"""What GDB calls registers that the psABI calls otherwise."""
+HOST_ORDER = (
+    *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
+    *(f"r{number}" for number in range(8, 16)),
+    *("rip", "eflags", "cs", "ss", "ds", "es", "fs", "gs", "fs_base", "gs_base"),
+    *(f"k{number}" for number in range(8)),
+)
+HOST_ADDRESSES = ("rsp", "rbp", "sp", "fp")
+MASKS = ("exec", "vcc", "xnack_mask")
+_RANGE = re.compile(r"([a-z]+)(\d+)-([a-z]*)(\d+)|([a-z]+)\[(\d+):(\d+)\]")
+_SCALAR = re.compile(r"s\d+|vcc")
+
+
+def info_registers(debugger: Debugger, arguments: Arguments) -> None:
+    """NAMES are those of registers ($v4), ranges of them (v0-v3, s[0:3]) or groups: general, scalar, vector, system,
+    float, all. Without them: all that are no vectors and of which the machine knows something. They are those of the
+    frame that is looked at; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
+    """
+    _info(debugger, arguments, "general")
+
+
+def info_all_registers(debugger: Debugger, arguments: Arguments) -> None:
+    """Also those that are vectors. NAMES are as in `info registers`."""
+    _info(debugger, arguments, "all")
+
+
+def _info(debugger: Debugger, arguments: Arguments, group: str) -> None:
+    if debugger.attached is None:
+        hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
+        raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
+    writer = _Rows(debugger, asking.print_format(arguments))
+    words = arguments.text.replace("$", "").replace(",", " ").split()
+    if not words:
+        words = [group]
+    for word in words:
+        lower = word.lower()
+        if lower in GROUPS:
+            found = [contents(debugger.frame, each) for each in writer.group(lower)]
+            for each in found:
+                if each.missing != UNAVAILABLE:
+                    debugger.output.lines(writer.row(each))
+            continue
+        for register, name in writer.named(lower, word):
+            debugger.output.lines(writer.row(contents(debugger.frame, register), name))
+
+
+class _Rows:
+    """Finds registers and writes them: name, raw, natural."""
+
+    def __init__(self, debugger: Debugger, letter: str | None) -> None:
+        self.debugger = debugger
+        self.letter = letter
+        self.frame = debugger.frame
+        self.is_host = debugger.lane is None
+        self.look = asking.renderer(debugger).look
+        self.writer = ValueWriter(self.look, is_cplus=False)
+
+    # --- Which ----------------------------------------------------------------------------------------------------
+
+    def group(self, name: str) -> Iterable[Any]:
+        """The registers of a group."""
+        every = [each for each in registers_of(self.frame) if self._is_in(each, name)]
+        if not self.is_host:
+            return every
+        order = {each: number for number, each in enumerate(HOST_ORDER)}
+        return sorted(every, key=lambda each: order.get(self._name(each), len(order)))
+
+    def _is_in(self, register: Any, group: str) -> bool:
+        if group == "all":
+            return True
+        name = self._name(register)
+        if self.is_host:
+            kind = (
+                "vector" if name.startswith("xmm") else "float" if name.startswith(("st", "mm")) else "system"
+            )
+            return group == ("general" if name in HOST_ORDER else kind)
+        if register.lane_bits:
+            return group == "vector"
+        is_scalar = _SCALAR.fullmatch(name) is not None
+        return group in ("general", "scalar" if is_scalar else "system")
+
+    def named(self, lower: str, word: str) -> Iterator[tuple[Any, str]]:
+        """The registers that a word means: one, or a range."""
+        match = _RANGE.fullmatch(lower)
+        if match is None:
+            register = self._register(lower)
+            if register is None:
+                raise UsageError(f"Invalid register `{word[:60]}'", kind="no_register")
+            generic = lower in ("pc", "sp", "fp")
+            yield register, lower if generic else self._name(register)
+            return
+        prefix, first, other, last = (match[1], match[2], match[3] or match[1], match[4])
+        if match[5]:
+            prefix, first, other, last = match[5], match[6], match[5], match[7]
+        if other != prefix or len(last) > 5 or int(first) > int(last):
+            raise UsageError(f"Invalid register `{word[:60]}'", kind="no_register", hint="v0-v3, or s[0:3]")
+        for number in range(int(first), int(last) + 1):
+            register = self._register(f"{prefix}{number}")
+            if register is None:
+                raise UsageError(f"Invalid register `{prefix}{number}'", kind="no_register")
+            yield register, register.name
+
+    def _register(self, name: str) -> Any:
+        target = self.frame.target
+        numbers = {"pc": target.program_counter, "sp": target.stack_pointer}
+        if self.is_host:
+            numbers["fp"] = 6
+            name = {shown: own for own, shown in HOST_NAMES.items()}.get(name, name)
+        number = numbers.get(name)
+        if number is not None:
+            return target.register(number)
+        return target.register_named(name) or target.unnumbered_register(name)
+
+    def _name(self, register: Any) -> str:
+        name: str = register.name
+        return HOST_NAMES.get(name, name) if self.is_host else name
+
+    # --- How they look --------------------------------------------------------------------------------------------
+
+    def row(self, found: RegisterContents, name: str = "") -> Iterator[str]:
+        """A register on a line; a vector that does not fit goes on below itself."""
+        register = found.register
+        name = name or self._name(register)
+        head = self.debugger.output.style("name", name) + " " * max(1, NAME_WIDTH - len(name))
+        if found.missing:
+            yield f"{head}{self.debugger.output.style('dim', f'<{found.missing}>')}"
+        elif register.lane_bits:
+            yield from self._vector(head, found)
+        elif found.undefined:
+            yield f"{head}<not saved> (some of its bits)"
+        elif isinstance(kind := type_of(self.frame.target, register.name), Struct):
+            data = found.bits.to_bytes(register.bit_size // 8, self.frame.target.byte_order)
+            look = evolve(self.look, letter=self.letter or "x", is_pretty=False)
+            text = value_text(constant(kind, data, self.frame.target.byte_order), look)
+            first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", self.debugger.output.width, NAME_WIDTH + 1)
+            yield from (f"{head}{first[NAME_WIDTH:]}", *rest)
+        else:
+            natural = self._natural(found, name)
+            if register.bit_size == X87_SIZE and self.letter is None:
+                yield f"{head}{natural.ljust(RAW_WIDTH)}(raw 0x{found.bits:020x})"
+                return
+            raw = f"{found.bits:#x}"
+            if NAME_WIDTH + max(RAW_WIDTH, len(raw)) + len(natural) > self.debugger.output.width:
+                yield from (f"{head}{raw}", f"{'':{NAME_WIDTH}}{natural}")
+                return
+            yield f"{head}{raw.ljust(RAW_WIDTH) if natural else raw}{natural}".rstrip()
+
+    def _natural(self, found: RegisterContents, name: str) -> str:
+        register, bits = found.register, found.bits
+        size = register.bit_size
+        if self.letter is not None:
+            return self._formatted(bits, size)
+        if register.number == self.frame.target.program_counter:
+            return self.writer.address(Address(None, bits), symbol=True)
+        if self.is_host:
+            kind = type_of(self.frame.target, register.name)
+            if isinstance(kind, Base) and kind.flags:
+                return flags_text(bits, kind)
+            if name in HOST_ADDRESSES:
+                return f"{bits:#x}"
+            if size == X87_SIZE:
+                return formatted(bits, size, "f", is_signed=False, layout=None)
+            return "" if size > 64 else str(signed(bits, size) if size == 64 else bits)
+        return str(bits if name in MASKS else signed(bits, size))
+
+    def _formatted(self, bits: int, size: int) -> str:
+        letter = self.letter or "x"
+        if letter == "a":
+            return self.writer.address(Address(None, bits), symbol=True)
+        return formatted(bits, size, "d" if letter in "sr" else letter, is_signed=True, layout=None)
+
+    def _vector(self, head: str, found: RegisterContents) -> Iterator[str]:
+        """The lanes in braces, runs of one value together: ``{0x30 <repeats 64 times>}``."""
+        size = found.register.lane_bits
+        cells: list[str] = []
+        values = found.elements()
+        index = 0
+        while index < len(values):
+            end = index + 1
+            while end < len(values) and values[end] == values[index]:
+                end += 1
+            value = values[index]
+            if value is None:
+                text = "<not saved>"
+            else:
+                text = f"{value:#x}" if self.letter is None else self._formatted(value, size)
+            if end - index > self.look.repeats:
+                cells.append(f"{text} <repeats {end - index} times>")
+            else:
+                cells += [text] * (end - index)
+            index = end
+        line, length = head + "{", NAME_WIDTH + 1
+        for number, cell in enumerate(cells):
+            text = cell + ("}" if number == len(cells) - 1 else ",")
+            if length + len(text) + 1 > self.debugger.output.width and number:
+                yield line
+                line, length = " " * (NAME_WIDTH + 1), NAME_WIDTH + 1
+            elif number:
+                line, length = f"{line} ", length + 1
+            line += text
+            length += len(text)
+        yield line

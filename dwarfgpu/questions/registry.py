@@ -1,0 +1,332 @@
+"""Commands, declared once: name, aliases, arguments, help. Prompt, completion, help, pages and GDB read the table."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.settings import Setting
+
+    Run = Callable[["Debugger", "Arguments"], None]
+
+
+WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
+"""A word that names a command."""
+PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
+"""Commands of GDB's scripts that there are not, because a Python script does the same."""
+
+
+@frozen
+class Option:
+    """An option of a command: ``-all``, or ``-lane LIST``."""
+
+    flag: str
+    metavar: str | None
+    """What its argument is called; None if it has none."""
+    help: str
+    setting: Setting | None = None
+    """The setting that is another one while the command runs: ``-elements 3``, ``-pretty``, ``-symbol off``."""
+
+    @property
+    def usage(self) -> str:
+        return self.flag if self.metavar is None else f"{self.flag} {self.metavar}"
+
+
+@frozen
+class Command:
+    """A row of the table."""
+
+    name: str
+    """All its words: ``info lanes``."""
+    summary: str
+    run: str
+    """The module and the function that is it: ``values.print_value``. Its docstring is the rest of the help."""
+    group: str
+    aliases: tuple[str, ...] = ()
+    operands: str = ""
+    """What stands behind options, as help shows it."""
+    options: tuple[Option, ...] = ()
+    formats: str = ""
+    """What may stand behind a slash, as help shows it; empty if nothing may."""
+    completes: str = ""
+    """What its operands are, for completion: a name of `completion.KINDS`."""
+    repeats: str = "same"
+    """What an empty line does after it: ``same``, ``onwards`` (without its operands) or ``nothing``."""
+    gdb: str | None = None
+    """Its name behind ``dwarfgpu`` in GDB, if it makes sense there."""
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
+        parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
+        if any(option.setting is not None for option in self.options):
+            parts.append("[-SETTING [VALUE]... --]")
+        return " ".join([*parts, self.operands]).strip()
+
+    def load(self) -> Run:
+        """The function that is the command; its module is imported only now."""
+        from importlib import import_module
+
+        module, _, name = self.run.partition(".")
+        found: Run = getattr(import_module(f"dwarfgpu.questions.{module}"), name)
+        return found
+
+    @property
+    def details(self) -> str:
+        """What help says below the summary."""
+        from inspect import getdoc
+
+        return getdoc(self.load()) or ""
+
+
+class Registry:
+    """The commands there are, with the aliases and commands that a user has defined."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands: dict[str, Command] = {}
+        self._names: dict[str, dict[str, Command]] = {}
+        """For each prefix command, and for none, the next words with what they mean."""
+        for command in commands:
+            self.add(command)
+
+    def add(self, command: Command) -> None:
+        """Add a command, or put another one in its place."""
+        self.commands[command.name] = command
+        for name in (command.name, *command.aliases):
+            prefix, _, word = name.rpartition(" ")
+            self._names.setdefault(prefix, {})[word] = command
+
+    def names(self, prefix: str = "") -> dict[str, Command]:
+        """The words that may follow a prefix command (none: that may begin a line), aliases too."""
+        return self._names.get(prefix, {})
+
+    def is_prefix(self, name: str) -> bool:
+        """Whether there are commands with one more word."""
+        return name in self._names
+
+    def find(self, line: str) -> tuple[Command, str]:
+        """The command that a line names, abbreviated or not, and the text behind it."""
+        command, rest = self._next("", line.lstrip())
+        while self.is_prefix(command.name) and rest.strip():
+            try:
+                command, rest = self._next(command.name, rest.lstrip())
+            except UsageError:
+                if not command.run:  # by itself it only lists what follows
+                    raise
+                break
+        return command, rest
+
+    def _next(self, prefix: str, text: str) -> tuple[Command, str]:
+        match = WORD.match(text)
+        names = self.names(prefix)
+        ask = f"`help {prefix}`".replace(" `", "`")
+        if match is None:
+            what = f"{text[:40]!r} is no command{f' of `{prefix}`' if prefix else ''}"
+            raise UsageError(what, kind="no_command", hint=f"{ask} lists the commands")
+        word = match.group()
+        found = names.get(word)
+        if found is None:
+            found = self._abbreviated(prefix, word, names, ask)
+        return found, text[match.end() :]
+
+    def _abbreviated(self, prefix: str, word: str, names: dict[str, Command], ask: str) -> Command:
+        meant = {name: command for name, command in names.items() if name.startswith(word)}
+        commands = {command.name: command for command in meant.values()}
+        whole = f"{prefix} {word}".lstrip()
+        if len(commands) == 1:
+            return next(iter(commands.values()))
+        if commands:
+            raise UsageError(f"`{whole}` is ambiguous: {', '.join(sorted(meant))}", kind="ambiguous_command")
+        near = nearest(word, names)
+        hint = f"did you mean `{f'{prefix} {near}'.lstrip()}`?" if near else f"{ask} lists the commands"
+        if whole in PYTHON_DOES:
+            raise python_does(whole)
+        raise UsageError(f"there is no command `{whole[:60]}`", kind="no_command", hint=hint)
+
+
+def python_does(word: str) -> UsageError:
+    """Return the error for a part of GDB's script language that Python does here."""
+    message = f"there is no `{word[:60]}` here: write it in Python and run it with `source FILE.py`"
+    return UsageError(message, kind="no_command")
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The name that is most like a word, if one is."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(names), 1, 0.6)
+    return found[0] if found else None
+
+
+def option(usage: str, help: str) -> Option:
+    """Declare an option: ``-all``, ``-lane LIST``."""
+    flag, _, metavar = usage.partition(" ")
+    return Option(flag, metavar or None, help)
+
+
+def setting_option(setting: Setting) -> Option:
+    """An option that is a setting of ``print`` for one command."""
+    flag = f"-{setting.name.removeprefix('print ')}"
+    metavar = "|".join(setting.choices) or ("[on|off]" if isinstance(setting.default, bool) else "N")
+    return Option(flag, metavar, setting.help, setting)
+
+
+def command(name: str, summary: str, run: str, **fields: Any) -> Command:
+    """Declare a command; ``aliases`` are words of one text."""
+    prefix = name.rpartition(" ")[0]
+    aliases = tuple(
+        alias.replace("_", " ") if "_" in alias else f"{prefix} {alias}".lstrip()
+        for alias in fields.pop("aliases", "").split()
+    )
+    return Command(name, summary, run, aliases=aliases, **fields)
+
+
+# --- What stands behind the name of a command ---------------------------------------------------------
+
+_WORD = re.compile(r"\s*(\S+)")
+_END = re.compile(r"(?<!\S)--(?!\S)")
+"""What ends options. As in gdb, an expression may begin like the beginning of an option only where this is missing."""
+_SWITCH = ("on", "off", "yes", "no", "enable", "disable")
+
+
+@frozen
+class Arguments:
+    """The arguments of a command, read as its row says."""
+
+    command: Command
+    format: str
+    """What stood behind the slash."""
+    options: dict[str, str]
+    """The options that were given, without their dash; empty for one that takes no argument."""
+    text: str
+    """The rest: an expression, a name, words."""
+    settings: dict[str, str]
+    """Settings that are others while the command runs, as options say."""
+
+    def has(self, name: str) -> bool:
+        """Whether an option was given."""
+        return name in self.options
+
+    def get(self, name: str) -> str | None:
+        """The argument of an option; None if it was not given."""
+        return self.options.get(name)
+
+    @property
+    def words(self) -> list[str]:
+        """The rest as words, in which quotes keep blanks."""
+        try:
+            return shlex.split(self.text)
+        except ValueError as error:
+            raise UsageError(f"{self.text[:60]}: {str(error).lower()}", hint="quotes come in pairs") from None
+
+    def none(self) -> None:
+        """There must be no rest."""
+        if self.text:
+            raise self.wrong(f"takes no arguments, and {self.text[:40]!r} is one")
+
+    def needed(self) -> str:
+        """The rest, which must not be empty."""
+        if not self.text:
+            raise self.wrong(f"needs {self.command.operands or 'an argument'}")
+        return self.text
+
+    def integer(self) -> int | None:
+        """The rest as a number; None if it is empty."""
+        if not self.text:
+            return None
+        try:
+            return int(self.text, 0)
+        except ValueError:
+            raise self.wrong(f"takes a number, and {self.text[:40]!r} is none") from None
+
+    def pattern(self, option: str | None = None) -> re.Pattern[str]:
+        """The rest, or what stands behind an option, as a regular expression."""
+        import warnings
+
+        text = self.text if option is None else self.options.get(option, "")
+
+        try:
+            with warnings.catch_warnings():  # of what a later Python reads in another way
+                warnings.simplefilter("ignore", FutureWarning)
+                return re.compile(text)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise self.wrong(f"takes a regular expression: {error}") from None
+
+    def wrong(self, message: str) -> UsageError:
+        """An error about the arguments."""
+        return UsageError(f"`{self.command.name}` {message}", hint=f"it is written `{self.command.usage}`")
+
+
+def read_arguments(command: Command, text: str) -> Arguments:
+    """Read the text behind the name of a command."""
+    form, text = _format(command, text)
+    options: dict[str, str] = {}
+    settings: dict[str, str] = {}
+    while command.options and (match := _WORD.match(text)) is not None and match[1].startswith("-"):
+        after = text[match.end() :]
+        if match[1] == "--":  # what follows is no option, even if it begins with a dash
+            text = after
+            break
+        option = _option(command, match[1], after)
+        if option is None:
+            break
+        value, text = _value(command, option, after)
+        if option.setting is not None:
+            settings[option.setting.name] = value
+        else:
+            options[option.flag[1:]] = value
+    if not form:  # gdb has it behind the options
+        form, text = _format(command, text)
+    return Arguments(command, form, options, text.strip(), settings)
+
+
+def _format(command: Command, text: str) -> tuple[str, str]:
+    """What stands behind a slash, and the text behind it. `p /x 1` is read as well as `p/x 1`."""
+    whole = text.lstrip() if command.formats else text
+    if not whole.startswith("/"):
+        return "", text
+    if not command.formats:
+        raise UsageError(f"`{command.name}` has no formats, so no slash", hint=f"`{command.usage}`")
+    match = _WORD.match(whole)
+    form = "" if match is None else match[1][1:]
+    return form, whole[1 + len(form) :]
+
+
+def _option(command: Command, flag: str, after: str) -> Option | None:
+    """The option that a word is; None if what begins with it is the operand."""
+    known = {option.flag: option for option in command.options}
+    if flag in known:
+        return known[flag]
+    if flag[1:2].isdecimal():
+        return None  # a number
+    meant = [name for name in known if name.startswith(flag)]
+    is_expression = command.completes == "expression"
+    if is_expression and not _END.search(after) and (not meant or any(known[each].setting for each in meant)):
+        return None  # a minus
+    if len(meant) != 1 or not flag[1:2].isalpha():
+        what = f"is {' or '.join(meant)}" if meant else "is no option of it"
+        raise UsageError(f"`{command.name}`: {flag[:40]} {what}", hint=f"it is written `{command.usage}`")
+    return known[meant[0]]
+
+
+def _value(command: Command, option: Option, after: str) -> tuple[str, str]:
+    """The argument of an option, and the text behind it."""
+    match = _WORD.match(after)
+    if option.metavar is None:
+        return "", after
+    if option.setting is not None and isinstance(option.setting.default, bool):
+        is_said = match is not None and match[1] in _SWITCH
+        return (match[1], after[match.end() :]) if match is not None and is_said else ("on", after)
+    if match is None or match[1] == "--":
+        raise UsageError(f"`{command.name}`: {option.flag} needs {option.metavar}")
+    return match[1], after[match.end() :]

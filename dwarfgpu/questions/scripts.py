@@ -1,0 +1,372 @@
+"""Commands that are made of others: definitions, aliases and scripts."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.selection import in_lane, using
+from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.registry import PYTHON_DOES, Command, python_does
+from dwarfgpu.questions.table import SUPPORT
+from dwarfgpu.render.layout import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+
+FIXED = ("define", "end")
+"""The commands that lines of others are read by, so that they stay what they are."""
+HOOKS = ("hook-", "hookpost-")
+"""How the names of definitions begin that GDB runs before a command, or after it."""
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_ARGUMENT = re.compile(r"\$arg(c|\d+)")
+
+
+# --- Lines that follow ----------------------------------------------------------------------------------------------
+
+
+def word_of(line: str) -> str:
+    """The word that a line begins with."""
+    return line.split(maxsplit=1)[0] if line.strip() else ""
+
+
+def is_open(text: str) -> bool:
+    """Whether further lines belong to what was typed: it ends with a backslash, or an `end` is missing."""
+    lines = text.split("\n")
+    if _goes_on(lines[-1]):
+        return True
+    depth = 0
+    for line in joined(lines):
+        word = word_of(line)
+        if word == "end":
+            depth = max(0, depth - 1)
+        elif word == "define" and (depth or word == word_of(lines[0])):
+            depth += 1
+    return depth > 0
+
+
+def joined(lines: Iterable[str]) -> Iterator[str]:
+    """Lines, of which one that ends with a backslash goes on with the next."""
+    start = ""
+    for line in lines:
+        if _goes_on(line):
+            start += line[:-1]
+        else:
+            yield start + line
+            start = ""
+    if start:
+        yield start
+
+
+def _goes_on(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _body(debugger: Debugger, what: str) -> list[str]:
+    """Return the lines up to the `end` that belongs here."""
+    if debugger.next_line is None:
+        raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
+    lines: list[str] = []
+    depth = 0
+    while (line := debugger.next_line(">")) is not None:
+        word = word_of(line)
+        if word in PYTHON_DOES:
+            raise python_does(word)
+        if word == "end":
+            if not depth:
+                return lines
+            depth -= 1
+        elif word == "define":
+            depth += 1
+        lines.append(line.rstrip("\n"))
+    raise UsageError(f"{what} has no end", hint="its last line is `end`")
+
+
+def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
+    """Run lines that are there already: of a definition, of a script."""
+    before = debugger.next_line
+    source = joined(lines)
+    debugger.next_line = lambda _prompt: next(source, None)
+    try:
+        while (line := debugger.next_line("")) is not None:
+            if line.strip():
+                debugger.execute(_filled(debugger, line))
+    finally:
+        debugger.next_line = before
+        debugger.forget_line()
+
+
+# --- Definitions ----------------------------------------------------------------------------------------------------
+
+
+def define(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` are the command. In them $arg0, $arg1, ... are the words it is called with, and $argc is
+    their number. A command of the debugger can be defined anew.
+    """
+    name = arguments.needed()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _"
+        )
+    if name in PYTHON_DOES or name.startswith(HOOKS):
+        raise python_does(name)
+    known = debugger.registry.names().get(name)
+    if name in FIXED or debugger.registry.is_prefix(name):
+        raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
+    if known is not None and not debugger.confirmed(_doubt(debugger, name)):
+        raise UsageError(f"{name} stays as it was", kind="not_confirmed")
+    lines = tuple(_body(debugger, f"the definition of {name}"))
+    is_new = known is None or known.name not in debugger.macros
+    summary = f"defined: {counted(len(lines), 'line')}" if is_new or known is None else known.summary
+    # what else a command was called is this one now; but an alias of a command is a name that is free
+    aliases = known.aliases if known is not None and known.name == name else ()
+    debugger.macros[name] = lines
+    debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, aliases, operands="[WORD...]"))
+
+
+def _doubt(debugger: Debugger, name: str) -> str:
+    """What is asked before a name gets another meaning."""
+    what = "Redefine" if name in debugger.macros else "Really redefine built-in"
+    return f'{what} command "{name}"?'
+
+
+def run_macro(debugger: Debugger, arguments: Arguments) -> None:
+    """`show user` shows its lines."""
+    before = debugger.called_with
+    debugger.called_with = arguments.command.name, arguments.words
+    try:
+        run_lines(debugger, debugger.macros[arguments.command.name])
+    finally:
+        debugger.called_with = before
+
+
+def _filled(debugger: Debugger, line: str) -> str:
+    """A line of a definition with the words that it was called with."""
+    if debugger.called_with is None or "$arg" not in line:
+        return line
+    name, words = debugger.called_with
+
+    def value(match: re.Match[str]) -> str:
+        which = match.group(1)
+        if which == "c":
+            return str(len(words))
+        if len(which) > 4 or int(which) >= len(words):
+            raise UsageError(f"{name} is called without $arg{which[:10]}", kind="no_argument")
+        return words[int(which)]
+
+    return _ARGUMENT.sub(value, line)
+
+
+def show_user(debugger: Debugger, arguments: Arguments) -> None:
+    """Without a name: all of them."""
+    names = [arguments.text] if arguments.text else list(debugger.macros)
+    for name in names:
+        if name not in debugger.macros:
+            raise UsageError(f"{name[:60]!r} is not defined")
+        debugger.output.line(f"define {name}")
+        depth = 1
+        for line in map(str.strip, debugger.macros[name]):
+            depth -= word_of(line) == "end"
+            debugger.output.line(f"{'  ' * depth}{line}")
+            depth += word_of(line) == "define"
+        debugger.output.line("end")
+
+
+def alias(debugger: Debugger, arguments: Arguments) -> None:
+    """`alias v = info registers` makes v another name; words behind the command stay in front of those that are typed.
+    Without arguments: the names that were given.
+    """
+    if not arguments.text:
+        for name, meaning in debugger.aliases.items():
+            debugger.output.line(f"alias {name} = {meaning}")
+        return
+    name, equals, text = (part.strip() for part in arguments.text.partition("="))
+    if not equals or not text or not _NAME.fullmatch(name):
+        raise arguments.wrong("needs a name, = and a command")
+    if name in debugger.registry.names() and name not in debugger.aliases:
+        raise UsageError(f"{name} is a command of the debugger", hint="an alias has a name of its own")
+    command, rest = debugger.registry.find(text)
+    whole = f"{command.name} {rest.strip()}".rstrip()
+    if command.name == name:
+        raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
+    debugger.aliases[name] = whole
+    summary = f"the same as `{whole}`"
+    row = evolve(
+        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
+    )
+    debugger.registry.add(row)
+
+
+def run_alias(debugger: Debugger, arguments: Arguments) -> None:
+    """`alias` shows what it is another name of."""
+    command, rest = debugger.registry.find(debugger.aliases[arguments.command.name])
+    form, rest = arguments.format, rest.strip()
+    if form and rest.startswith("/"):  # the one that is typed counts
+        rest = rest.partition(" ")[2]
+    debugger.execute(f"{command.name}{f'/{form}' if form else ''} {rest} {arguments.text}".rstrip())
+
+
+def stray(debugger: Debugger, arguments: Arguments) -> None:
+    """By itself it means nothing."""
+    raise UsageError(f"`{arguments.command.name}` belongs to no command before it", kind="stray")
+
+
+# --- Scripts --------------------------------------------------------------------------------------------------------
+
+
+def source(debugger: Debugger, arguments: Arguments) -> None:
+    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is looked at here.
+    The first command of a script that fails ends it.
+    """
+    words = arguments.words
+    if len(words) != 1:
+        raise arguments.wrong("needs one file")
+    run_script(debugger, words[0])
+
+
+def run_script(debugger: Debugger, path: str) -> None:
+    """Run the commands of a file, or a Python script. An error says in which line."""
+    path = os.path.expanduser(path)  # noqa: PTH111 (`pathlib` costs start-up time)
+    if path.endswith(".py"):
+        run_python(debugger, path)
+        return
+    text = _text_of(path)
+    number = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(text.splitlines(), 1):  # noqa: B007 (the error below tells it)
+            yield line
+
+    try:
+        run_lines(debugger, lines())
+    except DwarfGpuError as error:
+        error.message = f"{path}:{number}: {error.message}"
+        raise
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read().decode()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(f"{path}: {why}", kind="unreadable") from None
+
+
+# --- Python scripts run by the debugger ---------------------------------------------------------------
+
+
+class DebuggerHost:
+    """The debugger as the host of scripts: what it looks at is what is selected (`program.host.Host`)."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+
+    def attached(self) -> Attached:
+        return self._debugger.machine
+
+    def waves(self) -> Sequence[Wave]:
+        return list(self._debugger.machine)
+
+    def wave(self) -> Wave:
+        return self._debugger.wave
+
+    def frame(self) -> Frame:
+        return in_lane(self._debugger.frame, self._debugger.lane)
+
+
+class _Written(io.TextIOBase):
+    """What a script prints goes where the output of commands goes."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        super().__init__()
+        self._debugger = debugger
+
+    def write(self, text: str) -> int:
+        self._debugger.output.write(text)
+        return len(text)
+
+
+def run_python(debugger: Debugger, path: str) -> None:
+    """Run a Python script about what the debugger looks at. What is wrong with it is one error, with its line."""
+    from runpy import run_path
+
+    try:
+        with using(DebuggerHost(debugger)), redirect_stdout(_Written(debugger)):
+            run_path(path, run_name="__main__")
+    except (DwarfGpuError, Quit):
+        raise
+    except SystemExit as leaving:
+        if leaving.code:
+            raise UsageError(f"{path}: exit status {leaving.code}", kind="script_failed") from None
+    except Exception as error:
+        raise _wrong(path, error) from error
+
+
+def _wrong(path: str, error: Exception) -> UsageError:
+    """What a script raised, at the line of the script where it was."""
+    from traceback import extract_tb
+
+    if isinstance(error, OSError) and error.filename == path:
+        return UsageError(f"{path}: {error.strerror}", kind="unreadable")
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in extract_tb(error.__traceback__):
+        if frame.filename == path:
+            line = frame.lineno
+    where = path if line is None else f"{path}:{line}"
+    hint = "`set debug on` shows the traceback"
+    return UsageError(f"{where}: {type(error).__name__}: {error}", kind="script_failed", hint=hint)
+
+
+# --- Commands that run other programs -----------------------------------------------------------------
+
+
+def shell(debugger: Debugger, arguments: Arguments) -> None:
+    """Without a program: a shell. Its exit status is $_shell_exitcode."""
+    run_program(debugger, arguments.text or os.environ.get("SHELL") or "/bin/sh", None)
+
+
+def pipe(debugger: Debugger, arguments: Arguments) -> None:
+    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word stands between the command and the program,
+    so that a bar may be part of the command. The program is run by the shell, and its exit status is
+    $_shell_exitcode.
+    """
+    command, bar, program = arguments.text.partition(arguments.get("d") or "|")
+    if not command.strip() or not bar or not program.strip():
+        raise arguments.wrong("needs a command, | and a program")
+    with debugger.output.collected() as texts:
+        debugger.execute(command)
+    run_program(debugger, program, "".join(texts))
+
+
+def run_program(debugger: Debugger, program: str, text: str | None) -> None:
+    """Run a program, with a text for it to read if there is one; what it writes goes where output goes."""
+    import subprocess
+
+    has_terminal = debugger.output.height is not None and text is None
+    result = subprocess.run(  # noqa: S602 (that is what the command is for)
+        program,
+        shell=True,
+        check=False,
+        input=None if text is None else text.encode(errors="backslashreplace"),
+        stdin=subprocess.DEVNULL if text is None and not has_terminal else None,
+        stdout=None if has_terminal else subprocess.PIPE,
+        stderr=None if has_terminal else subprocess.STDOUT,
+    )
+    if result.stdout:
+        debugger.output.write(result.stdout.decode(errors="backslashreplace"))
+    debugger.shell_status = result.returncode

@@ -1,0 +1,380 @@
+"""Call frame information as text and as JSON: entries with their instructions and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
+from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
+from dwarfgpu.render.dump import code_json, code_text
+from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.code.frame_rows import (
+        DecodedFrameEntry,
+        Entry,
+        ExpressionBytes,
+        FrameAt,
+        FrameInstruction,
+        FrameRow,
+        Frames,
+        Instructions,
+        Rule,
+    )
+    from dwarfgpu.render.layout import Style
+
+NO_INFORMATION = "no unwind information"
+_LABEL = 12  # where the rules begin behind the registers
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def entry_text(
+    entry: Entry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
+) -> list[str]:
+    """An entry: its header, its instructions and its rows. ``name`` says what its code is called.
+
+    A row shows what changes; the first one, and the rules that a CIE begins with, are whole.
+    """
+    return listed_text(frames.listed(entry), frames, style, name=name, rows=rows)
+
+
+def listed_text(
+    found: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
+) -> list[str]:
+    """The same for an entry that is listed already."""
+    entry = found.entry
+    head = f"{entry.section}+{entry.offset:#x}"
+    if isinstance(entry, Cie):
+        lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames, style)]
+    elif isinstance(entry, Fde):
+        lines = [_fde_head(entry, style, name), *_fde_header(entry, style)]
+    else:
+        return [style("kind", f"{head}  terminator")]
+    lines += instructions_text(found.instructions, entry, frames, style)
+    if rows:
+        before: FrameRow | None = None
+        for row in found.rows:
+            lines += [f"  {style('name', 'rows')}"] if before is None else []
+            lines += row_text(row, frames, style, entry=entry, before=before)
+            before = row
+        if found.initial.cfa is not None or found.initial.registers:
+            rules = _rules(found.initial.cfa, found.initial.registers, entry, frames, style)
+            lines += [f"  {style('name', 'rules')}", *rules]
+    if found.error is not None:
+        first, *rest = wrapped(f"error: {found.error}", WIDTH - 2)
+        lines += [f"  {style('error', first)}", *(f"  {line}" for line in rest)]
+    return lines
+
+
+def at_text(found: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
+    """What holds at one address."""
+    lines = [_fde_head(found.fde, style, name)]
+    return lines if found.row is None else lines + row_text(found.row, frames, style, entry=found.fde)
+
+
+def _fde_head(fde: Fde, style: Style, name: str) -> str:
+    head = f"{fde.section}+{fde.offset:#x}  FDE {fde.low:#x} to {fde.high:#x}"
+    return style("kind", f"{head}  {shown(name)}".rstrip())
+
+
+def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
+    pairs = [("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}")]
+    if cie.augmentation:
+        pairs.append(("augmentation", f'"{cie.augmentation}"'))
+    how = cie.format
+    if how is not None:
+        segment = f", segment selectors of {how.segment_size}" if how.segment_size else ""
+        pairs.append(("addresses", f"{how.form.address_size} bytes{segment}"))
+        pairs.append(("alignment", f"code {how.code_alignment}, data {how.data_alignment}"))
+        pairs.append(("returns to", frames.register_name(cie.return_address or 0)))
+        if how.pointers:
+            pairs.append(("locations", encoding_text(how.pointers)))
+    if cie.lsda_encoding != DW_EH_PE_omit:
+        pairs.append(("LSDA", encoding_text(cie.lsda_encoding)))
+    if cie.personality is not None:
+        pairs.append(("personality", _pointer(cie.personality)))
+    if cie.is_signal_frame:
+        pairs.append(("frames", "of signals"))
+    return _labels(pairs, style)
+
+
+def _fde_header(fde: Fde, style: Style) -> list[str]:
+    pairs = [("CIE", f"{fde.cie.offset:#x}")]
+    if fde.segment is not None:
+        pairs.append(("segment", f"{fde.segment:#x}"))
+    if fde.lsda is not None:
+        pairs.append(("LSDA", _pointer(fde.lsda)))
+    return _labels(pairs, style)
+
+
+def _labels(pairs: Iterable[tuple[str, str]], style: Style) -> list[str]:
+    return [line for label, text in pairs for line in labelled(label, text, style, indent=2)]
+
+
+def _pointer(pointer: Any) -> str:
+    return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
+
+
+def instructions_text(
+    listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style
+) -> list[str]:
+    """A line for each instruction, and one below for its expression; instructions repeated are counted."""
+    lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
+    location = entry.low if isinstance(entry, Fde) else None
+    nops = 0
+    for instruction in listed.instructions:
+        if instruction.name == "DW_CFA_nop":
+            nops += 1
+            if nops > 1:
+                lines.pop()
+            times = f" ({nops} times)" if nops > 1 else ""
+            lines.append(f"    {instruction.offset - nops + 1:#06x}  {instruction.name}{times}")
+            continue
+        nops = 0
+        words, location = _words(instruction, location, frames)
+        lines.append(f"    {instruction.offset:#06x}  {style('name', instruction.name)} {words}".rstrip())
+        for operand, value in instruction.pairs():
+            if operand.role == "expression":
+                lines += [f"{' ' * 12}{line}" for line in code_text(frames.code(value, entry), WIDTH - 12)]
+    return lines
+
+
+def _words(instruction: FrameInstruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
+    """The operands of an instruction but for expressions, and the location behind it."""
+    words = []
+    for operand, value in instruction.pairs():
+        role = operand.role
+        if role == "register":
+            words.append(frames.register_name(value))
+        elif role == "space":
+            words.append(frames.space_name(value))
+        elif role == "offset":
+            words.append(f"{value:+d}")
+        elif role == "delta":
+            location = None if location is None else location + value
+            words.append(f"{value}" + ("" if location is None else f" -> {location:#x}"))
+        elif role == "address":
+            location = value
+            words.append(f"{value:#x}")
+        elif role != "expression":
+            words.append(str(value))
+    return " ".join(words), location
+
+
+def row_text(
+    row: FrameRow,
+    frames: Frames,
+    style: Style = plain_style,
+    *,
+    entry: Cie | Fde,
+    before: FrameRow | None = None,
+) -> list[str]:
+    """A row: the whole of it, or what is not as in the row before."""
+    lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
+    if row.is_empty:
+        return [f"{lines[0]}  {NO_INFORMATION}"]
+    if before is None or before.is_empty:
+        return lines + _rules(row.cfa, row.registers, entry, frames, style)
+    changed: dict[int, Rule | None] = {
+        number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule
+    }
+    changed |= dict.fromkeys(number for number in before.registers if number not in row.registers)
+    same_cfa = row.cfa == before.cfa
+    if same_cfa and not changed:
+        return [f"{lines[0]}  as before"]
+    return lines + _rules(row.cfa, changed, entry, frames, style, with_cfa=not same_cfa)
+
+
+def _rules(
+    cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, style: Style, *, with_cfa: bool = True
+) -> list[str]:
+    lines = []
+    if with_cfa:
+        lines += _rule("CFA", _cfa_lines(cfa, entry, frames), style)
+    for numbers, rule in _grouped(registers):
+        first, last = frames.register_name(numbers[0]), frames.register_name(numbers[-1])
+        name = first if len(numbers) == 1 else f"{first} to {last}"
+        lines += _rule(name, _rule_lines(rule, entry, frames), style)
+    return lines
+
+
+def _rule(name: str, lines: list[str], style: Style) -> list[str]:
+    gap = " " * max(1, _LABEL - len(name))
+    first, *rest = lines
+    return [f"      {style('name', name)}{gap}{first}", *(" " * (6 + _LABEL) + line for line in rest)]
+
+
+def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
+    """Registers with consecutive numbers and one rule that names nothing of its own."""
+    group: list[int] = []
+    rule: Any = None
+    for number in sorted(registers):
+        here = registers[number]
+        if group and number == group[-1] + 1 and here == rule:
+            group.append(number)
+            continue
+        if group:
+            yield group, rule
+        group, rule = [number], here
+    if group:
+        yield group, rule
+
+
+def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
+    if cfa is None:
+        return ["not defined"]
+    if cfa.word == "expression":
+        return code_text(frames.code(cfa.block, entry), WIDTH - 6 - _LABEL)
+    place = frames.register_name(cfa.register) + (f"{cfa.offset:+d}" if cfa.offset else "")
+    default = frames.target.default_space.number
+    return [place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"]
+
+
+def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
+    """``at`` says where the register is saved, ``is`` what its value is."""
+    if rule is None:
+        return ["no rule"]
+    word = rule.word
+    if word in ("offset", "val_offset"):
+        place = f"CFA{rule.offset:+d}" if rule.offset else "CFA"
+        return [f"at {place}" if word == "offset" else f"is {place}"]
+    if word == "register":
+        return [f"in {frames.register_name(rule.register)}"]
+    if word in ("expression", "val_expression"):
+        first, *rest = code_text(frames.code(rule.block, entry), WIDTH - 9 - _LABEL)
+        return [f"{'at' if word == 'expression' else 'is'} {first}", *(f"   {line}" for line in rest)]
+    return [str(word).replace("_", " ")]
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def entry_json(entry: Entry, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """An entry, as text has it, with every row whole."""
+    return listed_json(frames.listed(entry), frames, name=name)
+
+
+def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """The same for an entry that is listed already."""
+    entry = found.entry
+    document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
+    if isinstance(entry, Cie):
+        document = {"kind": "cie", **document, **_cie_json(entry, frames)}
+        document |= _rules_json(found.initial.cfa, found.initial.registers, frames, entry)
+    elif isinstance(entry, Fde):
+        document = {"kind": "fde", **document, **_fde_json(entry, name)}
+        document["rows"] = [row_json(row, frames, entry) for row in found.rows]
+    else:
+        return {"kind": "terminator", **document}
+    document["instructions"] = [_instruction_json(each, entry, frames) for each in found.instructions]
+    if found.error is not None:
+        document["error"] = problem_json(found.error)
+    return document
+
+
+def at_json(found: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """What holds at one address."""
+    fde = found.fde
+    document = {
+        "address": found.address,
+        "section": fde.section,
+        "offset": fde.offset,
+        **_fde_json(fde, name),
+    }
+    document["row"] = None if found.row is None else row_json(found.row, frames, fde)
+    if found.error is not None:
+        document["error"] = problem_json(found.error)
+    return document
+
+
+def _fde_json(fde: Fde, name: str) -> dict[str, Any]:
+    return {
+        "cie": fde.cie.offset,
+        "start": fde.low,
+        "stop": fde.high,
+        "symbol": name.strip("<>") or None,
+        "segment": fde.segment,
+        "lsda": _pointer_json(fde.lsda),
+    }
+
+
+def _cie_json(cie: Cie, frames: Frames) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "version": cie.version,
+        "format": f"DWARF{cie.offset_size * 8}",
+        "augmentation": cie.augmentation,
+    }
+    how = cie.format
+    if how is not None:
+        document |= {
+            "address_size": how.form.address_size,
+            "segment_selector_size": how.segment_size,
+            "code_alignment_factor": how.code_alignment,
+            "data_alignment_factor": how.data_alignment,
+            "return_address_register": cie.return_address,
+            "return_address_register_name": frames.register_name(cie.return_address or 0),
+            "pointer_encoding": how.pointers,
+            "lsda_encoding": cie.lsda_encoding,
+            "personality": _pointer_json(cie.personality),
+            "signal_frame": cie.is_signal_frame,
+            "augmentation_data": None if cie.augmentation_data is None else cie.augmentation_data.hex(),
+        }
+    return document
+
+
+def _pointer_json(pointer: Any) -> dict[str, Any] | None:
+    return None if pointer is None else {"address": pointer.address, "indirect": pointer.indirect}
+
+
+def _instruction_json(instruction: FrameInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    operands = []
+    for operand, value in instruction.pairs():
+        found: dict[str, Any] = {"kind": operand.role}
+        if operand.role == "expression":
+            found |= _code_json(value, entry, frames)
+        else:
+            found["value"] = value
+        if operand.role == "register":
+            found["name"] = frames.register_name(value)
+        elif operand.role == "space":
+            found["name"] = frames.space_name(value)
+        operands.append(found)
+    return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
+
+
+def row_json(row: FrameRow, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    """A row in the form of the case format, with names."""
+    rules = _rules_json(row.cfa, row.registers, frames, entry)
+    return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}
+
+
+def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    named = {
+        str(number): {
+            "name": frames.register_name(number),
+            **_rule_json(registers[number], frames, entry),
+        }
+        for number in sorted(registers)
+    }
+    return {"cfa": None if cfa is None else _rule_json(cfa, frames, entry), "registers": named}
+
+
+def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    found = rule_json(rule)
+    if "register" in found:
+        found["register_name"] = frames.register_name(found["register"])
+    if "space" in found:
+        found["space_name"] = frames.space_name(found["space"])
+    if "expr" in found:
+        found |= _code_json(rule.block, entry, frames)
+    return found
+
+
+def _code_json(block: ExpressionBytes, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    """An expression: its bytes as the case format has them, and what they say."""
+    document = code_json(frames.code(block, entry))
+    return {"expr": document.pop("bytes"), **document}

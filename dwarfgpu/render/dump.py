@@ -1,0 +1,328 @@
+"""Entries as text and as JSON: the tree of a unit, each attribute with what it means."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from dwarfgpu.program.dump.entries import Lists, Reference
+from dwarfgpu.program.dump.expressions import DumpedExpression
+from dwarfgpu.render.layout import (
+    WIDTH,
+    aligned,
+    beside,
+    counted,
+    cut,
+    labelled,
+    plain,
+    plain_style,
+    problem_json,
+    shown,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.dump.entries import ShownAttribute, ShownEntry, ShownUnit
+    from dwarfgpu.program.dump.lists import DumpedListEntry
+    from dwarfgpu.program.dump.parts import Kind, SectionPart, Table
+    from dwarfgpu.render.layout import Style
+
+
+OFFSET_WIDTH = 12
+DEEPEST = 10
+"""Entries that are deeper are not indented further: text must stay in the width of a terminal."""
+NARROWEST_ENTRY = 34
+"""Values have at least this width, also where that leaves the terminal."""
+MAX_BYTES = 64
+MAX_ENTRIES = 512
+"""How many entries of a list are shown."""
+
+
+# --- Text ---------------------------------------------------------------------------------------------------------
+
+
+def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
+    """The header of a unit."""
+    size = "DWARF64" if unit.offset_size == 8 else "DWARF32"
+    lines = [
+        style("kind", f"{unit.section}+{unit.offset:#x}")
+        + f"  {unit.kind} unit, version {unit.version}, {size}, {unit.address_size}-byte addresses"
+    ]
+    pairs = [("name", unit.name), ("file", unit.file)]
+    if unit.signature is not None:
+        pairs.append(("signature", f"{unit.signature:#018x}"))
+    if unit.dwo_id is not None:
+        pairs.append(("split unit ID", f"{unit.dwo_id:#018x}"))
+    pairs += [
+        ("attributes", f"{unit.attributes} ({unit.reason})"),
+        ("augmentation", unit.augmentation),
+        ("expressions", f"{unit.expressions}, registers of {unit.target}"),
+    ]
+    for label, text in pairs:
+        if text is not None:
+            lines += labelled(label, text, style, indent=2)
+    return lines
+
+
+def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
+    """An entry and its attributes, indented by its depth."""
+    indent = 2 * min(entry.depth, DEEPEST)
+    lines = [f"{style('number', f'{entry.offset:#010x}')}  {' ' * indent}{style('name', entry.tag)}"]
+    label = max((len(each.name) for each in entry.attributes), default=0)
+    start = OFFSET_WIDTH + indent + 2
+    for each in entry.attributes:
+        values = attribute_text(each, max(NARROWEST_ENTRY, WIDTH - start - label - 2)) or [""]
+        lines += beside(f"{' ' * start}{each.name:{label}}  ", values, start + label + 2)
+        if each.error is not None:
+            error = wrapped(each.error.message, max(NARROWEST_ENTRY, WIDTH - start - label - 2))
+            lines += [f"{' ' * (start + label + 2)}{style('error', line)}" for line in error]
+    return lines
+
+
+def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
+    """The value of an attribute in lines of a width."""
+    detail = attribute.detail
+    if isinstance(detail, DumpedExpression):
+        return code_text(detail, width)
+    if isinstance(detail, Lists):
+        lines = [f"{detail.section}+{detail.offset:#x}"]
+        if detail.pc is not None:
+            lines[0] += f" at {detail.pc:#x}" + ("" if detail.entries else ": nowhere")
+        lines += [line for each in detail.entries[:MAX_ENTRIES] for line in _entry(each, width)]
+        if len(detail.entries) > MAX_ENTRIES:
+            lines.append(f"and {len(detail.entries) - MAX_ENTRIES} more, which --json has")
+        return lines
+    text = f"{detail.section}+{detail.offset:#x}" if isinstance(detail, Reference) else _value(attribute)
+    return wrapped(text if attribute.note is None else f"{text} ({cut(attribute.note)})", width)
+
+
+def _value(attribute: ShownAttribute) -> str:
+    value = attribute.value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{cut(value)}"'
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value[:MAX_BYTES]).hex() + ("..." if len(value) > MAX_BYTES else "") or "(no bytes)"
+    if attribute.kind == "reference" and isinstance(value, int):
+        return f"{value:#010x}"
+    if attribute.kind in ("address", "unknown") and isinstance(value, int):
+        return f"{value:#x}"
+    return str(value)
+
+
+def _entry(entry: DumpedListEntry, width: int) -> list[str]:
+    """The addresses of an entry of a list, and its expression below them if both do not fit in a line."""
+    if entry.is_default:
+        where = "default"
+    elif entry.start is not None and entry.end is not None:
+        where = f"{entry.start:#x} to {entry.end:#x}"
+    else:
+        where = " ".join((entry.kind or "base address", ", ".join(map(hex, entry.operands))))
+    if entry.views is not None:
+        where += f" (views {entry.views[0]} to {entry.views[1]})"
+    if entry.code is None:
+        return [where]
+    code = code_text(entry.code, width - 2)
+    if len(code) == 1 and len(where) + 2 + len(code[0]) <= width:
+        return [f"{where}: {code[0]}"]
+    return [f"{where}:", *(f"  {line}" for line in code)]
+
+
+def code_text(code: DumpedExpression, width: int) -> list[str]:
+    """An expression in lines that the assembler reads; what operands mean stands behind it as a comment."""
+    words = [*(f"{each};" for each in code.operations[:-1]), *code.operations[-1:]] or ["(no operations)"]
+    lines = _filled(words, width)
+    if code.notes:
+        notes = ", ".join(code.notes)
+        if len(lines[-1]) + 3 + len(notes) <= width:
+            lines[-1] += f"  # {notes}"
+        else:
+            lines += [f"# {line}" for line in wrapped(notes, width - 2)]
+    if code.error is not None:
+        lines += [f"# {line}" for line in wrapped(code.error.message, width - 2)]
+    return lines
+
+
+def _filled(words: Iterable[str], width: int) -> list[str]:
+    """Words in lines, none of them broken."""
+    lines: list[str] = []
+    for word in map(shown, words):
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def unit_json(unit: ShownUnit) -> dict[str, Any]:
+    """The header of a unit."""
+    document: dict[str, Any] = plain(unit)
+    return document
+
+
+def entry_json(entry: ShownEntry) -> dict[str, Any]:
+    """An entry and its attributes."""
+    return {
+        "section": entry.section,
+        "offset": entry.offset,
+        "parent": entry.parent,
+        "depth": entry.depth,
+        "tag": entry.tag,
+        "attributes": [attribute_json(each) for each in entry.attributes],
+    }
+
+
+def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
+    """An attribute: its value as it is encoded, and what that means."""
+    detail = attribute.detail
+    document: dict[str, Any] = {
+        "name": attribute.name,
+        "form": attribute.form,
+        "class": attribute.kind,
+        "value": plain(attribute.value),
+    }
+    if attribute.note is not None:
+        document["note"] = attribute.note
+    if isinstance(detail, DumpedExpression):
+        document["expression"] = code_json(detail)
+    elif isinstance(detail, Lists):
+        document["place"] = {"section": detail.section, "offset": detail.offset}
+        document["entries"] = [_entry_json(each) for each in detail.entries]
+    elif isinstance(detail, Reference):
+        document["place"] = plain(detail)
+    if attribute.error is not None:
+        document["error"] = problem_json(attribute.error)
+    return document
+
+
+def _entry_json(entry: DumpedListEntry) -> dict[str, Any]:
+    document: dict[str, Any] = plain(evolve(entry, code=None))
+    del document["code"]
+    return document if entry.code is None else {**document, "expression": code_json(entry.code)}
+
+
+def code_json(code: DumpedExpression) -> dict[str, Any]:
+    """An expression."""
+    document: dict[str, Any] = {"bytes": code.data.hex(), "text": code.text, "notes": list(code.notes)}
+    if code.error is not None:
+        document["error"] = problem_json(code.error)
+    return document
+
+
+# --- Parts of sections as text and as JSON ------------------------------------------------------------
+
+SAMPLE = 256
+"""The columns of a table are as wide as so many rows need: the others have not been made yet."""
+INDENT = 4
+NARROWEST = 24
+_RIGHT = ("number", "rare", "address")
+"""The kinds of cells that stand at the right of their column."""
+
+
+def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
+    """A part in lines."""
+    yield style("kind", f"{part.section}+{part.offset:#x}") + f"  {part.title}"
+    facts = [(name, value) for name, value in part.facts.items() if value is not None]
+    label = max((len(name) for name, _ in facts), default=0)
+    for name, value in facts:
+        text = ", ".join(map(str, value)) if isinstance(value, list) else _plain_text(value)
+        head = f"  {style('name', name)}{' ' * (label - len(name))}  "
+        yield from beside(head, wrapped(text, max(NARROWEST, WIDTH - label - 4)), label + 4)
+    for table in part.tables:
+        yield from _table_text(table, style)
+
+
+def _plain_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _table_text(table: Table, style: Style) -> Iterator[str]:
+    """A table. A column without any value is left out, if all rows are known when the first one is shown."""
+    rows = iter(table.rows)
+    sample = list(islice(rows, SAMPLE))
+    cells = [
+        [_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample
+    ]
+    used = [i for i, (_, kind) in enumerate(table.columns) if any(_is_there(kind, row[i]) for row in cells)]
+    if len(sample) == SAMPLE:
+        used = list(range(len(table.columns)))
+    yield f"  {style('name', table.name)}"
+    if not used:
+        return
+    heads = [name for name, _ in table.columns]
+    widths = [max(len(heads[i]), *(len(row[i]) for row in cells)) for i in used]
+    sides = "".join("r" if table.columns[i][1] in _RIGHT else "l" for i in used)
+    yield " " * INDENT + style("dim", aligned([heads[i] for i in used], widths, sides).rstrip())
+    for row in chain(sample, rows):
+        yield from _row_text([(table.columns[i][1], row[i]) for i in used], widths, sides)
+
+
+def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Iterator[str]:
+    """A row. A long last cell goes on below itself; an expression that does not fit stands below its row."""
+    *others, (kind, value) = row
+    before = INDENT + sum(width + 2 for width in widths[:-1])
+    head = " " * INDENT + aligned([*(_cell(*cell) for cell in others), ""], [*widths[:-1], 0], sides)
+    if isinstance(value, DumpedExpression):
+        lines = code_text(value, max(NARROWEST, WIDTH - before))
+        if len(lines) > 1:
+            yield head.rstrip()
+            yield from (" " * (INDENT + 2) + line for line in code_text(value, WIDTH - INDENT - 2))
+            return
+    elif sides[-1] == "r":
+        lines = [_cell(kind, value).rjust(widths[-1])]
+    else:
+        lines = wrapped(_cell(kind, value), max(NARROWEST, WIDTH - before))
+    yield from beside(head, lines, before)
+
+
+def _is_there(kind: Kind, cell: str) -> bool:
+    return bool(cell) and not (kind == "rare" and cell == "0")
+
+
+def _cell(kind: Kind, value: Any) -> str:
+    if value is None:
+        return ""
+    if kind == "address":
+        return f"{value:#x}"
+    if kind == "bytes":
+        return bytes(value).hex()
+    if kind == "source":
+        return f"embedded, {counted(len(value.splitlines()), 'line')}"
+    if kind == "code":
+        return "expression"
+    return shown(cut(str(value)))
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def part_json(part: SectionPart) -> dict[str, Any]:
+    """A part: its facts, and its tables, where a row has its columns by name."""
+    return {
+        "section": part.section,
+        "offset": part.offset,
+        "title": part.title,
+        "facts": {name.replace(" ", "_"): plain(value) for name, value in part.facts.items()},
+        "tables": [{"name": table.name, "rows": _rows_json(table)} for table in part.tables],
+    }
+
+
+def _rows_json(table: Table) -> list[dict[str, Any]]:
+    names = [name for name, _ in table.columns]
+    return [
+        {
+            name: code_json(value) if isinstance(value, DumpedExpression) else plain(value)
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in table.rows
+    ]

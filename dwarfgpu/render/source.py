@@ -1,0 +1,211 @@
+"""Where variables and functions are, in the words of GDB, and what a program declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
+from dwarfgpu.render.layout import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from dwarfgpu.expr.instruction import Expression, Instruction
+    from dwarfgpu.program.code.declarations import Declared
+    from dwarfgpu.program.code.instructions import MachineInstruction
+    from dwarfgpu.program.code.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.variables.variable import Described
+    from dwarfgpu.targets.target import Target
+
+
+_ADDRESSES = ("DW_OP_addr", "DW_OP_addrx", "DW_OP_GNU_addr_index")
+_TLS = ("DW_OP_form_tls_address", "DW_OP_GNU_push_tls_address")
+_SPACE = ("DW_OP_LLVM_form_aspace_address", "DW_OP_xderef", "DW_OP_swap")
+
+
+class LocationWords:
+    """Says where a variable is. ``frame_base`` is that of its function, ``address`` that of one in memory."""
+
+    def __init__(
+        self, target: Target, frame_base: Expression | None = None, address: str | None = None
+    ) -> None:
+        self.target = target
+        self.frame_base = frame_base
+        self.address = address
+
+    def text(self, found: Sequence[Described]) -> str:
+        """What stands behind ``is``: one location, or those of a list with their ranges."""
+        if len(found) == 1 and found[0].range is None:
+            return self._one(found[0].expression)
+        texts = []
+        for each in found:
+            where = "Elsewhere" if each.range is None else f"Range {each.range[0]:#x}-{each.range[1]:#x}"
+            texts.append(f"  {where}: {self._one(each.expression)}\n")
+        return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
+
+    def _one(self, expression: Expression | None) -> str:
+        if expression is None or not expression.data:
+            return "optimized out"
+        return self._simple(expression) or self._operations(expression)
+
+    def _simple(self, expression: Expression) -> str | None:
+        """A location that needs no operations to be understood."""
+        first, *rest = expression.instructions or (None,)
+        if first is None or expression.fault is not None:
+            return None
+        name = first.name
+        behind = [each.name for each in rest]
+        if not rest:
+            if name.startswith("DW_OP_reg"):
+                return f"a variable in {self._register(first)}"
+            if name.startswith("DW_OP_breg"):
+                offset = first.operands[-1]
+                return f"a variable at offset {offset} from base reg {self._register(first)}"
+            if name == "DW_OP_fbreg":
+                return self._in_frame(int(first.operands[0]))
+            if name == "DW_OP_implicit_value":
+                return f"the constant {first.operands[0].hex() or 'without bytes'}"
+        if name in _ADDRESSES and all(each in _SPACE or _literal(each) for each in behind):
+            return None if self.address is None else f"static storage at address {self.address}"
+        if len(rest) == 1 and behind[0] in _TLS:
+            offset = first.operands[0] if first.operands else 0
+            return f"a thread-local variable at offset {offset:#x} of the thread-local storage"
+        if behind == ["DW_OP_stack_value"] and name.startswith("DW_OP_lit"):
+            return f"the constant {name.removeprefix('DW_OP_lit')}"
+        return None
+
+    def _in_frame(self, offset: int) -> str | None:
+        base = self.frame_base
+        first = base.instructions[0] if base is not None and len(base.instructions) == 1 else None
+        if first is None or not first.name.startswith(("DW_OP_reg", "DW_OP_breg")):
+            return None
+        start = first.operands[-1] if first.name.startswith("DW_OP_breg") else 0
+        return f"a variable at frame base reg {self._register(first)} offset {start}+{offset}"
+
+    def _register(self, instruction: Instruction) -> str:
+        number = registers_of(instruction)[0]
+        register = self.target.register(number)
+        return f"register {number}" if register is None else f"${register.name}"
+
+    def _operations(self, expression: Expression) -> str:
+        """The operations, each behind the offset of its first byte."""
+        return "a complex DWARF expression:\n" + "".join(
+            f"{line}\n" for line in self._lines(expression, 0, 0)
+        )
+
+    def _lines(self, expression: Expression, start: int, depth: int) -> Iterator[str]:
+        """The operations of an expression that begins so many bytes after the outermost one."""
+        inner = {each.offset: _inner(each) for each in expression.instructions}
+        for line in lines(expression, self.target):
+            block = inner.get(line.offset) if depth < MAX_DEPTH else None
+            text = line.name if block is not None else line.text
+            note = line.note
+            if note and " " not in note.replace(", ", ""):
+                note = ", ".join(f"${each}" for each in note.split(", "))
+            head = f"  {start + line.offset:{4 + 2 * depth}d}: {shown(text)}"
+            yield f"{head} [{note}]" if note else head
+            if block is not None:
+                behind = start + line.offset + len(line.bytes) - len(block)
+                yield from self._lines(decode(block, expression.dialect, expression.form), behind, depth + 1)
+
+
+def _inner(instruction: Instruction) -> bytes | None:
+    """The expression that is an operand."""
+    for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
+        if operand.kind == "expression":
+            return bytes(value)
+    return None
+
+
+def _literal(name: str) -> bool:
+    return name.startswith(("DW_OP_lit", "DW_OP_const")) and name != "DW_OP_constx"
+
+
+def declarations(found: Iterable[Declared]) -> Iterator[str]:
+    """Declarations by file, each behind its line: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
+    by_file: dict[str, list[Declared]] = {}
+    for each in found:
+        by_file.setdefault(each.file or "", []).append(each)
+    known = {each.text for file, some in by_file.items() if file for each in some}
+    for file, some in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
+        chosen = [each for each in some if file or each.text not in known]
+        if chosen:
+            yield ""
+            if file:  # what units of types alone have is of no file
+                yield f"File {shown(file)}:"
+        for each in sorted(chosen, key=_order):
+            yield f"{'' if each.line is None else f'{each.line}:'}\t{shown(each.text)}"
+
+
+def _order(one: Declared) -> tuple[bool, str, int]:
+    """What other files can use comes first, as in GDB."""
+    return one.text.startswith("static "), one.name, one.line or 0
+
+
+def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
+    """Symbols without debugging information, behind their addresses."""
+    for address, name in found:
+        yield f"{address:#0{2 + 2 * address_size}x}  {shown(name)}"
+
+
+# --- Lines of the source as text ----------------------------------------------------------------------
+
+
+def numbered_line(number: int, line: str, mark: str = "") -> str:
+    """A line behind its number, as GDB writes it; a mark stands between them."""
+    return f"{number}{mark}\t{line}"
+
+
+def place_words(place: Linespec) -> str:
+    """Where a place is, as it stands before its lines: ``0x401152 is in add (prog.c:20)``."""
+    file = "??" if place.file is None else shown(place.file.name)
+    function = shown(place.function or "??")
+    if place.is_address and place.address is not None:
+        return f"{place.address:#x} is in {function} ({file}:{place.line})."
+    return f'file: "{file}", line number: {place.line}, symbol: "{function}"'
+
+
+# --- Instructions as text -----------------------------------------------------------------------------
+
+
+class InstructionLines:
+    """Writes instructions. ``named`` gives the function of an address: ``<add+92>``; None where there is none.
+
+    In a listing of one function addresses only say how far they are in it.
+    """
+
+    def __init__(
+        self, address_size: int, named: Callable[[int], str | None], function: CodeSpan | None = None
+    ) -> None:
+        self.digits = 2 + 2 * address_size
+        self.named = named
+        self.function = function
+
+    def head(self, address: int) -> str:
+        """What stands before an instruction: ``0x0000000000401152 <+0>:``."""
+        if self.function is not None:
+            return f"{address:#0{self.digits}x} <{address - self.function.entry:+d}>:"
+        name = self.named(address)
+        if name is not None and not name.endswith(">"):
+            name = None
+        if name is not None and "+" not in name.rpartition("::")[2]:
+            name = f"{name[:-1]}+0>"
+        return f"{address:#0{self.digits}x}{'' if name is None else f' {name}'}:"
+
+    def text(self, instruction: MachineInstruction) -> str:
+        """The instruction, with the function that it names."""
+        text = shown(instruction.text)
+        target = instruction.target
+        if target is None:
+            return text
+        name = self.named(target)
+        behind = "" if name is None else f" {name}"
+        return f"{text}{behind}" if f"{target:#x}" in text else f"{text}  # {target:#x}{behind}"
+
+
+def padded_bytes(instructions: Sequence[MachineInstruction]) -> list[str]:
+    """The bytes of instructions, in columns that are equally wide."""
+    texts = [each.data.hex(" ") for each in instructions]
+    width = max(map(len, texts), default=0)
+    return [f"{text.ljust(width)}\t" for text in texts]

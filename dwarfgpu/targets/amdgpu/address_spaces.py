@@ -1,0 +1,247 @@
+"""The address spaces of AMDGPU.
+
+AMDGPU usage, tables "AMDGPU DWARF Address Space Mapping" (numbers, sizes) and "AMDGPU Address Spaces" (null). The names
+are those of ROCgdb (``local#0x10``), the scopes follow from the paragraphs below the first table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from attrs import evolve, frozen
+
+from dwarfgpu.errors import EvaluationError, MissingContext
+from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets.amdgpu.processors import Processor
+from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
+
+# --- The address spaces of AMDGPU that are views of others --------------------------------------------
+
+
+@frozen
+class LaneView:
+    """private_lane and ``private_lane<n>``: private_wave memory, seen by one lane."""
+
+    fixed_lane: int | None = None
+    """The lane of ``private_lane<n>``; None: the lane of the context."""
+
+    def pieces(self, address: int, size: int, lane: int | None, wave_size: int) -> list[Piece]:
+        """Return the dwords of the wave's memory that hold a byte range of the lane."""
+        if self.fixed_lane is not None:
+            lane = self.fixed_lane
+        if lane is None:
+            message = "a private_lane address means the memory of a lane, and there is no lane"
+            raise MissingContext("lane", message)
+        if not 0 <= lane < wave_size:
+            message = f"lane {lane} does not exist in a wave of {wave_size} lanes"
+            raise EvaluationError("memory_unavailable", message)
+        segments = lane_segments(address, size, lane, wave_size)
+        return [(numbers.PRIVATE_WAVE, start, length) for start, length in segments]
+
+    def scope(self, address: int) -> str:
+        return Scope.LANE if self.fixed_lane is None else Scope.WAVE
+
+
+PRIVATE_LANE = LaneView()
+
+
+@frozen
+class GenericView:
+    """generic: global memory with windows to local and private memory."""
+
+    apertures: Apertures | None
+    """None if they are in the queue (GFX7-GFX8), and are not known."""
+
+    def pieces(self, address: int, size: int, lane: int | None, wave_size: int) -> list[Piece]:
+        """Return the global, local or private_wave memory of a byte range, cut where an aperture begins or ends."""
+        pieces: list[Piece] = []
+        end = address + size
+        while address < end:
+            length = min(SIZE - address % SIZE, end - address)
+            space, start = locate(address, self._apertures())
+            if space == numbers.PRIVATE_LANE:
+                pieces.extend(PRIVATE_LANE.pieces(start, length, lane, wave_size))
+            elif pieces and pieces[-1][0] == space == numbers.GLOBAL:
+                pieces[-1] = (space, pieces[-1][1], pieces[-1][2] + length)
+            else:
+                pieces.append((space, start, length))
+            address += length
+        return pieces
+
+    def scope(self, address: int) -> str:
+        space, _start = locate(address, self._apertures())
+        if space == numbers.LOCAL:
+            return Scope.WORKGROUP
+        return Scope.LANE if space == numbers.PRIVATE_LANE else Scope.PROCESS
+
+    def _apertures(self) -> Apertures:
+        if self.apertures is None:
+            message = "a generic address means nothing without the apertures of the queue"
+            hint = "GFX7 and GFX8 keep them in the AQL queue, at bytes 64 and 68"
+            raise MissingContext("apertures", message, hint=hint)
+        return self.apertures
+
+
+# --- The apertures ------------------------------------------------------------------------------------
+# AMDGPU usage, "Address Spaces", *Generic*: "This uses two fixed ranges of virtual addresses (the private
+# and local apertures), that are outside the range of addressable global memory [...] In 64-bit address mode
+# the aperture sizes are 2^32 bytes and the base is aligned to 2^32".
+
+SIZE = 1 << 32
+SEGMENT_MASK = SIZE - 1
+
+# OPEN: AMDGPU usage of 2020 and ROCdbgapi give 0x00000000 as the null of private memory; AMDGPU usage of LLVM 22, the
+# ROCm compute ABI and the casts that LLVM generates have -1. As 0 is the address of a kernel's first private variable,
+# -1 it is.
+SEGMENT_NULL = SIZE - 1
+"""The null of local and private memory."""
+
+
+@frozen
+class Apertures:
+    """The bases of the apertures of a process, which are multiples of 2^32."""
+
+    shared: int
+    """Base of the local memory (LDS) aperture: ``SRC_SHARED_BASE``."""
+    private: int
+    """Base of the private memory (scratch) aperture: ``SRC_PRIVATE_BASE``."""
+
+
+GFX9 = Apertures(shared=1 << 48, private=2 << 48)
+"""What the Linux driver sets on GFX9 and later, where registers hold the bases."""
+
+
+GFX7 = Apertures(shared=1 << 61, private=(1 << 61) + SIZE)
+"""What the Linux driver sets on GFX7 and GFX8, where the queue has the bases."""
+
+
+def of_queue(group_high: int, private_high: int) -> Apertures:
+    """Return the apertures of GFX7-GFX8, from the upper halves of the bases.
+
+    The AQL queue has them: ``group_segment_aperture_base_hi`` at byte 64, ``private_segment_aperture_base_hi`` at 68.
+    """
+    return Apertures(shared=group_high << 32, private=private_high << 32)
+
+
+def contains(base: int, address: Any) -> Any:
+    """Return whether generic addresses, an int or an array, lie in the aperture with a base."""
+    return address >> 32 == base >> 32
+
+
+def segment_address(address: Any) -> Any:
+    """Return the local or private address of a generic address, an int or an array, in an aperture."""
+    return address & SEGMENT_MASK
+
+
+def locate(address: int, apertures: Apertures) -> tuple[int, int]:
+    """Return the address space number and the address in it that a generic address means."""
+    if contains(apertures.shared, address):
+        return numbers.LOCAL, address & SEGMENT_MASK
+    if contains(apertures.private, address):
+        return numbers.PRIVATE_LANE, address & SEGMENT_MASK
+    return numbers.GLOBAL, address
+
+
+def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
+    """Return the generic address of an address in a space, or None if it has none; null becomes null.
+
+    Region and private_wave memory are outside the apertures, and no address tells the lane of ``private_lane<n>``.
+    """
+    if space in (numbers.GLOBAL, numbers.GENERIC):
+        return address
+    if space not in (numbers.LOCAL, numbers.PRIVATE_LANE):
+        return None
+    if address == SEGMENT_NULL:
+        return 0
+    return (apertures.shared if space == numbers.LOCAL else apertures.private) | address
+
+
+def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
+    """Return the address in a space that a generic address means, or None if outside; null becomes null."""
+    if space == numbers.GENERIC:
+        return address
+    if address == 0 and space in (numbers.LOCAL, numbers.PRIVATE_LANE):
+        return SEGMENT_NULL
+    meant, segment = locate(address, apertures)
+    return segment if meant == space else None
+
+
+# --- The address spaces of AMDGPU ---------------------------------------------------------------------
+
+#                           number           name           bits null          scope
+GLOBAL = AddressSpace(numbers.GLOBAL, "global", 64, 0, Scope.PROCESS)
+GENERIC = AddressSpace(numbers.GENERIC, "generic", 64, 0, Scope.DEPENDS, GenericView(GFX9))
+REGION = AddressSpace(numbers.REGION, "region", 32, SEGMENT_NULL, Scope.AGENT)  # null: ROCdbgapi's
+LOCAL = AddressSpace(numbers.LOCAL, "local", 32, SEGMENT_NULL, Scope.WORKGROUP)
+LANE = AddressSpace(numbers.PRIVATE_LANE, "private_lane", 32, SEGMENT_NULL, Scope.LANE, PRIVATE_LANE)
+WAVE = AddressSpace(numbers.PRIVATE_WAVE, "private_wave", 32, SEGMENT_NULL, Scope.WAVE)
+
+
+def lane_space(lane: int) -> AddressSpace:
+    """Return ``private_lane<lane>``: "the private address space corresponding to a specific lane"."""
+    # The lane is in the number, so an access needs the thread alone.
+    number = numbers.PRIVATE_LANE_0 + lane
+    return AddressSpace(number, f"private_lane{lane}", 32, SEGMENT_NULL, Scope.WAVE, LaneView(lane))
+
+
+def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
+    """Return the address spaces of a processor, with a ``private_lane<n>`` for each lane of a wave."""
+    generic: tuple[AddressSpace, ...] = ()
+    if processor.has("generic"):
+        in_queue = processor.has("queue-apertures")
+        generic = (evolve(GENERIC, alias=GenericView(None)) if in_queue else GENERIC,)
+    lanes = tuple(lane_space(lane) for lane in range(wave_size))
+    return (GLOBAL, *generic, REGION, LOCAL, LANE, WAVE, *lanes)
+
+
+def with_apertures(target: Target, apertures: Apertures) -> Target:
+    """Return the target with the apertures of a process, as a queue or a dump gives them."""
+    changed = tuple(
+        evolve(space, alias=GenericView(apertures)) if space.number == numbers.GENERIC else space
+        for space in target.address_spaces
+    )
+    return evolve(target, address_spaces=changed)
+
+
+# --- Private memory -----------------------------------------------------------------------------------
+# AMDGPU usage, "Address Spaces", *Private*: "The lanes of the wavefront access this using dword (4 byte)
+# interleaving." Address 0 of the wave's view is the first location of its backing memory.
+#
+# The arithmetic works on ints and on arrays alike (all lanes of many waves in one go). Arrays of addresses
+# and lanes must have one type, as unsigned 64-bit numbers: mixing signed and unsigned ones makes numpy
+# compute in floating point.
+
+DWORD = 4
+
+
+@overload
+def lane_to_wave(address: int, lane: int, wave_size: int) -> int: ...
+@overload
+def lane_to_wave(address: Any, lane: Any, wave_size: int) -> Any: ...
+def lane_to_wave(address: Any, lane: Any, wave_size: int) -> Any:
+    """Return the private_wave address of the byte at a private_lane address of a lane ("Address Space Identifier")."""
+    return address // DWORD * (wave_size * DWORD) + lane * DWORD + address % DWORD
+
+
+@overload
+def wave_to_lane(address: int, wave_size: int) -> tuple[int, int]: ...
+@overload
+def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]: ...
+def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]:
+    """Return the byte of a lane that is at a private_wave address, as (private_lane address, lane)."""
+    row = wave_size * DWORD  # one dword of every lane
+    return address // row * DWORD + address % DWORD, address % row // DWORD
+
+
+def lane_segments(address: int, size: int, lane: int, wave_size: int) -> list[tuple[int, int]]:
+    """Return the private_wave ranges, as (address, byte size), that hold a byte range of one lane, in its order.
+
+    The bytes of a dword are adjacent; the next dword of the lane is one row of the wave later.
+    """
+    segments = []
+    end = address + size
+    while address < end:
+        length = min(DWORD - address % DWORD, end - address)
+        segments.append((lane_to_wave(address, lane, wave_size), length))
+        address += length
+    return segments

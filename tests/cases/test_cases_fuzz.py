@@ -1,0 +1,226 @@
+"""Whatever a line holds, it is answered or it is no case; nothing else ever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import example, given
+
+from dwarfgpu import dialects
+from dwarfgpu.cases.case import NotACase, run_case
+from tests.builders.cases import run_lines
+from tests.cases.generators import SETTINGS, TYPES, context, random_case
+
+CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
+WIDE = {"encoding": "unsigned", "byte_size": 2000}
+
+ODD = (
+    *(None, True, False, 0, 1, -1, 7, 64, 1 << 31, 1 << 64, -(1 << 70), 1 << 9000, 0.5, -0.0, 1e300),
+    *(
+        "",
+        "0",
+        "-1",
+        "0x10",
+        "0x" + "f" * 40,
+        "9" * 3000,
+        "zz",
+        "00",
+        "ff" * 40,
+        "\u0000",
+        "\ud800",
+        "generic",
+        "memory",
+    ),
+    *("DW_OP_lit1", "r0", "v0", "unit:16", "info:0x10", "nan", "value", "all", "local"),
+    *([], [0], [[]], {}, {"kind": "undefined"}, {"kind": "memory", "address": 0}, {"ops": "DW_OP_lit1"}),
+    *({"bytes": "00"}, {"value": 1, "type": "generic"}, {"encoding": "float", "byte_size": 4}, WIDE),
+)
+
+
+def check(case):
+    """Ask, and look at what came back."""
+    try:
+        answer = run_case(case, 1)
+    except NotACase:
+        return None
+    text = json.dumps(answer)
+    assert json.loads(text) == answer or "NaN" not in text
+    for one in answer["lanes"].values() if "lanes" in answer else [answer]:
+        if one["status"] == "error":
+            assert one["error"]["class"] in CLASSES
+            assert one["error"]["kind"]
+            assert one["error"]["message"]
+        else:
+            assert one["result"]["kind"]
+    return answer
+
+
+@given(st.integers(0, 2**32))
+@example(0)
+def test_random_programs_in_random_contexts(seed):
+    choose = random.Random(seed)
+    case = random_case(choose)
+    if choose.random() < 0.5:
+        case["context"]["lane"] = choose.randrange(70)
+    check(json.loads(json.dumps(case)))
+
+
+@given(st.integers(0, 2**32), st.binary(max_size=24), st.sampled_from(dialects.NAMES))
+@example(0, bytes.fromhex("e90d"), "llvm-user")
+def test_random_bytes(seed, data, dialect):
+    choose = random.Random(seed)
+    case = dict(choose.choice(SETTINGS))
+    case["context"] = context(choose, case)
+    lanes = {"lanes": [0, 3, 9]} if choose.random() < 0.3 else {}
+    check({**case, **lanes, "dialect": dialect, "expr": data.hex(), "limits": {"steps": 300}})
+
+
+@given(st.integers(0, 2**32))
+def test_cases_that_somebody_damaged(seed):
+    choose = random.Random(seed)
+    case = random_case(choose)
+    if choose.random() < 0.3:
+        case["lanes"] = choose.choice(("all", [0, 5], [3]))
+        case["context"].pop("lane_count", None)
+    for _ in range(choose.randrange(1, 4)):
+        case = damaged(choose, case)
+    check(case)
+
+
+def damaged(choose, value):
+    """A JSON value with one thing in it changed, removed, added or moved."""
+    if not isinstance(value, (dict, list)) or not value or choose.random() < 0.08:
+        return choose.choice(ODD)
+    if isinstance(value, list):
+        index = choose.randrange(len(value))
+        changed = list(value)
+        what = choose.random()
+        if what < 0.1:
+            del changed[index]
+        elif what < 0.2:
+            changed.append(choose.choice(changed))
+        else:
+            changed[index] = damaged(choose, changed[index])
+        return changed
+    key = choose.choice(list(value))
+    changed = dict(value)
+    what = choose.random()
+    if what < 0.05:
+        del changed[key]
+    elif what < 0.1:
+        changed[str(choose.choice(ODD))] = changed.pop(key)
+    elif what < 0.15:
+        changed[key] = changed[choose.choice(list(value))]
+    else:
+        changed[key] = damaged(choose, changed[key])
+    return changed
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+
+
+def nested(inner):
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+
+
+@given(st.recursive(PLAIN, nested))
+def test_any_value(value):
+    check(value)
+    check({"expr": "31", "context": value})
+    check({"expr": "31", "read": value, "lanes": value, "limits": value})
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda data: data.decode("latin-1")))
+def test_any_line(line):
+    with contextlib.suppress(NotACase):
+        assert len(list(run_lines([line]))) <= 1
+
+
+@given(st.text(alphabet="DW_OP_litpluskbra@:; 0123456789xabcdef()-,#\n", max_size=60))
+def test_any_text(text):
+    check({"ops": text, "limits": {"steps": 100}})
+    check({"ops": f"DW_OP_{text}", "limits": {"steps": 100}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DW_OP_constu " + "9" * 5000,
+        "DW_OP_consts -0x" + "f" * 3000,
+        "DW_OP_skip " + "1" * 5000,
+        "DW_OP_implicit_value " + "00" * 100_000,
+        "DW_OP_entry_value " + "(DW_OP_entry_value " * 3000 + ")" * 3000,
+        "DW_OP_lit1; " * 20_000,
+        "x" * 100_000,
+        "a:" * 5000,
+        "(" * 5000,
+    ],
+    ids=range(9),
+)
+def test_long_text(text):
+    check({"ops": text})
+
+
+# --- Large things, which must end soon ----------------------------------------------------------------------------
+
+REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, "99": WIDE}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DW_OP_regval_type 5 99",
+        "DW_OP_regval_type 5 99; DW_OP_deref",
+        "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_offset",
+        "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_form_aspace_address",
+        "DW_OP_addr 0; DW_OP_dup; DW_OP_regval_type 5 99; DW_OP_dup; DW_OP_LLVM_overlay",
+        "DW_OP_regval_type 5 99; DW_OP_form_tls_address",
+        "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref",
+    ],
+)
+@pytest.mark.parametrize(
+    "keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}]
+)
+def test_wide_numbers(text, keys):
+    check({"ops": text, "rules": "amd", "dialect": "llvm-user", "context": {**REGISTER, "tls": {}}, **keys})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536",
+        "DW_OP_addr 0; DW_OP_LLVM_extend 1 65537",
+        "DW_OP_addr 0; DW_OP_LLVM_extend 1 0xffffffffffffffff",
+        "DW_OP_addr 1; DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",
+        "DW_OP_addr 2; DW_OP_piece 0xffffffffffffffff",
+        "DW_OP_addr 8; DW_OP_LLVM_offset_uconst 0x7fffffffffffffff; DW_OP_deref; DW_OP_LLVM_offset",
+    ],
+)
+def test_composites_that_are_too_large(text):
+    answer = check({"ops": text, "rules": "amd", "dialect": "llvm-user", "stack": True})
+    assert answer is not None
+    assert answer["status"] == "error"
+
+
+def test_a_part_may_be_as_large_as_an_address_space():
+    answer = check(
+        {"ops": "DW_OP_addr 0; DW_OP_piece 0xffffffffffffffff", "rules": "amd", "dialect": "llvm-user"}
+    )
+    assert answer is not None
+    assert answer["result"]["parts"][0]["bit_size"] == 8 * (2**64 - 1)
+
+
+def test_many_lanes_of_a_composite_are_written_down():
+    case = {
+        "ops": "DW_OP_reg0; DW_OP_LLVM_extend 8 64",
+        "rules": "amd",
+        "dialect": "llvm-user",
+        "lanes": "all",
+    }
+    answer = check({**case, "context": {"lane_count": 100}})
+    assert answer is not None
+    assert len(answer["lanes"]["99"]["result"]["parts"]) == 64

@@ -1,0 +1,165 @@
+"""``disassemble`` and the instructions of ``x/i``: the layout of GDB, marks, source, and what stands in for a tool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.questions.code import instructions
+from tests.questions.harness import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures"
+LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/variables.json"
+OBJDUMP = ("llvm-objdump", "llvm-objdump-22")
+
+
+@pytest.fixture
+def run(require_tool) -> Run:
+    require_tool(*OBJDUMP)
+    found = Run(LANES, STATE)
+    found(f"directory {FIXTURES}")
+    return found
+
+
+def test_the_function_of_the_frame(run):
+    first, *rows, last = run("disassemble").splitlines()
+    assert first == "Dump of assembler code for function X:"
+    assert last == "End of assembler dump."
+    assert rows[0] == "   0x00007f0000001500 <+0>:\ts_load_dwordx2 s[4:5], s[0:1], 0x0"
+    assert [row for row in rows if row.startswith("=>")] == [
+        "=> 0x00007f0000001548 <+72>:\ts_andn2_b64 exec, s[36:37], exec"
+    ]
+    assert [row.split()[1] for row in rows if row.startswith(" * ")] == [
+        "0x00007f0000001524",
+        "0x00007f000000153c",
+    ]
+
+
+def test_a_function_and_an_address_in_it(run):
+    assert run("disassemble X") == run("disassemble") == run("disassemble 0x7f0000001550")
+    assert "function whole_wave:" in run("disassemble whole_wave")
+
+
+def test_ranges(run):
+    text = run("disassemble 0x7f0000001548,0x7f0000001550")
+    assert text == run("disassemble 0x7f0000001548,+8") == run("disassemble $pc,$pc+8")
+    assert text == (
+        "Dump of assembler code from 0x7f0000001548 to 0x7f0000001550:\n"
+        "=> 0x00007f0000001548 <X+72>:\ts_andn2_b64 exec, s[36:37], exec\n"
+        "   0x00007f000000154c <X+76>:\tv_add_u32_e32 v2, -1, v3\n"
+        "End of assembler dump.\n"
+    )
+    # an instruction that begins before the end of the range is shown whole
+    assert "v_mul_lo_u32 v1, v2, v2" in run("disassemble 0x7f0000001550,+1")
+
+
+def test_bytes(run):
+    assert "<+0>:\t00 01 06 c0 00 00 00 00\ts_load_dwordx2" in run("disassemble /r")
+    assert "<+24>:\t7e 01 a2 be            \ts_mov_b64 s[34:35], exec" in run("disassemble/r")
+
+
+def test_source(run):
+    lines = run("disassemble /s").splitlines()
+    assert lines[1:4] == [
+        "src/asm/lane-pc.c:",
+        "5\tvoid X(int *out, int limit) {",
+        "   0x00007f0000001500 <+0>:\ts_load_dwordx2 s[4:5], s[0:1], 0x0",
+    ]
+    at = lines.index("9\t  int result = 0;")
+    assert lines[at - 4 : at] == [
+        "",
+        "6\t  int lane = WORK_ITEM_ID;  // a: every lane that was there on entry",
+        "7\t  int slots[4];",
+        "8\t  int unused = limit + 1;",
+    ]
+
+
+def test_source_that_is_missing(require_tool, monkeypatch, tmp_path):
+    require_tool(*OBJDUMP)
+    monkeypatch.chdir(tmp_path)
+    assert "\n5\tin src/asm/lane-pc.c\n" in Run(LANES, STATE)("disassemble /s")
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("disassemble /q", "`disassemble` has no modifier 'q': /r shows bytes, /s source lines"),
+        ("disassemble 0x10", "No function contains specified address."),
+        ("disassemble 0x10,+4", "Cannot access memory at address 0x10"),
+        ("disassemble 0x10,0x8", "there is no code from 0x10 to 0x8"),
+        ("disassemble 0,0x1000000", None),
+        ("disassemble nosuch", None),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_disassembled(run, line, message):
+    error = run.fails(line)
+    assert message is None or error.message == message
+    assert "\n" not in str(error)
+
+
+def test_without_a_frame(require_tool):
+    require_tool(*OBJDUMP)
+    run = Run(LANES)
+    assert run.fails("disassemble").message == "No frame selected."
+    assert "   0x0000000000001500 <+0>:\ts_load_dwordx2" in run("disassemble X")
+
+
+def test_branches_name_where_they_go(require_tool):
+    require_tool(*OBJDUMP)
+    text = Run(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")("info functions -n", "disassemble recurse")
+    branches = re.findall(r"\ts_c?branch\w* (\d+)  # (0x[0-9a-f]+) <(\w+)\+\d+>", text)
+    assert branches
+    wave64 = Run(FIXTURES / "llvm24/hip-calls.gfx1100.w64.O2.co")("disassemble recurse")
+    assert "exec_lo" in text
+    assert "s[" in wave64
+    assert "exec_lo" not in wave64.partition("End of")[0].replace("exec_lo, exec_lo", "")
+
+
+def test_host_code(require_tool):
+    require_tool("objdump")
+    text = Run(FIXTURES / "host/values.gcc.O0.v5.x86_64")("disassemble program")
+    assert re.search(r"\tcall +0x[0-9a-f]+ <(inspect|add)>\n", text)
+
+
+def test_instructions_for_x(run):
+    found = instructions(run.debugger, 0x7F0000001548, 3)
+    assert [row[:2] for row in found] == [(0x7F0000001548, 4), (0x7F000000154C, 4), (0x7F0000001550, 8)]
+    assert found[2][2:] == (bytes.fromhex("010085d202050200"), "v_mul_lo_u32 v1, v2, v2")
+    assert instructions(run.debugger, 0x7F0000001548, 0) == []
+    assert len(instructions(run.debugger, 0x7F0000001618, 9)) == 1  # the last one of the section
+
+
+def test_without_a_disassembler_there_are_bytes(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    run = Run(LANES, STATE, width=60)
+    text = run("disassemble 0x7f0000001548,+8")
+    assert "=> 0x00007f0000001548 <X+72>:\t.long 0x89fe7e24\n" in text
+    assert text.partition("dump.\n")[2] == (
+        "there is no disassembler for gfx90a here: the code is shown\n"
+        "as bytes (install llvm-objdump of LLVM or ROCm, or name one\n"
+        "with `set disassembler PATH`)\n"
+    )
+    run.written.clear()
+    instructions(run.debugger, 0x7F0000001548, 1)
+    assert "no disassembler" in "".join(run.written)
+    run.written.clear()
+    instructions(run.debugger, 0x7F000000154C, 1)
+    assert not run.written  # it is said once
+
+
+def test_the_disassembler_that_is_named(run, tmp_path, require_tool):
+    run(f"set disassembler {require_tool(*OBJDUMP)}")
+    assert "s_andn2_b64" in run("disassemble $pc,+4")
+    text = run("set disassembler /no/such", "disassemble $pc,+4")
+    assert ".long 0x89fe7e24" in text
+    assert "there is no program /no/such" in text
+    broken = tmp_path / "llvm-objdump"
+    broken.write_text("#!/bin/sh\necho oh >&2\nexit 3\n")
+    broken.chmod(0o755)
+    text = run(f"set disassembler {broken}", "disassemble $pc,+4")
+    assert "llvm-objdump: exit status 3, oh" in text
+    assert "s_andn2_b64" in run("set disassembler", "disassemble $pc,+4")

@@ -1,0 +1,183 @@
+"""``context``: its sections, how they fit a screen, and when they are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.questions.harness import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures"
+LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/variables.json"
+SECTIONS = "source locals lanes registers stack"
+
+
+@pytest.fixture
+def run() -> Run:
+    found = Run(LANES, STATE)
+    found(f"directory {FIXTURES}")
+    return found
+
+
+def titles(text: str) -> list[str]:
+    return [line[3:].rstrip("- ") for line in text.splitlines() if line.startswith("-- ")]
+
+
+def test_source_says_which_lanes_stand_at_each_line(run):
+    lines = run("context source").splitlines()
+    assert lines[0].startswith("-- source: src/asm/lane-pc.c:15, X --")
+    assert lines[1] == "        20-63    10    if (lane < limit) {  // c1"
+    assert lines[3] == "     10 lanes    12      if ((lane & 1) == 0) {  // c2"
+    assert lines[6] == "     10 lanes => 15      } else {"
+    assert len(lines) == 11
+
+
+def test_lanes_at_lines_that_are_not_shown_are_named(run):
+    lines = run("set listsize 7", "context source").splitlines()
+    assert lines[-1] == "        20-63    at src/asm/lane-pc.c:10"
+    assert len(lines) == 8
+
+
+def test_lanes_are_a_map(run):
+    assert run("context lanes").splitlines() == [
+        "-- lanes of wave 1:1:1:1 " + "-" * 55,
+        "Ab" * 10 + "c" * 44,
+        "^ lane 0",
+        "A  10 active     X at src/asm/lane-pc.c:15",
+        "b  10 inactive   X at src/asm/lane-pc.c:12",
+        "c  44 inactive   X at src/asm/lane-pc.c:10",
+    ]
+    run("lane 62")
+    assert run("context lanes").splitlines()[2] == " " * 62 + "^ lane 62"
+    run.debugger.output.width = 64
+    assert run("context lanes").splitlines()[2] == " " * 54 + "lane 62 ^"
+    run.debugger.output.width = 40
+    assert [len(line) for line in run("context lanes").splitlines()[1:4]] == [40, 24, 31]
+
+
+def test_locals_are_those_of_the_lane(run):
+    run("lane 2")
+    lines = run("context locals").splitlines()
+    assert lines[0].startswith("-- locals in lane 2 --")
+    assert "lane = 2" in lines
+    assert "unused = <optimized out>" in lines
+
+
+def test_registers_and_stack(run):
+    lines = run("context registers stack").splitlines()
+    assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]
+    assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
+
+
+def test_expressions_are_what_display_shows(run):
+    assert run("context expressions") == ""
+    run("display lane", "display out")
+    assert run("context expressions").splitlines() == [
+        "-- expressions " + "-" * 65,
+        "1: lane = 0",
+        "2: out = (int *) generic#0x10000",
+    ]
+    run.debugger.output.width = 20
+    assert all(len(line) <= 20 for line in run("context expressions").splitlines())
+
+
+def test_sections_are_chosen(run):
+    assert titles(run("context")) == [
+        "source: src/asm/lane-pc.c:15, X",
+        "locals in lane 0",
+        "lanes of wave 1:1:1:1",
+        "stack",
+    ]
+    assert titles(run("set context-sections stack lanes", "ctx")) == ["stack", "lanes of wave 1:1:1:1"]
+    assert titles(run("context sou,st")) == ["source: src/asm/lane-pc.c:15, X", "stack"]
+    assert run.fails("context nosuch").message == "there is no section 'nosuch'"
+    assert run.fails("context l").hint == "source, locals, lanes, registers, stack, expressions"
+    assert run("set context-sections", "context") == ""
+
+
+def test_it_is_shown_after_a_change_of_focus(run):
+    assert titles(run("set context on", "set context-sections stack")) == []
+    assert titles(run("lane 3")) == ["stack"]
+    assert titles(run("show context")) == []  # which changes nothing that is looked at
+    assert titles(run("set context off", "lane 4")) == []
+
+
+def test_it_is_shown_by_itself_only_to_somebody_at_a_prompt(run):
+    assert run("show context").startswith("context  auto\n")
+    assert titles(run("lane 3")) == []
+    run.debugger.is_watched = True
+    assert titles(run("set context-sections stack", "lane 4")) == ["stack"]
+    assert titles(run("set context off", "lane 5")) == []
+
+
+def test_then_the_frame_is_not_shown_twice(run):
+    run("set context on", "set context-sections source stack")
+    lines = run("lane 2").splitlines()
+    assert [line[:9] for line in lines[:2]] == ["[Switchin", "-- source"]
+    assert "#0  X (out=generic#0x10000" in run("frame")
+    assert "lane 3 is inactive" in run("lane 3")
+    assert "#0  X (out=generic#0x10000" in run("set context-sections stack", "lane 2")
+
+
+def test_displays_are_a_section_of_it(run):
+    run("display lane", "set context on", "set context-sections stack expressions")
+    text = run("lane 3")
+    assert titles(text) == ["stack", "expressions"]
+    assert text.count("1: lane = 3") == 1
+    assert run("set context-sections stack", "lane 4").endswith("1: lane = 4\n")
+
+
+def test_it_takes_no_more_than_the_command_before_it_has_left(run):
+    run("set context on")
+    run.debugger.output.height = 20
+    whole = run("lane 3").splitlines()
+    run.debugger.output.rows = 5
+    assert len(run("lane 4").splitlines()) <= len(whole) - 5
+
+
+def test_without_a_machine_there_is_nothing_to_show_by_itself():
+    run = Run(LANES)
+    assert run("set context on", f"file {LANES}", "show context").count("-- ") == 0
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("height", [6, 12, 24, 50])
+def test_it_fits_the_screen(run, width, height):
+    run.debugger.output.width, run.debugger.output.height = width, height
+    lines = run(f"context {SECTIONS}").splitlines()
+    assert len(lines) <= max(4, height - 3)
+    assert all(len(line) <= width for line in lines), lines
+    assert titles("\n".join(lines))
+    marked = [line for line in lines if "=> 15" in line]
+    assert marked
+
+
+def test_what_is_left_out_is_counted(run):
+    run.debugger.output.height = 14
+    text = run("context locals stack")
+    assert "more lines" in text
+    assert titles(text) == ["locals in lane 0", "stack"]
+
+
+def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run = Run(LANES)
+    lines = run(f"context {SECTIONS}").splitlines()
+    assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
+    assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
+    assert lines[-1] == "there is no machine, so there are no frames"
+
+
+def test_files_without_lines_and_nothing():
+    lines = Run(FIXTURES / "asm/code-object-v3.gfx906.co")("context").splitlines()
+    assert lines[1] == "the program has no line table"
+    assert Run(None).fails("context").kind == "no_file"
+
+
+def test_wave32():
+    run = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
+    run(f"directory {FIXTURES}")
+    assert "5  void X(int *out, int limit) {" in run("context source")

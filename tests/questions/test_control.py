@@ -1,0 +1,207 @@
+"""Help, settings, and what is typed about the debugger itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.questions.debugger import Quit
+from tests.questions.harness import Run
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(None)
+
+
+class TestHelp:
+    def test_by_itself_it_lists_all_commands_by_groups(self, run: Run) -> None:
+        text = run("help")
+        for group in ("Files and machines:", "Waves, lanes and frames:", "Data:", "The debugger itself:"):
+            assert group in text
+        for command in run.debugger.registry.commands.values():
+            assert not command.run or command.name in " ".join(text.split())
+
+    def test_a_command_has_usage_summary_options_and_details(self, run: Run) -> None:
+        text = run("help pipe")
+        assert text.splitlines()[:3] == [
+            "pipe [-d WORD] COMMAND | PROGRAM",
+            "  Send the output of a command to a program.",
+            "  -d WORD           what stands for the bar",
+        ]
+        assert "Also: |" in text
+
+    def test_names_may_be_shortened(self, run: Run) -> None:
+        assert run("help sho") == run("help show")
+        assert run("help ?") == run("h help")
+
+    def test_a_prefix_lists_what_may_follow(self, run: Run) -> None:
+        assert "  info lanes " in run("help info")
+        assert run("info") == run("help info")
+
+    def test_a_group_lists_its_commands(self, run: Run) -> None:
+        text = run("help data")
+        assert "  print " in text
+        assert "  lane " not in text
+
+    def test_a_setting_has_its_values_and_what_it_is(self, run: Run) -> None:
+        assert run("help set pagination").splitlines() == [
+            "set pagination on | off",
+            "  Whether long output stops when the screen is full.",
+            "  It is on, by default on.",
+        ]
+        assert run("help show editing") == run("help set editing-mode")
+
+    def test_help_for_what_is_no_command_fails(self, run: Run) -> None:
+        assert "no command `prnt`" in run.fails("help prnt").message
+        assert run.fails("help prnt").hint == "did you mean `print`?"
+        assert "no command `echo b`" in run.fails("help echo b").message
+
+    @pytest.mark.parametrize("width", [40, 80, 132])
+    def test_it_fits_the_width(self, run: Run, width: int) -> None:
+        run.debugger.output.width = width
+        names = [name for name, command in run.debugger.registry.commands.items() if command.run]
+        for line in run("help", "help info", *(f"help {name}" for name in names)).splitlines():
+            assert len(line) <= width or " " not in line.strip()
+
+
+class TestApropos:
+    def test_it_finds_commands_and_settings(self, run: Run) -> None:
+        assert run("apropos VALUE HISTORY") == "show values -- The value history.\n"
+        assert "set pagination -- " in run("apropos screen")
+
+    def test_it_finds_aliases(self, run: Run) -> None:
+        assert "backtrace -- " in run("apropos ^where|where")
+
+    def test_nothing_is_an_answer(self, run: Run) -> None:
+        assert run("apropos zzz") == "nothing is about 'zzz'\n"
+
+    def test_what_is_no_expression_fails(self, run: Run) -> None:
+        assert "regular expression" in run.fails("apropos (").message
+        assert "needs REGEXP" in run.fails("apropos").message
+
+
+class TestSettings:
+    def test_they_are_shown_with_what_they_mean(self, run: Run) -> None:
+        assert run("show confirm") == "confirm  on\nWhether a question is asked before something is lost.\n"
+
+    def test_the_first_word_of_some_shows_all_of_them(self, run: Run) -> None:
+        lines = run("show history").splitlines()
+        assert [line.split("  ")[0] for line in lines] == ["history size", "history save", "history filename"]
+
+    def test_all_are_listed(self, run: Run) -> None:
+        assert len(run("show").splitlines()) == len(run.debugger.settings.declared)
+
+    @pytest.mark.parametrize(
+        "line, name, value",
+        [
+            ("set confirm off", "confirm", False),
+            ("set confirm", "confirm", True),
+            ("set conf no", "confirm", False),
+            ("set width 0", "width", 1 << 31),
+            ("set width unlimited", "width", 1 << 31),
+            ("set width auto", "width", -1),
+            ("set width 0x50", "width", 80),
+            ("set style off", "style enabled", False),
+            ("set style enabled off", "style enabled", False),
+            ("set print elem 5", "print elements", 5),
+            ("set editing-mode v", "editing-mode", "vi"),
+            ("set context-sections lanes, source", "context-sections", ("lanes", "source")),
+            ("set context-sections", "context-sections", ()),
+            ("set history size unlimited", "history size", 1 << 31),
+            ("set history filename ~/h x", "history filename", "~/h x"),
+        ],
+    )
+    def test_they_are_read_as_gdb_reads_them(self, run: Run, line: str, name: str, value: object) -> None:
+        run(line)
+        assert run.debugger.settings[name] == value
+
+    @pytest.mark.parametrize(
+        "line, message",
+        [
+            ("set confirm maybe", "confirm is on or off, not 'maybe'"),
+            ("set width -3", "width is a number from 0, or unlimited, or auto, not '-3'"),
+            ("set listsize 0x", "listsize is a number from 1, or unlimited, not '0x'"),
+            ("set editing-mode ed", "editing-mode is emacs, vi, not 'ed'"),
+            ("set context-sections all", "context-sections is source, locals"),
+            ("set pagniation off", "there is no setting 'pagniation off'"),
+            ("set", "`set` needs SETTING VALUE"),
+            ("show pagniation", "there is no setting 'pagniation'"),
+        ],
+    )
+    def test_what_is_wrong_is_one_line(self, run: Run, line: str, message: str) -> None:
+        assert run.fails(line).message.startswith(message)
+
+    def test_the_nearest_is_suggested(self, run: Run) -> None:
+        assert run.fails("set pagniation off").hint == "did you mean `set pagination`?"
+        assert run.fails("show pagniation").hint == "did you mean `show pagination`?"
+
+    def test_a_setting_that_changes_is_told(self, run: Run) -> None:
+        told: list[str] = []
+        run.debugger.settings.watchers.append(told.append)
+        run("set width 40", "set confirm off")
+        assert told == ["width", "confirm"]
+
+
+class TestTheRest:
+    @pytest.mark.parametrize(
+        "line, text",
+        [
+            (r"echo hello\n", "hello\n"),
+            ("echo", ""),
+            (r"echo a\tb\\c", "a\tb\\c"),
+            (r"echo \101\n", "A\n"),
+            ("echo \\ indented \\", " indented "),
+        ],
+    )
+    def test_echo(self, run: Run, line: str, text: str) -> None:
+        assert run(line) == text
+
+    def test_history_shows_what_was_typed(self, run: Run) -> None:
+        run.debugger.typed += [f"echo {number}" for number in range(12)] + ["define x\necho\nend"]
+        assert run("history 2") == "   12  echo 11\n   13  define x\n       echo\n       end\n"
+        assert len(run("history").splitlines()) == 12
+        assert run("history 0") == ""
+        assert "number of lines" in run.fails("history -1").message
+
+    def test_show_version(self, run: Run) -> None:
+        assert run("show version").startswith("dwarfgpu ")
+
+    def test_quit_has_a_status(self, run: Run) -> None:
+        for line, status in (("quit", 0), ("q 3", 3), ("exit 0x101", 1)):
+            with pytest.raises(Quit) as leaving:
+                run(line)
+            assert leaving.value.status == status
+        assert "takes a number" in run.fails("quit now").message
+
+    def test_without_a_terminal_there_is_no_full_screen(self, run: Run) -> None:
+        assert run.fails("tui").message == "there is no terminal for a full screen"
+
+    def test_the_full_screen_is_whatever_the_face_has(self, run: Run) -> None:
+        run.debugger.full_screen = lambda: run.written.append("shown")
+        assert run("tui") == "shown"
+        assert run("layout") == "shown"
+
+
+class TestNames:
+    def test_an_unknown_command_suggests_the_nearest(self, run: Run) -> None:
+        error = run.fails("pritn x")
+        assert (error.message, error.hint) == ("there is no command `pritn`", "did you mean `print`?")
+        error = run.fails("info lans")
+        assert (error.message, error.hint) == (
+            "there is no command `info lans`",
+            "did you mean `info lanes`?",
+        )
+
+    def test_an_ambiguous_one_lists_what_it_may_be(self, run: Run) -> None:
+        assert run.fails("s").message.startswith("`s` is ambiguous: save, set, shell, show, source")
+
+    def test_what_is_no_word_is_no_command(self, run: Run) -> None:
+        assert "is no command" in run.fails("%").message
+        assert "is no command of `info`" in run.fails("info %").message
+
+    def test_comments_and_empty_lines_do_nothing(self, run: Run) -> None:
+        assert run("# echo x", "", "   ") == ""
+
+    def test_an_empty_line_repeats_what_may_be_repeated(self, run: Run) -> None:
+        assert run("show confirm", "") == run("show confirm") * 2
+        assert run(r"echo x\n", "") == "x\n"

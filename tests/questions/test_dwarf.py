@@ -1,0 +1,199 @@
+"""``explain``, ``locate``, ``verify``, ``maint print``: what the file says of variables, and what comes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
+
+CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
+
+
+@pytest.fixture
+def run():
+    found = Run(KERNEL, STATE)
+    found("lane 2")
+    return found
+
+
+def test_explain(run):
+    assert run("explain left") == (
+        "left: int, a local variable of X (.debug_info+0x278)\n"
+        "  its location list has 1 entry; at 0x7f0000001548 the marked one holds:\n"
+        "  => 0x7f000000152c to 0x7f0000001564: DW_OP_regx 2563; DW_OP_LLVM_push_lane;\n"
+        "       DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset\n"
+        "  in .debug_loclists+0xd9:\n"
+        "  0x0000  DW_OP_regx 2563       [] -> [v3]\n"
+        "  0x0003  DW_OP_LLVM_push_lane  [v3] -> [v3, 2]\n"
+        "  0x0005  DW_OP_lit2            [v3, 2] -> [v3, 2, 2]\n"
+        "  0x0006  DW_OP_shl             [v3, 2, 2] -> [v3, 8]\n"
+        "  0x0007  DW_OP_LLVM_offset     [v3, 8] -> [v3 bit 64 (v3[2])]\n"
+        "left = 4\n"
+        "  at v3, its own lane\n"
+    )
+    assert run("explain left") == run("explain left")  # what was asked before changes nothing
+
+
+def test_explain_an_expression_explains_its_variables(run):
+    text = run("explain slots[1] + left * left")
+    assert text.count("a local variable of X") == 2
+    assert text.endswith("\nslots[1] + left * left = 37\n")
+    assert run("explain 1 + 2").splitlines()[-1] == "1 + 2 = 3"
+
+
+def test_explain_what_is_absent(run):
+    text = run("explain unused")
+    assert "it has no location: it is optimized out" in text
+    assert "unused = <absent> it has neither a location nor a constant value" in text
+
+
+def test_explain_in_several_lanes(run):
+    text = run("explain -lane 0-3 left")
+    assert "  lanes 0-3:\n" in text
+    assert text.endswith("  at v3, its own lane\n")
+    assert all(len(line) <= 80 for line in run("explain -all even").splitlines())
+
+
+def test_explain_a_register_of_a_caller():
+    run = Run(CALLS, IN_CALLS)
+    run("frame function middle")
+    text = run("explain y")
+    assert "none holds" in text
+    assert "<absent> it has no location at" in text
+    text = run("explain slots")
+    assert "wherever it is in scope" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_explain_without_a_machine():
+    run = Run(KERNEL)
+    assert run("explain left") == (
+        "left: int, a local variable of X (.debug_info+0x278)\n"
+        "  its location list has 1 entry:\n"
+        "     0x152c to 0x1564: DW_OP_regx 2563; DW_OP_LLVM_push_lane; DW_OP_lit2;\n"
+        "       DW_OP_shl; DW_OP_LLVM_offset\n"
+    )
+    assert run("explain X::left") == run("explain left")
+    assert 'No symbol "zork" in current context.' in str(run.fails("explain zork"))
+    assert 'No symbol "Y::left" in current context.' in str(run.fails("explain Y::left"))
+
+
+def test_explain_a_constant_and_a_static():
+    run = Run(CLASSES)
+    assert "a variable" in run("explain zoo::animals")
+    assert "wherever it is in scope: DW_OP_addr" in run("explain zoo::animals")
+
+
+def test_locate(run):
+    assert run("locate left") == "left: int\n  lane 2\n    bytes 0-3  v3, its own lane\n"
+    assert run("locate -all left") == "left: int\n  lanes 0-63\n    bytes 0-3  v3, its own lane\n"
+    assert run("locate $v3[7]") == "$v3[7]: int\n  lane 2\n    bytes 0-3  v3, lane 7\n"
+    assert run("locate limit + 1") == "limit + 1: int\n  lane 2\n    bytes 0-3  a constant\n"
+    assert run("locate -all slots") == (
+        "slots: int [4]\n  lanes 0-2\n    bytes 0-15  private_lane#0x10, its own\n"
+        "  lanes 3-63: Cannot access memory at address private_lane#0x10: the machine\n"
+        "    state does not have it\n"
+    )
+    assert "it has neither a location" in run("locate unused")
+    assert "DW_OP_regx" in Run(KERNEL)("locate left")
+
+
+def test_verify(run):
+    assert run("verify") == "11 variables, 10 locations: no findings\n"
+    assert run("verify left") == "1 variable, 1 location: no findings\n"
+    assert Run(CLASSES)("verify").endswith("variables, 62 locations: no findings\n")
+    assert 'No symbol "zork"' in str(run.fails("verify zork"))
+
+
+def test_verify_says_what_is_wrong():
+    run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co")
+    found = run("verify")
+    assert found.splitlines()[-1].endswith(("findings", "finding"))
+
+
+def test_print_die(run):
+    text = run("maint print die left")
+    assert text.splitlines()[0] == "0x00000278  DW_TAG_variable"
+    assert run("maint print die 0x278") == text
+    assert run("maint print die .debug_info+0x278") == text
+    assert run("maint dump left") == text
+    assert run("maint print die -depth 1 X") == run("maint print die X -depth 1")
+    assert "DW_TAG_formal_parameter" in run("maint print die -depth 1 X")
+    assert "DW_TAG_formal_parameter" not in run("maint print die X")
+    assert "has no entry that is called zork" in str(run.fails("maint print die zork"))
+    assert "-depth is a number" in str(run.fails("maint print die -depth x left"))
+    assert "no entry begins at" in str(run.fails("maint print die 0x279"))
+
+
+def test_print_expression(run):
+    assert run("maint print dwarf-expr left") == (
+        "left: int, a local variable of X (.debug_info+0x278)\n"
+        "  0x7f000000152c to 0x7f0000001564:\n"
+        "    0x0000  90 83 14                   DW_OP_regx 2563       # v3\n"
+        "    0x0003  e9 03                      DW_OP_LLVM_push_lane\n"
+        "    0x0005  32                         DW_OP_lit2\n"
+        "    0x0006  24                         DW_OP_shl\n"
+        "    0x0007  e9 04                      DW_OP_LLVM_offset\n"
+    )
+    assert "it has no location" in run("maint print dwarf-expr unused")
+    assert "0x152c to 0x1564:" in Run(KERNEL)("maint print dwarf-expr left")
+
+
+def test_print_cfi(run):
+    text = run("maint print cfi")
+    assert text.startswith(".debug_frame+0x10  FDE 0x1500 to 0x1580  <X>\n    0x1500 to 0x1580\n")
+    assert run("maint print cfi $pc") == text
+    assert run("maint print cfi 0x7f0000001548") == text
+    assert run("maint print cfi X+4") == text
+    assert "  rows\n" in run("maint print cfi X")
+    assert Run(KERNEL)("maint print cfi 0x1504") == text
+    assert "no unwind information" in str(run.fails("maint print cfi 0x10"))
+    assert "nothing that is called 'zork'" in str(run.fails("maint print cfi zork"))
+    assert "No frame selected." in str(Run(KERNEL).fails("maint print cfi"))
+
+
+# --- The target -----------------------------------------------------------------------------------------------------
+
+
+def test_address_spaces(run):
+    text = run("maint print address-spaces")
+    assert text == (
+        "Name                   DWARF  Addr Bits  Null Address  Access  Scope\n"
+        "global                   0x0         64           0x0  all     process\n"
+        "generic                  0x1         64           0x0  all     depends\n"
+        "region                   0x2         32    0xffffffff  all     agent\n"
+        "local                    0x3         32    0xffffffff  all     workgroup\n"
+        "private_lane             0x5         32    0xffffffff  all     lane\n"
+        "private_wave             0x6         32    0xffffffff  all     wave\n"
+        "private_lane0..63  0x20-0x5f         32    0xffffffff  all     wave\n"
+    )
+    assert run("info address-spaces") == text
+    assert Run(KERNEL)("maint print address-spaces") == text
+
+
+def test_registers_of_the_target(run):
+    lines = run("maint print registers").splitlines()
+    assert lines[0].split() == ["Name", "DWARF", "Bits", "Lanes", "In", "callers"]
+    assert "v32-v255      2592-2815  2048  64 of 32  same value" in lines
+    assert run("maint print registers ^v7$").splitlines()[1].split()[:3] == ["v7", "2567", "2048"]
+    assert "no register is called like 'zork'" in str(run.fails("maint print registers zork"))
+
+
+def test_sections(run):
+    lines = run("maint info sections").splitlines()
+    assert lines[0].endswith("lane-pc.gfx90a.w64.co', file type elf64-amdgcn-gfx90a.")
+    assert lines[1].startswith(" [0]      0x00000200->0x000003ac at 0x00000200: .note")
+    assert all(len(line) <= 80 for line in lines[1:])
+    assert run("maint info sections .text CODE").count("->") == 1
+    assert run("maint info sections ALLOC").count("->") == 8
+
+
+def test_aliases_of_addresses(run):
+    text = run("maint info address-aliases slots")
+    assert text.startswith("private_lane#0x10 of wave 1:1:1:1, lane 2\n")
+    assert "  generic#0x2000000000010 " in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert run("maint info address-aliases private_lane#0x10") == text
+    assert "local#0x10" in Run(KERNEL)("maint info address-aliases local#0x10")
+    assert "x86_64 has one address space" in str(Run(CLASSES).fails("maint info address-aliases 0x10"))
+    assert "is not an address" in str(Run(KERNEL).fails("maint info address-aliases zork"))

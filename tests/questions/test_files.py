@@ -1,0 +1,249 @@
+"""`file`, `core-file`, `target`, `save snapshot`, and what a machine is made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.questions.harness import Run
+from tests.questions.test_waves import HOST, LANES, STATE, TINY, changed, threads  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
+
+
+# --- Files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, what",
+    [
+        ("asm/lane-pc.gfx90a.w64.co", "amdgcn gfx90a, DWARF 5"),
+        ("features/types.v4.co", "DWARF 4"),
+        ("features/stripped.v5.co", "DWARF 5"),  # in the file beside it
+        ("asm/code-object-v2.gfx803.co", "amdgcn gfx803, no debugging symbols found"),
+        ("host/frames.gcc.O2.v5.x86_64", "x86_64, DWARF 5"),
+        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"),
+    ],
+)
+def test_opening_a_file(path, what):
+    lines = Run(None)(f"file {ROOT / 'fixtures' / path}").splitlines()
+    assert lines[0].startswith(f"Reading symbols from {ROOT / 'fixtures' / path}... (")
+    assert what in lines[0]
+
+
+def test_a_file_that_cannot_be_opened(tmp_path):
+    run = Run(LANES, STATE)
+    assert "nothing.co" in run.fails("file nothing.co").message
+    assert run.debugger.opened.file.name == str(LANES)  # it stays open
+    assert "needs FILE" in run.fails("file").message
+    assert "takes one file" in run.fails("file a b").message
+    name = tmp_path / "with blanks.co"
+    name.write_bytes(LANES.read_bytes())
+    assert "with blanks.co... (amdgcn" in run(f"file '{name}'")
+    assert run.debugger.attached is None
+
+
+def test_attaching_a_snapshot(tmp_path):
+    run = Run(LANES)
+    for line in (f"target snapshot {STATE}", f"core-file {STATE}", f"core {STATE}", f"target record {STATE}"):
+        assert run(line).splitlines() == [
+            f"[Attached {STATE}: 3 waves of amdgcn-gfx90a]",
+            "[Current wave is 1, lane 1 (AMDGPU Lane 1:1:1:1/1 (0,0,0)[1,0,0])]",
+            "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16",
+        ]
+
+    def missing(document: Any) -> None:
+        document["code_objects"].append({"path": "nothing.co", "load_address": "0x100000"})
+
+    assert "warning: " in run(f"core {changed(tmp_path, missing)}")
+
+
+def test_states_that_cannot_be_attached(tmp_path):
+    run = Run(LANES, STATE)
+    assert "nothing.json" in run.fails("core nothing.json").message
+    other = Run(TINY)
+    error = other.fails(f"core {STATE}")
+    assert "is not the code object that the snapshot was made with" in error.message
+    assert "[Attached" in other(f"core -force {STATE}")
+    assert Run(None).fails(f"core {STATE}").message == "no file is open"
+    assert "not a core file" in run.fails(f"core {HOST}").message
+
+    def lost(document: Any) -> None:
+        document["waves"] = [{"id": "lost"}]
+
+    assert "has no program counter" in Run(LANES)(f"core {changed(tmp_path, lost)}")
+    assert len(run.debugger.machine) == 3  # the machine that was there stays
+
+
+def test_attaching_a_core_file(threads):  # noqa: F811
+    path = threads.debugger.machine.stopped.name
+    lines = threads(f"core {path}").splitlines()
+    assert lines[:2] == [f"[Attached {path}: 2 threads of x86_64]", "[Current thread is 1 (LWP 7)]"]
+    assert lines[2].startswith("#0  0x401100 in aligned (")
+
+
+# --- Launching ------------------------------------------------------------------------------------------------------
+
+
+def test_launching_a_kernel():
+    run = Run(TINY, STATE_OF_TINY)
+    assert run("target launch tiny 256 64").splitlines() == [
+        "[Launched tiny: 4 work-groups, 4 waves]",
+        "[Current wave is 1, lane 0 (AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0])]",
+        "#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8",
+    ]
+    assert run("target sim tiny 8,8,2 8,8,1").startswith("[Launched tiny: 2 work-groups, 2 waves]\n")
+    assert len(run.debugger.machine) == 2
+
+
+STATE_OF_TINY = ROOT / "docs/examples/launch.json"
+
+
+def test_arguments_of_a_kernel():
+    run = Run(LAUNCH)
+    for words in ("0x1234", "out=0x1234", "bytes:3412000000000000"):
+        run(f"target launch group_x 64 64 {words}".replace("out=", ""))
+        dispatch: Any = run.debugger.machine.stopped.machine
+        memory = dispatch.memory.read(
+            dispatch.target.default_space, dispatch.dispatches[0].kernarg, 8, None, None
+        )
+        assert int.from_bytes(memory, "little") == 0x1234
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("", "needs a kernel"),
+        ("tiny 64", "needs a kernel"),
+        ("nothing 64 64", "has no kernel 'nothing'"),
+        ("tiny x 64", "GRID 'x' is no number"),
+        ("tiny 64 0", "0"),
+        ("tiny 64 64 x", "ARG 'x' is no value"),
+        ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
+        ("tiny 100 64", "does not allow partial work-groups"),
+    ],
+)
+def test_what_cannot_be_launched(words, message):
+    run = Run(TINY, STATE_OF_TINY)
+    machine = run.debugger.machine
+    assert message in run.fails(f"target launch {words}").message
+    assert run.debugger.machine is machine
+
+
+def test_kernels_of_no_code_object(threads):  # noqa: F811
+    assert "no code object with kernels" in threads.fails("target launch main 1 1").message
+    assert "no code object with kernels" in threads.fails("info kernels").message
+
+
+# --- Saving ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["saved.json", "saved.dgs"])
+def test_saving_the_machine_as_it_is_now(tmp_path, name):
+    run = Run(LANES, STATE)
+    run.debugger.frame.assign(run.debugger.frame["limit"], "7", "all")
+    path = tmp_path / name
+    assert run(f"save snapshot {path}") == f"Saved 3 waves to {path}\n"
+    again = Run(LANES, path)
+    assert "limit=7)" in again("frame")
+    assert again("info waves") == run("info waves")
+    error = run.fails(f"save snapshot {path}")
+    assert (error.message, error.hint) == (f"{path} exists", "choose another name, or remove it first")
+    assert "needs FILE" in run.fails("save snapshot").message
+
+
+def test_saving_what_was_launched(tmp_path):
+    run = Run(TINY)
+    run("target launch tiny 128 64", f"save snapshot {tmp_path / 'launched.json'}")
+    document = json.loads((tmp_path / "launched.json").read_text())
+    assert len(document["waves"]) == 2
+    assert "#0  tiny (" in Run(TINY, tmp_path / "launched.json")("frame")
+
+
+def test_a_core_file_is_not_saved(threads, tmp_path):  # noqa: F811
+    assert "cannot be saved" in threads.fails(f"save snapshot {tmp_path / 'x.json'}").message
+    assert Run(LANES).fails("save snapshot x.json").message == "there is no machine"
+
+
+# --- What is there --------------------------------------------------------------------------------------------------
+
+
+def test_loaded_files(threads):  # noqa: F811
+    run = Run(LANES, STATE, width=150)
+    rows = run("info sharedlibrary").splitlines()
+    assert rows == [
+        "  From               To                 Syms Read File",
+        f"  0x00007f0000001500 0x00007f000000161c Yes       {LANES}",
+    ]
+    assert run("info dll") == run("info files") == run("info sharedlibrary lane-pc")
+    assert run("info sharedlibrary nothing") == "No shared libraries matched.\n"
+    assert "regular expression" in run.fails("info sharedlibrary (").message
+    assert "0x0000000000001500" in Run(LANES)("info sharedlibrary")
+    plain = Run(ROOT / "fixtures/asm/code-object-v3.gfx906.co")("info sharedlibrary").splitlines()
+    assert "Yes (*)" in plain[1]
+    assert plain[-1] == "(*): the file has no debugging information."
+    assert "0x0000000000401" in threads("info sharedlibrary")
+
+
+def test_devices():
+    run = Run(TINY, STATE_OF_TINY)
+    assert run("info agents").splitlines() == [
+        "  Id State Target Id      Architecture Lanes  Waves",
+        "* 1  A     AMDGPU Agent 1 gfx90a       wave64 2",
+    ]
+    assert run("info queues").splitlines() == [
+        "  Id Target Id        Type            Read Write Size Address",
+        "* 1  AMDGPU Queue 1:1 single producer 1    1     4096 0x7f0000011000",
+    ]
+    assert run("info dispatches").splitlines() == [
+        "  Id Target Id             Grid      Workgroup Fence Waves Kernel Function",
+        "* 1  AMDGPU Dispatch 1:1:1 [128,1,1] [64,1,1]  As|Rs 2     tiny",
+    ]
+    for command in ("info agents", "info queues", "info dispatches"):
+        assert "takes no arguments" in run.fails(f"{command} 1").message
+
+
+def test_devices_of_which_little_is_known(tmp_path):
+    def change(document: Any) -> None:
+        document["waves"][0]["id"] = "first"
+        document["waves"][1] |= {"id": "3:2:1:1"}
+        document["dispatches"].append({"id": 7, "queue": "0x1000", "packet": "0x1000"})
+        document["waves"][2] = {"id": "2:5:7:1", "dispatch": 7, "pc": "0x7f0000001564"}
+
+    run = Run(LANES, changed(tmp_path, change))
+    run("wave 3")
+    assert run("info agents").splitlines()[1:] == [
+        "  1  A     AMDGPU Agent 1 gfx90a       wave64 1",
+        "  3  A     AMDGPU Agent 3 gfx90a       wave64 1",
+        "* 2  A     AMDGPU Agent 2 gfx90a       wave64 1",
+    ]
+    assert [line.split() for line in run("info dispatches").splitlines()[1:]] == [
+        ["1", "AMDGPU", "Dispatch", "1:1:1", "[120,1,1]", "[40,1,1]", "2", "X"],
+        ["*", "7", "AMDGPU", "Dispatch", "2:5:7", "?", "?", "1", "??"],
+    ]
+    assert [line.split() for line in run("info queues").splitlines()[1:]] == [
+        ["1", "AMDGPU", "Queue", "1:1"],
+        ["*", "2", "AMDGPU", "Queue", "2:5", "0x1000"],
+    ]
+
+
+def test_a_process_has_no_devices(threads):  # noqa: F811
+    assert threads("info agents") == "No agents are currently active.\n"
+    assert threads("info queues") == "No queues are currently active.\n"
+    assert threads("info dispatches") == "No dispatches are currently active.\n"
+
+
+def test_kernels():
+    run = Run(LAUNCH)
+    both = run("info kernels group_xy?z?$")
+    assert [line for line in both.splitlines() if line and line[0] != " "] == ["group_x", "group_xyz"]
+    assert "  wave        32 lanes" in both.splitlines()
+    assert run.fails("info kernels nothing").message == "No kernels match 'nothing'."
+    assert "regular expression" in run.fails("info kernels [").message
+    assert len(run("info kernels")) > len(both)
+    narrow = Run(LAUNCH, width=50)("info kernels").splitlines()
+    assert max(map(len, narrow)) <= 50

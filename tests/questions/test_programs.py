@@ -1,0 +1,71 @@
+"""Other programs, and the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.questions.harness import Run
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(None)
+
+
+def test_shell_writes_where_commands_write(run: Run) -> None:
+    assert run("shell echo hello") == "hello\n"
+    assert run("!echo hello") == "hello\n"
+    assert run("! echo to stderr >&2") == "to stderr\n"
+
+
+def test_the_status_of_a_program_is_kept(run: Run) -> None:
+    run("shell exit 3")
+    assert run.debugger.shell_status == 3
+    run("pipe echo x | cat")
+    assert run.debugger.shell_status == 0
+
+
+def test_pipe_gives_a_program_what_a_command_writes(run: Run) -> None:
+    assert run("pipe show confirm | head -1") == "confirm  on\n"
+    assert run("| echo a\\nb\\n | sort -r") == "b\na\n"
+    assert run("pipe -d // echo a|b // tr a-z A-Z") == "A|B"
+
+
+@pytest.mark.parametrize("line", ["pipe", "pipe echo", "pipe echo |", "pipe | cat"])
+def test_pipe_needs_both(run: Run, line: str) -> None:
+    assert run.fails(line).message == "`pipe` needs a command, | and a program"
+
+
+def test_what_fails_in_a_pipe_is_an_error(run: Run) -> None:
+    assert "no command" in run.fails("pipe ecko x | cat").message
+    assert run(r"echo x\n") == "x\n"
+
+
+def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    run.debugger.output.style = lambda _style, text: f"\x1b[1m{text}\x1b[0m"
+    text = run(
+        f"set logging file {path}",
+        "set logging on",
+        "echo a\\n",
+        "show confirm",
+        "set logging off",
+        "echo b\\n",
+    )
+    assert text.startswith(f"Copying output to {path}.\na\n")
+    assert text.endswith(f"Done logging to {path}.\nb\n")
+    assert path.read_text().splitlines()[:2] == ["a", "confirm  on"]
+    run("set logging enabled on", "echo c\\n", "set logging enabled off")
+    assert path.read_text().endswith("c\n")
+    run("set logging overwrite on", "set logging redirect on", "set logging on")
+    assert run("echo d\\n") == ""
+    run("set logging off")
+    assert path.read_text() == "d\n"
+
+
+def test_a_log_that_cannot_be_written_stays_off(run: Run) -> None:
+    run("set logging file /nowhere/log")
+    assert run.fails("set logging on").message == "/nowhere/log: No such file or directory"
+    assert run("show logging enabled").startswith("logging enabled  off")

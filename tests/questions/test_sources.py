@@ -1,0 +1,237 @@
+"""``list``, ``info line``, ``info source``: where source is found, which lines, and what is marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.questions.sources import line_text
+from tests.questions.harness import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures"
+LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/variables.json"
+
+
+@pytest.fixture
+def run() -> Run:
+    """A wave whose lanes stand at three lines of a source that is in `fixtures`."""
+    found = Run(LANES, STATE)
+    found(f"directory {FIXTURES}")
+    return found
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers of the lines, with their marks."""
+    return [line.partition("\t")[0] for line in text.splitlines()]
+
+
+# --- list -----------------------------------------------------------------------------------------------------------
+
+
+def test_list_begins_around_the_frame_and_goes_on(run):
+    assert numbers(run("list")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
+    assert numbers(run("list +")) == ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
+    assert numbers(run("list -")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
+    assert numbers(run(""))[0] == "1"
+    assert str(run.fails("list -")) == "Already at the start of src/asm/lane-pc.c."
+
+
+def test_an_empty_line_goes_on(run):
+    assert numbers(run("list 1,3", "", ""))[3:] == [
+        *map(str, range(4, 10)), "10*", "11", "12*", "13",
+        "14", "15>", *map(str, range(16, 24)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "what, first, last",
+    [
+        ("20", "15>", "24"),
+        ("3", "1", "10*"),
+        ("7,9", "7", "9"),
+        ("7,+1", "7", "8"),
+        ("20,", "20", "29"),
+        (",20", "11", "20"),
+        ("X", "1", "10*"),
+        ("lane-pc.c:20", "15>", "24"),
+        ("src/asm/lane-pc.c:20", "15>", "24"),
+        ("lane-pc.c:X", "1", "10*"),
+        ("X,12", "5", "12*"),
+    ],
+)
+def test_what_can_be_listed(run, what, first, last):
+    found = numbers(run(f"list {what}"))
+    assert (found[0], found[-1]) == (first, last)
+
+
+def test_an_address_is_said_before_its_lines(run):
+    first, *rest = run("list *$pc").splitlines()
+    assert first == "0x7f0000001548 is in X (src/asm/lane-pc.c:15)."
+    assert rest[0] == "10*\t  if (lane < limit) {  // c1"
+
+
+def test_listsize(run):
+    assert numbers(run("set listsize 3", "list 20")) == ["19", "20", "21"]
+    assert numbers(run("set listsize unlimited", "list 1,"))[-1] == "32"
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
+        ("list nosuch", 'Function "nosuch" not defined.'),
+        ("list nosuch.c:3", "No source file named nosuch.c."),
+        ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
+        ("list 9,7", "the lines 9 to 7 are none"),
+        ("list *0", "No line number known for 0x0."),
+        ("list *result", None),
+        ("list *(", None),
+    ],
+)
+def test_what_cannot_be_listed(run, line, message):
+    error = run.fails(line)
+    assert message is None or error.message == message
+    assert "\n" not in str(error)
+
+
+def test_after_a_change_of_focus_it_begins_again(run):
+    run("list 1,3")
+    assert numbers(run("frame 0", "lane 3", "list"))[-10:][0] == "4"
+    assert numbers(run("wave 1", "list 1,3", "wave 1", "list"))
+
+
+def test_without_a_machine_it_begins_at_the_kernel():
+    run = Run(LANES)
+    assert numbers(run(f"directory {FIXTURES}", "list"))[1:] == [*map(str, range(1, 11))]
+
+
+def test_wave32_and_source_in_the_line_table():
+    assert numbers(Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")(f"directory {FIXTURES}", "list X"))[1] == "1"
+    embedded = Run(FIXTURES / "features/embed-source.v5.co")
+    assert "__global__ void divergent(int *out, int limit) {" in embedded("list divergent")
+    assert "Its text is in the line table." in embedded("info source")
+
+
+def test_a_frame_is_shown_with_its_line(run):
+    assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
+    assert run("frame").splitlines()[1] == "15\t    } else {"
+    assert "15\t    } else {" in run("lane 5")
+
+
+# --- Where source is ------------------------------------------------------------------------------------------------
+
+
+def test_source_that_is_missing_is_said_once(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run = Run(LANES, STATE)
+    assert run("list") == "10\tsrc/asm/lane-pc.c: No such file or directory.\n"
+    assert run("list 15") == "10\tin src/asm/lane-pc.c\n"
+    assert line_text(run.debugger, run.debugger.frame) is None
+    assert run("info source").splitlines()[2] == "Located in src/asm/lane-pc.c: No such file or directory."
+
+
+def test_directories(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run = Run(LANES, STATE)
+    assert run("directory /nowhere") == "Source directories searched: /nowhere:$cdir:$cwd\n"
+    assert run("list 15,15") == "15\tsrc/asm/lane-pc.c: No such file or directory.\n"
+    run(f"directory {FIXTURES}")
+    assert run("list 15,15") == "15>\t    } else {\n"
+    assert run("directory") == "Source directories searched: $cdir:$cwd\n"
+    assert run("list 15,15") == "15\tsrc/asm/lane-pc.c: No such file or directory.\n"
+    run(f"set directories {FIXTURES / 'src/asm'}")  # the name of the file is enough
+    assert run("list 15,15") == "15>\t    } else {\n"
+
+
+def test_substitute_path(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run = Run(LANES, STATE)
+    run("set directories /nowhere", f"set substitute-path src {FIXTURES / 'src'}")
+    assert run("list 15,15") == "15>\t    } else {\n"
+    assert run("show substitute-path").splitlines()[1] == f"  `src' -> `{FIXTURES / 'src'}'."
+    run("unset substitute-path src")
+    assert "src/asm/lane-pc.c" in run("list 15,15")
+    assert run.fails("unset substitute-path src").message == "No substitution rule defined for `src'"
+    assert run.fails("set substitute-path src").kind == "usage"
+
+
+def test_a_source_that_is_no_file_is_not_read(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src/asm/lane-pc.c").mkdir(parents=True)
+    assert Run(LANES, STATE)("list") == "10\tsrc/asm/lane-pc.c: It is no file.\n"
+
+
+def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "src/asm"
+    folder.mkdir(parents=True)
+    (folder / "lane-pc.c").write_bytes(b"one\n\ttwo \x1b[31m\n\xff\n")
+    assert Run(LANES, STATE)("list 1,3") == "1\tone\n2\t\ttwo \\x1b[31m\n3\t\\xff\n"
+
+
+# --- info line, info source -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "what, text",
+    [
+        ("", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
+        ("15", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
+        (
+            "*0x7f000000154a",
+            'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.',
+        ),
+        ("X", 'Line 5 of "{}" starts at address 0x7f0000001500 <X> and ends at 0x7f0000001510 <X+16>.'),
+        ("7", 'Line 7 of "{}" is at address 0x7f0000001510 <X+16> but contains no code.'),
+        ("lane-pc.c:14", 'Line 14 of "{}" starts at address 0x7f0000001544 <X+68> and ends at 0x7f0000001548 <X+72>.'),
+        ("*0", "No line number information available for address 0x0"),
+    ],
+)  # fmt: skip
+def test_info_line(run, what, text):
+    run.debugger.output.width = 132
+    assert run(f"info line {what}") == text.format("src/asm/lane-pc.c") + "\n"
+
+
+def test_info_line_past_the_end(run):
+    assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
+
+
+def test_info_source(run):
+    assert run("info source") == (
+        "Current source file is src/asm/lane-pc.c\n"
+        "Compilation directory is .\n"
+        f"Located in {FIXTURES}/src/asm/lane-pc.c\n"
+        "Contains 32 lines.\n"
+        "Source language is c.\n"
+        "Producer is hand-written assembly.\n"
+        "Compiled with DWARF 5 debugging format.\n"
+        "Does not include preprocessor macro info.\n"
+    )
+
+
+def test_big_endian():
+    run = Run(FIXTURES / "asm/lines.powerpc64")
+    assert run("list") == "1\told.c: No such file or directory.\n"
+    assert "Compiled with DWARF 2 debugging format." in run("info source")
+    assert run("info line 1").startswith('Line 1 of "old.c" is at address 0x')
+
+
+def test_nothing_is_open():
+    assert Run(None).fails("list").kind == "no_file"
+
+
+def test_sentences_go_on_where_the_screen_ends(run):
+    run.debugger.output.width = 40
+    assert run("info line 12").splitlines() == [
+        'Line 12 of "src/asm/lane-pc.c"',
+        "  starts at address 0x7f000000152c <X+44>",
+        "  and ends at 0x7f0000001540 <X+64>.",
+    ]
+    assert run("info line 7").splitlines() == [
+        'Line 7 of "src/asm/lane-pc.c"',
+        "  is at address 0x7f0000001510 <X+16>",
+        "  but contains no code.",
+    ]

@@ -1,0 +1,321 @@
+"""`backtrace`, `frame`, `up`, `down`, `info frame`: waves, threads of a core file, and what GDB says of the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.questions.harness import Run
+from tests.questions.test_waves import CALLS, CALLS_STATE, LANES, STATE, TINY, changed, threads  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FRAMES = [
+    "#0  leaf (x=<error>) at src/hip/calls.hip:13",
+    "#1  0x7f0000001b20 in inner (x=<optimized out>, slot=<error>)",
+    "    at src/hip/calls.hip:22",
+    "#2  0x7f0000001c5c in middle (x=<error>, y=<optimized out>)",
+    "    at src/hip/calls.hip:31",
+    "#3  0x7f0000001da4 in outer (x=<error>, limit=<optimized out>)",
+    "    at src/hip/calls.hip:40",
+    "#4  0x7f000000275c in calls (out=<optimized out>, values=<optimized out>,",
+    "    n=<optimized out>) at src/hip/calls.hip:92",
+]
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(CALLS, CALLS_STATE)
+
+
+# --- Backtraces -----------------------------------------------------------------------------------------------------
+
+
+def test_a_backtrace(run):
+    for command in ("backtrace", "bt", "where", "info stack"):
+        assert run(command).splitlines() == FRAMES
+
+
+def test_the_innermost_and_the_outermost_frames(run):
+    assert run("bt 2").splitlines() == [*FRAMES[:3], "(More stack frames follow...)"]
+    assert run("bt -1").splitlines() == FRAMES[-2:]
+    assert run("bt 0") == "(More stack frames follow...)\n"
+    assert run("bt 99").splitlines() == FRAMES
+    assert run("bt -99").splitlines() == FRAMES
+    assert "takes a number" in run.fails("bt x").message
+    assert "takes a number" in run.fails("bt 1 2").message
+
+
+def test_local_variables_below_their_frames(run):
+    lines = run("bt -full 2").splitlines()
+    assert lines[1:3] == [
+        "        doubled = <optimized out> (it has neither a location nor a constant",
+        "            value: it is optimized out)",
+    ]
+    assert run("bt full 2").splitlines() == lines
+    assert "No locals." not in lines
+    assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")
+
+
+def test_saved_registers_of_frames(run):
+    lines = run("bt -registers").splitlines()
+    assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41" in lines
+    assert "        pc: bits 0-31 s30, bits 32-63 s31" in lines
+
+
+def test_a_lane_that_is_divergent(run):
+    assert run("bt -lane 5").splitlines() == FRAMES
+    assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 5 frames are left out"]
+    run("lane 20")
+    assert run("bt").splitlines() == [
+        "warning: lane 20 was not active when these functions were called",
+        FRAMES[0],
+        "    lane 20 is inactive",
+        *FRAMES[1:],
+    ]
+    assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this wave."
+    assert run.fails("bt -lane x").message == "Lane x does not exist on this wave."
+
+
+def test_inactive_inner_frames_are_skipped(run):
+    """The outer functions were called by all lanes, the inner ones by half of them."""
+    for frame in run.debugger.wave:
+        mask = 0xFFFF if frame.number < 2 else 0xFFFFFFFF
+        frame.physical.active_lanes = lambda mask=mask: mask
+    run("lane 20")
+    assert run("bt").splitlines() == [
+        "warning: lane is divergent, skipping inactive frames",
+        *FRAMES[3:],
+    ]
+    assert run("bt -lane 20").splitlines() == [
+        "warning: lane 20 is divergent, 2 frames are left out",
+        *FRAMES[3:],
+    ]
+
+
+def test_a_lane_that_stands_elsewhere_in_the_function():
+    run = Run(LANES, STATE)
+    run("lane 4")
+    assert run("bt").splitlines() == [
+        "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16",
+        "    lane 4 is inactive; it stands in X () at src/asm/lane-pc.c:19",
+    ]
+
+
+def test_a_stack_that_ends_early():
+    run = Run(TINY, ROOT / "docs/examples/launch.json")
+    assert run("bt").splitlines() == [
+        "#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8",
+        "Backtrace stopped: no unwind information for the address 0x7f0000001600",
+    ]
+
+
+def test_which_arguments_are_shown():
+    run = Run(LANES, STATE)
+    run("set print frame-arguments none")
+    assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
+    run("set print frame-arguments all")
+    assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
+
+
+def test_everything_fits_a_narrow_screen():
+    run = Run(CALLS, CALLS_STATE, width=40)
+    lines = run("bt -full", "up 2", "info frame", "info waves", "info lanes").splitlines()
+    assert max(map(len, lines)) <= 40
+
+
+# --- Choosing a frame -----------------------------------------------------------------------------------------------
+
+
+def test_going_up_and_down(run):
+    assert run("up").splitlines() == FRAMES[1:3]
+    assert run("up 2").splitlines() == FRAMES[5:7]
+    assert run("up 9").splitlines() == FRAMES[7:]
+    assert run.fails("up").message == "Initial frame selected; you cannot go up."
+    assert run("down 3").splitlines() == FRAMES[1:3]
+    assert run("up -1").splitlines() == FRAMES[:1]
+    assert run.fails("down").message == "Bottom (innermost) frame selected; you cannot go down."
+    assert run("up", "", "").splitlines()[-2:] == FRAMES[5:7]
+    assert "takes a number" in run.fails("up x").message
+
+
+def test_a_frame_by_number_and_by_function(run):
+    assert run("frame 2").splitlines() == run("f").splitlines() == FRAMES[3:5]
+    assert run("frame level 3").splitlines() == FRAMES[5:7]
+    assert run("frame function inner").splitlines() == FRAMES[1:3]
+    assert run.fails("frame 5").message == "No frame at level 5."
+    assert run.fails("frame function nothing").message == "No frame for function 'nothing'."
+    assert "needs the name" in run.fails("frame function").message
+    assert "takes a number" in run.fails("frame x").message
+    assert "takes a number" in run.fails("frame -1").message
+
+
+def test_a_lane_that_is_inactive_is_told_with_the_frame(run):
+    assert run("lane 20").splitlines()[1:] == [FRAMES[0], "lane 20 is inactive"]
+
+
+def test_a_command_in_several_frames(run):
+    run("frame 1")
+    assert run("frame apply all -q frame").splitlines() == FRAMES
+    assert run("frame apply 1 frame").splitlines() == [FRAMES[0], FRAMES[0]]
+    assert run("frame apply -1 -q frame").splitlines() == FRAMES[7:]
+    assert run("frame apply level 1-2 -q frame").splitlines() == FRAMES[1:5]
+    assert run("frame").splitlines() == FRAMES[1:3]
+    assert run("frame apply all -s up 9 x") == ""
+    assert run.fails("frame apply level 9 frame").message == "No frames match '9'."
+    assert "needs a list" in run.fails("frame apply frame").message
+    assert "needs a command" in run.fails("frame apply 2").message
+
+
+# --- info frame -----------------------------------------------------------------------------------------------------
+
+
+def test_all_about_a_frame_of_a_wave(run):
+    run("frame 1")
+    run.debugger.output.width = 200
+    assert run("info frame").splitlines() == [
+        "Stack level 1, frame at private_wave#0x1a00:",
+        " pc = 0x7f0000001b20 in inner (src/hip/calls.hip:22); saved pc = 0x7f0000001c5c",
+        " called by frame at private_wave#0x1200, caller of frame at private_wave#0x1c00",
+        " lanes active on entry: 0-15",
+        f" code of {CALLS}",
+        " Saved registers:",
+        "  pc: v8[2-3]",
+        "  s32: value 0xd0",
+        "  s33: s2",
+        "  s34: v8[0]",
+        "  s35: v8[1]",
+        "  v8: private_wave#0x1b00",
+        "  v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41",
+    ]
+    assert "outermost: the return address is undefined" in run("frame 4", "info frame")
+    assert "takes no arguments" in run.fails("info frame 3").message
+
+
+def test_a_frame_of_which_little_is_known():
+    run = Run(TINY, ROOT / "docs/examples/launch.json")
+    lines = run("i f").splitlines()
+    assert lines[0].startswith("Stack level 0, frame at an address that is not known (no unwind")
+    assert " outermost: no unwind information for the address 0x7f0000001600" in lines
+
+
+def test_threads_of_a_process(threads):  # noqa: F811
+    lines = threads("bt").splitlines()
+    assert [line.split(" (")[0] for line in lines if line.startswith("#")] == [
+        *("#0  0x401100 in aligned", "#1  0x40119e in indirect", "#2  0x401211 in program"),
+    ]
+    assert lines[-1].startswith("Backtrace stopped: ") or lines[-2].startswith("Backtrace stopped: ")
+    lines = threads("info frame").splitlines()
+    assert lines[0] == "Stack level 0, frame at 0x7008:"
+    assert lines[1].startswith(" rip = 0x401100 in aligned (")
+    assert lines[-2:] == [" Saved registers:", "  rip at 0x7000"]
+    error = threads.fails("bt -lane 0")
+    assert error.message == "threads of x86_64 have no lanes"
+
+
+# --- GDB ------------------------------------------------------------------------------------------------------------
+
+SOURCE = """
+struct S { int a; double b; };
+enum color { RED, GREEN };
+int sink;
+static inline __attribute__((always_inline)) int inlined(int q, const char *name) {
+  sink = q;
+  return *(volatile int *)0 + name[0];
+}
+__attribute__((noinline)) int leaf(int x, struct S s, struct S *p, enum color c, double d, char ch,
+                                   const char *t, _Bool flag, unsigned short *null) {
+  int local = x * 2;
+  return inlined(local, t) + s.a + p->a + c + (int)d + ch + flag + (null != 0);
+}
+__attribute__((noinline)) int recursion(int n, long long big, unsigned char u, int array[3]) {
+  struct S s = {n, 1.5};
+  if (n) {
+    int deeper = recursion(n - 1, big * 2, u, array);
+    return deeper + 1;
+  }
+  return leaf(5, s, &s, GREEN, 2.5, 'c', "hello", 1, 0) + (int)big + u + array[0];
+}
+int main(int argc, char **argv) {
+  int array[3] = {1, 2, 3};
+  return recursion(3, 1LL << 40, 200, array);
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["gcc -O0", "clang-22 -O0"])
+def crashed(request, tmp_path_factory, require_tool) -> tuple[Run, Path, Path, str]:
+    """A program that has ended in an inlined function, and its core file."""
+    gdb = require_tool("gdb")
+    compiler, *options = request.param.split()
+    folder = tmp_path_factory.mktemp("crashed")
+    source, program, core = folder / "c.c", folder / "c", folder / "core.c"
+    source.write_text(SOURCE)
+    command = [require_tool(compiler), *options, "-g", str(source), "-o", str(program)]
+    subprocess.run(command, check=True, cwd=folder)
+    script = ["-ex", "run", "-ex", f"generate-core-file {core}"]
+    subprocess.run([gdb, "-nx", "-batch", *script, str(program)], capture_output=True, check=True, cwd=folder)
+    return Run(program, core, width=2000), program, core, gdb
+
+
+def gdb_says(crashed: tuple[Run, Path, Path, str], *lines: str) -> list[str]:
+    _run, program, core, gdb = crashed
+    marked = [word for line in lines for word in ("-ex", "echo ----\\n", "-ex", line)]
+    command = [gdb, "-nx", "-batch", *marked, str(program), str(core)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=program.parent)
+    return [block.strip("\n") for block in done.stdout.split("----\n")[1:]]
+
+
+def alike(text: str) -> str:
+    """Addresses without leading zeros, files without folders."""
+    text = re.sub(r"0x0+(?=[0-9a-f])", "0x", text)
+    return re.sub(r" at \S*/(?=\w+\.c:)", " at ", text)
+
+
+@pytest.mark.slow
+def test_backtraces_are_those_of_gdb(crashed):
+    run = crashed[0]
+    whole, limited, full = gdb_says(crashed, "bt", "bt 2", "bt -full")
+    found = [line for line in alike(run("bt")).splitlines() if int(line[1:3]) <= 6]
+    assert found == alike(whole).splitlines()
+    assert alike(run("bt 2")).splitlines()[:-1] == alike(limited).splitlines()
+    found = alike(run("bt -full")).splitlines()
+    assert found[: len(full.splitlines())] == alike(full).splitlines()
+
+
+@pytest.mark.slow
+def test_messages_are_those_of_gdb(crashed):
+    run = crashed[0]
+    up, apply_, unknown = gdb_says(crashed, "up 3", "frame apply level 2-3 -q frame", "frame function main")
+    assert alike(run("up 3")).splitlines() == alike(up).splitlines()
+    run("frame 0")
+    assert alike(run("frame apply level 2-3 -q frame")).splitlines() == alike(apply_).splitlines()
+    assert alike(run("frame function main")).splitlines() == alike(unknown).splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(6))
+def test_frames_are_those_of_gdb(crashed, number):
+    """The lines that GDB and dwarfgpu both have."""
+    run = crashed[0]
+    _frame, said = gdb_says(crashed, f"frame {number}", "info frame")
+    run("frame 0", f"frame {number}")
+    theirs, ours = (
+        re.sub(r"\s+", " ", re.sub(r"\S*/(?=c\.c:)", "", text)) for text in (said, run("info frame"))
+    )
+    for fact in (
+        r"Stack level \d+, frame at 0x[0-9a-f]+:",
+        r"rip = 0x[0-9a-f]+ in \w+ \(c\.c:\d+\); saved rip = 0x[0-9a-f]+",
+        r"inlined into frame \d+",
+        r"called by frame at 0x[0-9a-f]+",
+        r"caller of frame at 0x[0-9a-f]+",
+        r"Previous frame's sp is 0x[0-9a-f]+",
+        r"Saved registers: .*",
+    ):
+        if number == 0 and ("sp is" in fact or "Saved" in fact):
+            continue  # of an inlined function GDB says what belongs to the one around it
+        found = re.search(fact, theirs)
+        assert (found and found[0].strip()) == ((match := re.search(fact, ours)) and match[0].strip())

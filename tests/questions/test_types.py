@@ -1,0 +1,100 @@
+"""``ptype`` and ``whatis``; test_data_gdb compares them with gdb."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.questions.harness import KERNEL, Run
+
+CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        ("whatis left", "int"),
+        ("whatis left + 1.5", "double"),
+        ("whatis slots", "int [4]"),
+        ("whatis &slots", "int (*)[4]"),
+        ("whatis out", "int *"),
+        ("whatis int *", "int *"),
+        ("whatis unused", "int"),
+        ("whatis $v3", "int [64]"),
+        ("whatis $v3[1]", "int"),
+        ("whatis $pc", "void (*)()"),
+        ("whatis $nobody", "void"),
+        ("whatis local#0", "void *"),
+        ("ptype slots", "int [4]"),
+        ("ptype unsigned", "unsigned int"),
+        ("ptype/o left", "int"),
+    ],
+)
+def test_types_of_expressions_and_names(run, line, text):
+    assert run(line) == f"type = {text}\n"
+
+
+def test_nothing_is_assigned(run):
+    run("whatis left = 5", "ptype $x = 3")
+    assert run("print left", "print $x") == "$1 = 0\n$2 = void\n"
+
+
+def test_the_last_value(run):
+    run("print slots")
+    assert run("whatis", "ptype") == "type = int [4]\ntype = int [4]\n"
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("whatis", "The history is empty"),
+        ("whatis zork", "there is no zork"),
+        ("whatis struct zork", "No struct type named zork."),
+        ("ptype union zork", "No union type named zork."),
+        ("ptype enum zork", "No enum type named zork."),
+        ("ptype/x left", "`ptype` has no format 'x'"),
+        ("ptype left +", "an operand is missing"),
+        ("whatis left.x", "there is no member named x"),
+    ],
+)
+def test_errors(run, line, message):
+    assert message in str(run.fails(line))
+
+
+def test_variables_of_functions_without_a_machine():
+    run = Run(KERNEL)
+    assert run("whatis left", "whatis X::slots", "ptype out") == (
+        "type = int\ntype = int [4]\ntype = int *\n"
+    )
+    assert "there is no zork" in str(run.fails("whatis zork"))
+
+
+def test_offsets_and_holes_without_a_machine():
+    run = Run(CLASSES)
+    assert "/*     12      |       1 */    zoo::Size size;" in run("ptype/o zoo::Animal")
+    text = run("ptype/o zoo::Bottom")
+    assert text.startswith("/* offset      |    size */  type = struct zoo::Bottom : public zoo::Left")
+    assert "/* XXX 16-byte padding   */\n\n" in text
+    union = run("ptype/o Value").splitlines()
+    assert union[1:4] == [
+        "/*                     4 */    int number;",
+        "/*                     4 */    float fraction;",
+        "/*                     8 */    char *text;",
+    ]
+    assert run("whatis zoo::Buffer<short, 4>") == "type = zoo::Buffer<short, 4>\n"
+    assert "T items[4];" in run("ptype/o zoo::Buffer<short, 4>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("zoo::Named", "zoo::Dog", "zoo::Bottom", "zoo::Base", "zoo::Left", "zoo::Buffer<short, 4>"),
+        *("Fields", "Value"),
+    ],
+)
+def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
+    command = [require_tool("gdb"), "-nx", "-batch", "-ex", f"ptype/o {name}", CLASSES]
+    theirs = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert Run(CLASSES)(f"ptype/o {name}") == theirs.stdout

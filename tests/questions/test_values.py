@@ -1,0 +1,549 @@
+"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is looked at, and of several."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.access import Accessor, Reading
+from dwarfgpu.program.language.history import Remembered, _copied, number
+from dwarfgpu.program.types.model import Base
+from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
+
+
+def styled(run):
+    """Show styles as marks around their text."""
+    run.debugger.output.style = lambda style, text: f"<{style}:{text}>"
+
+
+# --- print: one lane ----------------------------------------------------------------------------------------------
+
+
+def test_the_value_is_that_of_the_focus_lane(run):
+    assert run("print left") == "$1 = 0\n"
+    run("lane 2")
+    assert run("print left") == "$2 = 4\n"
+
+
+@pytest.mark.parametrize(
+    "line, value",
+    [
+        ("print limit", "20"),
+        ("p limit", "20"),
+        ("inspect limit", "20"),
+        ("print/x limit", "0x14"),
+        ("print/t limit", "10100"),
+        ("print/o limit", "024"),
+        ("print/c limit", "20 '\\024'"),
+        ("print/z limit", "0x00000014"),
+        ("print/a $pc", "0x7f0000001548 <X+72>"),
+        ("print/r limit", "20"),
+        ("print/rx limit", "0x14"),
+        ("print -limit", "-20"),
+        ("print -- -limit", "-20"),
+        ("print out", "(int *) generic#0x10000"),
+        ("print &slots", "(int (*)[4]) private_lane#0x10"),
+        ("print limit == 20 ? left : 3", "0"),
+        ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
+        ("print $lane", "0"),
+        ("print sizeof(slots)", "16"),
+        ("print slots", "{0, 1, 2, 3}"),
+        ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),
+        ("print $exec", "349525"),
+        ("print $v1", "{0 <repeats 64 times>}"),
+        ("print $nobody", "void"),
+    ],
+)
+def test_values_have_numbers(run, line, value):
+    assert run(line) == f"$1 = {value}\n"
+
+
+def test_a_lane_that_does_not_execute_says_so(run):
+    run("lane 3")
+    assert run("print left") == "$1 = 6  (lane 3 is inactive)\n"
+
+
+def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run):
+    assert run("print unused").splitlines() == [
+        "unused = <optimized out> (it has neither a location nor a constant value: it is",
+        "    optimized out)",
+    ]
+    run.debugger.output.width = 40
+    run("lane 3")
+    lines = run("print unused", "info locals unused").splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(each.strip() for each in lines).endswith("(lane 3 is inactive)")
+    assert run("print limit").startswith("$1 = 20 ")
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        ("print -elements 2 -- slots", "{0, 1...}"),
+        ("print -elem 2 -- slots", "{0, 1...}"),
+        ("print -elements 2 slots", "{0, 1...}"),
+        ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
+        ("print/x -elements unlimited -- slots", "{0x0, 0x1, 0x2, 0x3}"),
+        ("print -max-depth 0 -- slots", "{...}"),
+        ("print -symbol off -elements 2 -- $pc", "(void (*)()) 0x7f0000001548"),
+        ("print -symbol -- $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
+        ("print -lane 1-2 -elements 1 -- slots", "{[1]=({10...}), [2]={20...}}"),
+        ("with print elements 1 -- print slots", "{0...}"),
+        ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"),
+    ],
+)
+def test_settings_for_one_command(run, line, text):
+    assert run(line) == f"$1 = {text}\n"
+    assert run("print slots") == "$2 = {0, 1, 2, 3}\n"
+
+
+def test_settings_for_one_command_are_what_they_were_after_an_error(run):
+    run.fails("print -elements 1 -- zork")
+    run.fails("with print elements 1 -- print zork")
+    assert run("show print elements").startswith("print elements  200\n")
+
+
+def test_options_of_what_shows_several_variables(run):
+    assert run("info locals -elements 1 slots") == "slots = {0...}\n"
+    assert run("info locals -t int").splitlines()[0].startswith("even = ")
+    assert run("info locals -t zork") == "No matching locals.\n"
+    assert run("info locals -q -t zork") == ""
+    assert run("info args -q zork") == ""
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("print", "The history is empty"),
+        ("print $", "The history is empty"),
+        ("print $$", "History does not go back to $$1"),
+        ("print $3", "History has not yet reached $3"),
+        ("print $$3", "History does not go back to $$3"),
+        ("print zork", "there is no zork in X"),
+        ("print -elements zork -- limit", "print elements is a number from 0, or unlimited, not 'zork'"),
+        ("print -elements", "`print`: -elements needs N"),
+        ("print -elements -- limit", "`print`: -elements needs N"),
+        ("print -s on -- limit", "`print`: -s is -static-members or -symbol"),
+        ("print -zork -- limit", "`print`: -zork is no option of it"),
+        ("with print pretty on", "`with` needs a setting, `--` and a command"),
+        ("with zork on -- print 1", "there is no setting 'zork on'"),
+        ("print/y limit", 'Undefined output format "y".'),
+        ("print/i limit", 'Format letter "i" is meaningless in "print" command.'),
+        ("print/2x limit", 'Item count other than 1 is meaningless in "print" command.'),
+        ("print/xb limit", 'Size letters are meaningless in "print" command.'),
+        ("print -lane 64 limit", "there is no lane 64"),
+        ("print -lane zork limit", "'zork' is no lane and no range"),
+        ("print limit +", "an operand is missing"),
+        ("print out[99]", "Cannot access memory at address generic#0x1018c"),
+        ("print $v200", "the contents of register v200 are not available"),
+        ("print zork#1", "Address space zork not recognised by the architecture"),
+        ("print $_lane_count = 3", "cannot be assigned to"),
+        ("print $1 = 3", "History has not yet reached $1"),
+    ],
+)
+def test_errors(run, line, message):
+    assert message in str(run.fails(line))
+    assert not run.debugger.state_of(Remembered).history
+
+
+def test_settings_change_the_look(run):
+    assert run("set print elements 2", "print slots") == "$1 = {0, 1...}\n"
+    assert run("set print repeats 100", "set print elements 3", "print $v1") == "$2 = {0, 0, 0...}\n"
+    assert run("set print symbol off", "print $pc") == "$3 = (void (*)()) 0x7f0000001548\n"
+
+
+# --- print: several lanes -------------------------------------------------------------------------------------------
+
+
+def test_lanes_with_one_value_are_folded_and_idle_ones_are_in_parentheses(run):
+    assert run("print -lane 0-3,20-24 left") == "$1 = {[0]=0, [1]=(2), [2]=4, [3]=(6), [20-24]=(0)}\n"
+    assert run("print -active limit").startswith("$2 = {[0]=20, [2]=20,")
+    assert run("print -lane 5 limit") == "$3 = {[5]=(20)}\n"
+
+
+def test_lines_fit_the_width(run):
+    for width in (40, 80, 200):
+        run.debugger.output.width = width
+        lines = run("print -all $lane").splitlines()
+        assert all(len(line) <= width for line in lines)
+        assert " ".join(line.strip() for line in lines).count("=") == 65
+
+
+def test_idle_lanes_are_dim(run):
+    styled(run)
+    assert run("print -lane 0-2 left") == "$1 = {[0]=0, [1]=<dim:(2)>, [2]=4}\n"
+
+
+def test_lanes_without_a_value_say_why_below(run):
+    text = run("print -lane 0-4 slots")
+    assert text == (
+        "$1 = {[0]={0, 1, 2, 3}, [1]=({10, 11, 12, 13}), [2]={20, 21, 22, 23},\n"
+        "    [3-4]=<error>}\n"
+        "  lanes 3-4: <error> (Cannot access memory at address private_lane#0x10: the\n"
+        "    machine state does not have it)\n"
+    )
+    assert "there was no value" not in text
+    assert "Cannot access memory" in str(run.fails("print -lane 3 $1"))
+
+
+def test_where_no_lane_has_a_value_nothing_is_remembered(run):
+    assert run("print -all unused").startswith("unused = <optimized out> (")
+    assert not run.debugger.state_of(Remembered).history
+
+
+# --- The history ----------------------------------------------------------------------------------------------------
+
+
+def test_the_history_is_counted_from_both_ends(run):
+    run("print 10", "print 20", "print 30")
+    assert run("print $") == "$4 = 30\n"
+    assert run("print $$") == "$5 = 30\n"
+    assert run("print $$4 + $2") == "$6 = 30\n"
+    assert run("print") == "$7 = 30\n"
+    assert run("print $1") == "$8 = 10\n"
+
+
+def test_a_value_of_several_lanes_is_kept_for_each(run):
+    run("print -lane 0-3 left")
+    assert run("print $1") == "$2 = 0\n"
+    run("lane 2")
+    assert run("print $1 + 1") == "$3 = 5\n"
+    assert run("print -lane 0-2 $1 * 2") == "$4 = {[0]=0, [1]=(4), [2]=8}\n"
+    assert "the value was not asked for in lane 9" in str(run.fails("print -lane 9 $1"))
+    assert run("print $1", "print -lane 0-3 left", "print").splitlines()[-1] == (
+        "$7 = {[0]=0, [1]=(2), [2]=4, [3]=(6)}"
+    )
+
+
+def test_what_is_kept_does_not_change_with_the_machine(run):
+    run("print left", "print slots", "print -lane 0-2 left")
+    run("set var left = 77", "set var slots[1] = 88")
+    assert run("print left", "print slots") == "$4 = 77\n$5 = {0, 88, 2, 3}\n"
+    assert run("print $1", "print $2") == "$6 = 0\n$7 = {0, 1, 2, 3}\n"
+    assert run("print -lane 0-2 $3") == "$8 = {[0]=0, [1]=(2), [2]=4}\n"
+    assert run("print $2[3]", "whatis $2") == "$9 = 3\ntype = int [4]\n"
+
+
+def test_pointers_of_the_history_lead_to_memory_as_it_is_now(run):
+    run("print &slots[1]", "set var slots[1] = 55")
+    assert run("print *$1", "print $1[1]") == "$2 = 55\n$3 = 2\n"
+
+
+def test_show_values(run):
+    assert run("show values") == ""
+    run(*(f"print {number}" for number in range(1, 13)))
+    assert run("show values").splitlines() == [f"${number} = {number}" for number in range(3, 13)]
+    assert run("show values 6").splitlines()[0] == "$1 = 1"
+    run("print -lane 0-1 left")
+    assert run("show values").splitlines()[-1] == "$13 = {[0]=0, [1]=(2)}"
+
+
+def test_a_value_that_is_too_large_is_shown_and_not_kept(run):
+    assert run("set print elements 2", "print slots[0]@20000") == "$1 = {0, 1...}\n"
+    assert "a value of 80000 bytes was not kept" in str(run.fails("print $1"))
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("undefined", [0, 0xFF, 0xFF00, 0xF0F0, 0x8001, 0xFFFF])
+def test_bits_without_a_value_stay_without(order, undefined):
+    location = _copied(Reading(0x1234 & ~undefined, undefined), 16, order)
+    found = Accessor(None, order).read(location, 16)
+    assert (found.bits, found.undefined) == (0x1234 & ~undefined, undefined)
+
+
+# --- Convenience variables ------------------------------------------------------------------------------------------
+
+
+def test_convenience_variables_hold_values_of_any_type(run):
+    assert run("set $foo = limit + 1", "print $foo") == "$1 = 21\n"
+    assert run("print $foo = 3", "print $foo * 2", "print $foo += 4") == "$2 = 3\n$3 = 6\n$4 = 7\n"
+    assert run("set var $all = slots", "print $all[2]") == "$5 = 2\n"
+    assert run("set $p = &slots", "print *$p") == "$6 = {0, 1, 2, 3}\n"
+    assert run('set $s = "text"', "print $s") == '$7 = "text"\n'
+    assert run("show convenience").splitlines()[:4] == [
+        "$foo = 7",
+        "$all = {0, 1, 2, 3}",
+        "$p = (int (*)[4]) private_lane#0x10",
+        '$s = "text"',
+    ]
+
+
+def test_a_variable_that_is_set_in_several_lanes_has_a_value_in_each(run):
+    run("set var -lane 0-3 $w = left + 1")
+    assert run("print -lane 0-3 $w") == "$1 = {[0]=1, [1]=(3), [2]=5, [3]=(7)}\n"
+    assert run("print $w") == "$2 = 1\n"
+    run("lane 2")
+    assert run("print $w") == "$3 = 5\n"
+    assert run("set $w = 1", "print -lane 0-3 $w") == "$4 = {[0]=1, [1]=(1), [2]=1, [3]=(1)}\n"
+
+
+def test_what_is_looked_at(run):
+    run("lane 2")
+    names = ("_thread", "_wave_id", "_lane", "_lane_count", "_lane_workgroup_pos")
+    assert run(*(f"print ${name}" for name in names)).splitlines() == [
+        "$1 = 1",
+        '$2 = "1:1:1:1"',
+        "$3 = 2",
+        "$4 = 64",
+        '$5 = "[2,0,0]"',
+    ]
+    assert run("show convenience").splitlines()[0] == "$_thread = 1"
+
+
+def test_without_a_machine_there_is_nothing_to_say():
+    run = Run(KERNEL)
+    assert run("show convenience").startswith("No debugger convenience values now defined.\n")
+    assert run("print 1 + 2", "print $ * 2", "set $x = $", "print $x").splitlines() == [
+        "$1 = 3",
+        "$2 = 6",
+        "$3 = 6",
+    ]
+    assert run("print $_lane_count") == "$4 = void\n"
+    assert "no machine" in str(run.fails("print -all 3"))
+
+
+def test_registers_come_before_variables(run):
+    run("set $s4 = 7")
+    assert run("print $s4", "info registers s4") == "$1 = 7\ns4             0x7                 7\n"
+    assert "s4" not in run.debugger.state_of(Remembered).variables
+
+
+def test_a_number_that_is_kept():
+    kept = number(Base("int", 5, 4), -1)
+    assert kept.lanes[None].location.places[0].storage.data == 0xFFFFFFFF
+
+
+# --- eval -----------------------------------------------------------------------------------------------------------
+
+
+def test_eval_asks_in_the_active_lanes(run):
+    assert run("eval limit") == "limit = 20  (10 lanes)\n"
+    assert run("eval left").splitlines()[1] == "  lanes 0-7      0     4     8    12"
+    assert run("eval -lane 2 -location left") == "left = 4\n  at v3, its own lane\n"
+    assert run("eval/x -lane 2 left") == "left = 0x4\n"
+    assert run("eval -all limit") == "limit = 20  (64 lanes, 54 of them inactive)\n"
+    assert run("eval unused").startswith("unused = <absent> it has neither a location")
+
+
+def test_eval_shows_the_operations(run):
+    text = run("eval -trace -lane 2 left")
+    assert "DW_OP_LLVM_push_lane  [v3] -> [v3, 2]" in text
+    assert text.endswith("left = 4\n")
+    assert run("eval -lane 2 left") == "left = 4\n"
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        ("eval -lane 2 -ops DW_OP_lit4; DW_OP_lit3; DW_OP_plus", "value 7 (generic)\n"),
+        ("eval -lane 2 -ops DW_OP_LLVM_push_lane", "value 2 (generic)\n"),
+        ("eval -hex 31 23 04", "lanes 0,2,4,6,8,10,12,14,16,18: value 5 (generic)\n"),
+        (
+            "eval -lane 0-1 -ops DW_OP_LLVM_push_lane",
+            "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n",
+        ),
+        ("eval -lane 3 -ops DW_OP_regx v3", "v3\n"),
+        ("eval -repair off -lane 2 left", "left = 4\n"),
+    ],
+)
+def test_eval_takes_operations(run, line, text):
+    assert run(line) == text
+
+
+def test_eval_traces_operations(run):
+    assert run("eval -trace -lane 2 -ops DW_OP_lit1; DW_OP_neg").splitlines() == [
+        "0x0000  DW_OP_lit1  [] -> [1]",
+        "0x0001  DW_OP_neg   [1] -> [18446744073709551615]",
+        "value 18446744073709551615 (generic)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("eval", "needs EXPR"),
+        ("eval -hex 3", "is not bytes"),
+        ("eval -ops DW_OP_zork", "DW_OP_zork"),
+        ("eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div", "the divisor is 0"),
+        ("eval -ops -hex 30", "takes -ops or -hex"),
+        ("eval -repair zork left", "there is no repair 'zork'"),
+    ],
+)
+def test_eval_errors(run, line, message):
+    assert message in str(run.fails(line))
+
+
+def test_eval_operations_that_fail_in_some_lanes(run):
+    text = run("eval -lane 0-1 -ops DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_div")
+    assert text.startswith("lane 0: division by zero at DW_OP_div")
+    assert "lane 1: value 1 (generic)" in text
+
+
+def test_eval_without_a_machine():
+    run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
+    assert run("eval sizeof(int) + 1") == "sizeof(int) + 1 = 5\n"
+
+
+# --- info locals, info args -----------------------------------------------------------------------------------------
+
+
+def test_locals_of_the_focus_lane(run):
+    run("lane 2")
+    assert run("info locals").splitlines() == [
+        "even = 14",
+        "left = 4",
+        "lane = 2",
+        "slots = {20, 21, 22, 23}",
+        "unused = <optimized out> (it has neither a location nor a constant value: it is",
+        "    optimized out)",
+        "result = 0",
+        "__lex_1_save_exec = 18446744073709551615",
+        "__lex_1_1_save_exec = 1048575",
+    ]
+    assert run("info args") == "out = generic#0x10000\nlimit = 20\n"
+    assert run("info locals ^l") == "left = 4\nlane = 2\n"
+    assert run("info locals/x left") == "left = 0x4\n"
+    assert run("info locals zork") == "No matching locals.\n"
+    assert run("info args zork") == "No matching arguments.\n"
+
+
+def test_locals_in_several_lanes(run):
+    assert run("info args -lane 0-1 limit") == "limit = 20  (2 lanes, 1 of them inactive)\n"
+    assert run("info locals -lane 0-2 left") == (
+        "left  int\n  lane 0  0\n  lane 1  2  (inactive)\n  lane 2  4\n"
+    )
+
+
+def test_locals_of_a_caller():
+    run = Run(CALLS, IN_CALLS)
+    assert run("info args") == "x = <error: the contents of register v0 are not available>\n"
+    run("up", "up")
+    assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run(
+        "info args"
+    )
+
+
+@pytest.mark.parametrize(
+    "file, state, line, message",
+    [
+        (KERNEL, None, "info locals", "No frame selected."),
+        (KERNEL, None, "info args", "No frame selected."),
+        (KERNEL, STATE, "info locals [", "takes a regular expression"),
+        (KERNEL, STATE, "info locals -lane 99", "there is no lane 99"),
+        (None, None, "info locals", "no file is open"),
+        (None, None, "print 3", "no file is open"),
+        (None, None, "set var x = 3", "no file is open"),
+    ],
+)
+def test_nothing_to_show(file, state, line, message):
+    assert message in str(Run(file, state).fails(line))
+
+
+# --- set var --------------------------------------------------------------------------------------------------------
+
+
+def test_assignments_are_made_in_the_focus_lane_or_in_the_ones_that_are_said(run):
+    run("set var left = 40")
+    assert run("print -lane 0-2 left") == "$1 = {[0]=40, [1]=(2), [2]=4}\n"
+    run("set var -lane 1-2 left = left + 1")
+    assert run("print -lane 0-2 left") == "$2 = {[0]=40, [1]=(3), [2]=5}\n"
+    run("set variable -all left = $lane")
+    assert run("print -lane 0-2,63 left") == "$3 = {[0]=0, [1]=(1), [2]=2, [63]=(63)}\n"
+    assert run("print left = 9", "set left = 8", "print left") == "$4 = 9\n$5 = 8\n"
+
+
+def test_registers_and_memory_are_assigned_to(run):
+    run("set var $v3[1] = 5", "set var slots[0] = 6", "set var *(int *) &slots[1] = 7")
+    assert run("print $v3[1]", "print slots") == "$1 = 5\n$2 = {6, 7, 2, 3}\n"
+
+
+def test_nothing_is_written_where_a_lane_has_no_value(run):
+    assert "(lane 3)" in str(run.fails("set var -lane 0-3 left = slots[1]"))
+    assert run("print -lane 0-2 left") == "$1 = {[0]=0, [1]=(2), [2]=4}\n"
+
+
+def test_frames_notice_what_is_written(run):
+    run("set var $exec = 2")
+    assert run("eval -lane 0 limit") == "limit = 20  (lane 0 is inactive)\n"
+    assert run("print -active left") == "$1 = {[1]=2}\n"
+    assert run("print $lane") == "$2 = 1\n"
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("set var", "needs EXPR = EXPR"),
+        ("set var 3 = 4", "a computed value cannot be assigned to"),
+        ("set var slots = 3", "is not assigned as a whole"),
+        ("set var unused = 3", "it has neither a location"),
+        ("set var zork = 3", "there is no zork"),
+    ],
+)
+def test_what_cannot_be_assigned_to(run, line, message):
+    assert message in str(run.fails(line))
+
+
+def test_a_file_alone_is_not_written():
+    run = Run(KERNEL)
+    assert "cannot be written" in str(run.fails("set var *(char *) 0x200 = 3"))
+
+
+# --- Any text -------------------------------------------------------------------------------------------------------
+
+_WORDS = st.lists(
+    st.sampled_from(
+        [*"$1+-*/%()[]{}=<>&|^!~?:.,#@'\"", "$", "$$", "$foo", "left", "slots", "out", "-all", "-lane", "0-3", "0x10",
+         "local", "=", "$pc", "$v3", "int", "struct", "sizeof", "1.5", "/x", "/", "x"]
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return Run(KERNEL, STATE)
+
+
+_COMMANDS = (
+    *(
+        "print",
+        "print/x",
+        "print -all",
+        "eval",
+        "eval -ops",
+        "eval -hex",
+        "x/2xb",
+        "x",
+        "whatis",
+        "ptype/o",
+        "display",
+    ),
+    *(
+        "locate",
+        "explain",
+        "verify",
+        "info registers",
+        "info locals",
+        "maint print cfi",
+        "maint print die",
+        "printf",
+    ),
+    *("output", "undisplay", "maint info address-aliases", "maint print dwarf-expr", "maint info sections"),
+)
+
+
+@given(st.sampled_from(_COMMANDS), _WORDS)
+def test_any_text_gives_a_value_or_an_error(shared, command, words):
+    with suppress(DwarfGpuError):
+        shared(f"{command} {' '.join(words)}")
+
+
+def test_operations_may_stand_in_quotes_as_on_a_command_line(run):
+    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run(
+        "eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus"
+    )
+    assert run("eval -hex '33'") == run("eval -hex 33")

@@ -1,0 +1,344 @@
+"""`info waves`, `info lanes`, `info work-groups`, `lanes`: tables and maps, on waves of 32 and 64 lanes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dwarfgpu.questions.waves import positions
+from tests.builders import cores
+from tests.questions.harness import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+LANES = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/lanes.json"
+LANES32 = ROOT / "fixtures/asm/lane-pc.gfx1100.w32.co"
+CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+CALLS_STATE = ROOT / "docs/examples/calls.json"
+TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
+HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
+
+
+def changed(tmp_path: Path, change: Any, state: Path = STATE, code: Path = LANES) -> Path:
+    """An example state with something else in it."""
+    document = json.loads(state.read_text())
+    document["code_objects"][0]["path"] = str(code)
+    change(document)
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(LANES, STATE)
+
+
+@pytest.fixture
+def threads(tmp_path) -> Run:
+    path = tmp_path / "core"
+    path.write_bytes(
+        cores.core_file(
+            [
+                cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}),
+                cores.Thread(8, {"rip": 0x5, "rsp": 0x8000}),
+            ],
+            {0x7000: (0x40119E).to_bytes(8, "little") + bytes(8) + (0x401211).to_bytes(8, "little")},
+            [(0x400000, 0x403000, 0, str(HOST))],
+        )
+    )
+    return Run(HOST, path)
+
+
+# --- Waves ----------------------------------------------------------------------------------------------------------
+
+
+def test_waves_as_rocgdb_has_them(run):
+    assert run("info waves").splitlines() == [
+        "  Id Active Target Id                         Frame",
+        '* 1  12/64  AMDGPU Wave 1:1:1:1 (0,0,0)/0 "X" X () at lane-pc.c:16',
+        '  2  12/64  AMDGPU Wave 1:1:2:1 (1,0,0)/0 "X" X () at lane-pc.c:16',
+        '  3  16/64  AMDGPU Wave 1:1:3:1 (2,0,0)/0 "X" X () at lane-pc.c:21',
+    ]
+    assert run("info threads") == run("i th") == run("info waves")
+
+
+def test_a_list_of_waves(run):
+    assert [line[:3] for line in run("info waves 1,3").splitlines()[1:]] == ["* 1", "  3"]
+    assert run.fails("info waves 9").message == "No waves match '9'."
+    assert run.fails("info waves x").message == "'x' is no wave and no range"
+    assert run.fails("info waves 3-1").message == "inverted range"
+    assert run.fails("info waves -1").message == "Unrecognized option at: -1"
+
+
+def test_equal_neighbours_are_one_row():
+    run = Run(TINY, width=100)
+    run("target launch tiny 640000 64", "wave 42")
+    rows = run("info waves").splitlines()[1:]
+    assert rows == [
+        '  1-41     64/64  AMDGPU Wave 1:1:1:1 (0,0,0)/0 "tiny" to 1:1:1:41 (40,0,0)/0 tiny () at tiny.hip:8',
+        '* 42       64/64  AMDGPU Wave 1:1:1:42 (41,0,0)/0 "tiny"                      tiny () at tiny.hip:8',
+        '  43-10000 64/64  AMDGPU Wave 1:1:1:43 (42,0,0)/0 "tiny" to 1:1:1:10000 (9999,0,0)/0',
+        "    tiny () at tiny.hip:8",
+    ]
+    assert len(run("info waves -each 1-50").splitlines()) == 51
+    assert len(run("info waves 3-9").splitlines()) == 2
+
+
+def test_a_wave_of_which_little_is_known(tmp_path):
+    def change(document: Any) -> None:
+        document["waves"][0] = {"id": "lost"}
+        del document["waves"][1]["exec"]
+
+    run = Run(LANES, changed(tmp_path, change))
+    assert run("info waves").splitlines()[1:3] == [
+        "* 1  ?      AMDGPU Wave lost                  ??",
+        '  2  ?      AMDGPU Wave 1:1:2:1 (1,0,0)/0 "X" X () at lane-pc.c:16',
+    ]
+    assert "has no program counter" in run.fails("info lanes").message
+    run("wave 2")
+    assert run("info lanes 0").splitlines()[1].startswith("* 0  ?")
+    assert "?  ?  ?" in run("lanes")
+
+
+def test_threads_of_a_process(threads):
+    rows = threads("info threads").splitlines()
+    assert rows[0].split() == ["Id", "Target", "Id", "Frame"]
+    assert rows[1].startswith("* 1  LWP 7")
+    assert "aligned (" in rows[1] + rows[2]
+    assert rows[-1] == "  2  LWP 8     0x5 in ?? ()"
+    assert threads("info threads 2").splitlines()[1:] == ["  2  LWP 8     0x5 in ?? ()"]
+    assert threads.fails("info threads 3").message == "No threads match '3'."
+
+
+@pytest.mark.parametrize("command", ["info lanes", "lanes", "lanes x", "lane", "lane 1", "info work-groups"])
+def test_threads_have_no_lanes(threads, command):
+    error = threads.fails(command)
+    assert (error.message, error.kind) == ("threads of x86_64 have no lanes", "no_lane")
+
+
+# --- Work-groups ----------------------------------------------------------------------------------------------------
+
+
+def test_work_groups(run):
+    assert run("info work-groups").splitlines() == [
+        "  Dispatch Work-group Waves Active Frame",
+        "* 1        (0,0,0)    1     12/40  X () at lane-pc.c:16",
+        "  1        (1,0,0)    2     12/40  X () at lane-pc.c:16",
+        "  1        (2,0,0)    3     16/40  X () at lane-pc.c:21",
+    ]
+    assert "takes no arguments" in run.fails("info work-groups 3").message
+
+
+def test_work_groups_of_several_waves():
+    run = Run(ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co", width=90)
+    run("target launch group_x 1000 64 0x1000", "wave 5")
+    assert run("info work-groups").splitlines() == [
+        "  Dispatch Work-group          Waves               Active Frame",
+        "  1        (0,0,0) to (1,0,0)  1-4 (2 waves each)  64/64  group_x () at launch.cl:9",
+        "* 1        (2,0,0)             5-6                 64/64  group_x () at launch.cl:9",
+        "  1        (3,0,0) to (14,0,0) 7-30 (2 waves each) 64/64  group_x () at launch.cl:9",
+        "  1        (15,0,0)            31-32               40/40  group_x () at launch.cl:9",
+    ]
+
+
+def test_a_wave_of_no_work_group(tmp_path):
+    def change(document: Any) -> None:
+        for wave in document["waves"]:
+            del wave["work_group"], wave["dispatch"]
+
+    run = Run(LANES, changed(tmp_path, change))
+    rows = run("info work-groups").splitlines()
+    assert rows[1].split()[:4] == ["*", "?", "1-3", "40/192"]
+
+
+# --- Lanes ----------------------------------------------------------------------------------------------------------
+
+
+def test_lanes_as_rocgdb_has_them(run):
+    rows = run("info lanes 0-2,24-63").splitlines()
+    assert rows == [
+        "  Id    State Target Id                                    Frame",
+        "  0     I     AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0]         X () at lane-pc.c:19",
+        "* 1     A     AMDGPU Lane 1:1:1:1/1 (0,0,0)[1,0,0]         X () at lane-pc.c:16",
+        "  2     I     AMDGPU Lane 1:1:1:1/2 (0,0,0)[2,0,0]         X () at lane-pc.c:19",
+        "  24-39 I     AMDGPU Lane 1:1:1:1/24-39 (0,0,0)[24-39,0,0] X () at lane-pc.c:10",
+    ]
+
+
+def test_lanes_by_state(run):
+    assert {line[5] for line in run("info lanes -active").splitlines()[1:]} == {"A"}
+    assert {line[8] for line in run("info lanes -inactive").splitlines()[1:]} == {"I"}
+    assert run("info lanes -all 38-45").splitlines()[2].split() == [
+        *("40-45", "U", "AMDGPU", "Lane", "1:1:1:1/40-45", "(0,0,0)", "(unused)"),
+    ]
+    assert len(run("info lanes -each").splitlines()) == 1 + 40
+    assert len(run("info lanes -each -all").splitlines()) == 1 + 64
+    assert len(run("i la").splitlines()) == len(run("info lanes").splitlines()) == 1 + 24 + 1
+
+
+def test_the_lane_that_is_looked_at_stands_alone(run):
+    run("lane 30")
+    rows = [line[:10].rstrip() for line in run("info lanes 24-39").splitlines()[1:]]
+    assert rows == ["  24-29 I", "* 30    I", "  31-39 I"]
+
+
+@pytest.mark.parametrize(
+    "command, message",
+    [
+        ("info lanes 64", "No lanes match '64'."),
+        ("info lanes -active 0", "No lanes match '-active 0'."),
+        ("info lanes 50", "No lanes match '50'."),
+        ("info lanes -1", "Unrecognized option at: -1"),
+        ("info lanes x", "'x' is no lane and no range"),
+        ("info lanes -odd", "`info lanes`: -odd is no option of it"),
+        ("lanes -row 5", "`lanes` has rows of 8, 16, 32 lanes, not '5'"),
+        ("lanes nothing", "there is no nothing in X"),
+    ],
+)
+def test_what_cannot_be_asked_of_lanes(run, command, message):
+    assert message in run.fails(command).message
+
+
+def test_inactive_lanes_stand_where_nobody_knows():
+    run = Run(CALLS, CALLS_STATE)
+    rows = run("info lanes").splitlines()
+    assert rows[1:] == [
+        "* 0     A     AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0]       leaf () at calls.hip:13",
+        "  1-15  A     AMDGPU Lane 1:1:1:1/1-15 (0,0,0)[1-15,0,0] leaf () at calls.hip:13",
+        "  16-31 I     AMDGPU Lane 1:1:1:1/16-31 (0,0,0)[16-31,0,0] (inactive)",
+    ]
+
+
+# --- Maps -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_map_of_where_lanes_are(run):
+    assert run("lanes").splitlines() == [
+        'AMDGPU Wave 1:1:1:1 (0,0,0)/0 "X": 64 lanes, 12 active, 28 inactive, 24 unused',
+        "       0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15",
+        "   0   b [A] b  A  b  A  b  A  b  A  b  A  b  A  b  A",
+        "  16   b  A  b  A  b  A  b  A  c  c  c  c  c  c  c  c",
+        "  32   c  c  c  c  c  c  c  c  .  .  .  .  .  .  .  .",
+        "  48   .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .",
+        "",
+        "    State       Frame                Lanes",
+        "  b 12 inactive X () at lane-pc.c:19 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22",
+        "* A 12 active   X () at lane-pc.c:16 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23",
+        "  c 16 inactive X () at lane-pc.c:10 24-39",
+        "  . 24 unused   (unused)             40-63",
+    ]
+
+
+@pytest.mark.parametrize("row, rows", [("8", 8), ("16", 4), ("32", 2)])
+def test_rows_of_a_map(row, rows):
+    run = Run(LANES, STATE, width=120)
+    assert run(f"lanes -row {row}").splitlines().index("") == 2 + rows
+
+
+def test_a_narrow_screen_has_shorter_rows():
+    run = Run(LANES, STATE, width=40)
+    lines = run("lanes").splitlines() + run("lanes lane").splitlines() + run("info lanes").splitlines()
+    assert max(map(len, lines)) <= 40
+
+
+def test_a_map_of_a_wave_of_32_lanes():
+    run = Run(CALLS, CALLS_STATE)
+    lines = run("lanes").splitlines()
+    assert lines[2] == "   0  [A] A  A  A  A  A  A  A  A  A  A  A  A  A  A  A"
+    assert lines[3] == "  16   a  a  a  a  a  a  a  a  a  a  a  a  a  a  a  a"
+    assert lines[5:] == [
+        "    State       Frame                   Lanes",
+        "* A 16 active   leaf () at calls.hip:13 0-15",
+        "  a 16 inactive (inactive)              16-31",
+    ]
+
+
+def test_work_groups_that_are_eight_wide_have_rows_of_eight():
+    run = Run(TINY)
+    run("target launch tiny 64,8 8,8")
+    lines = run("lanes").splitlines()
+    assert lines[1] == "       0  1  2  3  4  5  6  7"
+    assert lines[2] == "   0  [A] A  A  A  A  A  A  A"
+    assert run("info lanes 1-63").splitlines()[1].split()[5:] == ["(0,0,0)[1,0,0]-[7,7,0]"]
+
+
+def test_many_values_are_ranges(run):
+    lines = run("lanes limit - lane").splitlines()
+    assert lines[1] == "limit - lane  int"
+    assert lines[3] == "   0  (@) @ (@) @ (@) # (#) # (#) # (%) % (%) % (%) *"
+    assert lines[-2:] == ["  . 24    (unused)   40-63", "  (parentheses: the lane is inactive)"]
+    assert "  @ 5     20 to 24   0-4" in lines
+    assert "  : 5     -15 to -11 35-39" in lines
+
+
+def test_few_values_have_a_shade_each(run):
+    lines = run("lanes/x lane % 3").splitlines()
+    assert lines[3].startswith("   0  (:) * (@) : (*) @ (:)")
+    assert [line[:16].rstrip() for line in lines[9:12]] == ["  : 14    0x0", "  * 13    0x1", "  @ 13    0x2"]
+    assert run("lanes 7").splitlines()[9] == "  : 40    7        0-39"
+
+
+def test_values_that_are_no_numbers_have_letters(tmp_path):
+    def change(document: Any) -> None:
+        words = b"".join(number.to_bytes(4, "little") for number in range(64))
+        document["memory"] = [{"space": "global", "address": "0x10000", "bytes": words.hex()}]
+
+    run = Run(LANES, changed(tmp_path, change))
+    lines = run("lanes *(out + lane % 2)@2").splitlines()
+    assert lines[1] == "*(out + lane % 2)@2  int [2]"
+    assert lines[3].startswith("   0  (A) B (A) B")
+    assert lines[9].startswith("  A 20    {0, 1}")
+    assert lines[11].startswith("  B 20    {1, 2}")
+    lines = run("lanes *(out + lane)@2").splitlines()
+    assert lines[5].startswith("  32  (+)(+)(+)")
+    assert "  + 14    14 other values 26-39" in lines
+
+
+def test_floats_and_what_is_no_number(run):
+    lines = run("lanes (lane - 3) / (lane == 5 ? 0.0 : 2.0)").splitlines()
+    assert lines[1].endswith("double")
+    assert any("inf" in line for line in lines)
+    lines = run("lanes 0.0 / (lane == 5 ? 0.0 : 2.0)").splitlines()
+    assert lines[3].startswith("   0  (:) : (:) : (:) n (:)")
+    assert any(line.split() == ["n", "1", "nan", "5"] for line in lines)
+
+
+def test_lanes_without_a_value_are_marked(run):
+    lines = run("lanes unused").splitlines()
+    assert lines[3].startswith("   0  (x) x (x)")
+    assert lines[-1].startswith("x it has ")
+    lines = run("lanes *(int *) 16").splitlines()
+    assert "!" in lines[3]
+    assert any("<error>" in line for line in lines)
+
+
+def test_a_map_of_a_caller():
+    run = Run(CALLS, CALLS_STATE)
+    run("up 4")
+    assert "leaf" not in run("lanes")
+    assert "  A 16 active" in run("lanes").replace("* A", "  A")
+    assert run("lanes lane").splitlines()[1:3] == ["lane  int", "lane is repaired (vector-register)"]
+
+
+# --- Convenience ----------------------------------------------------------------------------------------------------
+
+
+def test_positions_are_those_of_rocgdb(run, threads):
+    assert positions(run.debugger) == {
+        "_dispatch_pos": "(0,0,0)/0",
+        "_thread_workgroup_pos": "0",
+        "_lane_workgroup_pos": "[1,0,0]",
+    }
+    run("lane 50")
+    assert "_lane_workgroup_pos" not in positions(run.debugger)
+    assert positions(threads.debugger) == {}
+    assert positions(Run(LANES).debugger) == {}
+
+
+def test_without_a_machine():
+    for command in ("info waves", "info lanes", "lanes", "info work-groups", "wave", "lane"):
+        assert Run(LANES).fails(command).message == "there is no machine"
