@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    "page, examples", [("library.md", 10), ("frames.md", 5), ("launch.md", 5), ("lanes.md", 5)]
+    "page, examples",
+    [("library.md", 10), ("frames.md", 5), ("launch.md", 5), ("lanes.md", 5), ("elftools.md", 25)],
 )
 def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
