@@ -28,6 +28,7 @@ from elftools.elf.elffile import ELFFile
 
 # All that the bridge knows of the inside of the library:
 from dwarfgpu import dialects
+from dwarfgpu.dwarf_constants import DW_TAG_subprogram
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.decode import decode
@@ -39,7 +40,7 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, FrameRow, Frames
-from dwarfgpu.program.code.scopes import DECLARED, SUBPROGRAM
+from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.stack.frame import Frame
 from dwarfgpu.program.variables.variable import STATIC, Described, Variable, kind_of
@@ -281,7 +282,7 @@ class Bridge:
                 hint="variables, parameters and constants have values",
             )
         self._check_owner(entry)
-        function = next((owner for owner in entry.ancestors() if owner.tag == SUBPROGRAM), None)
+        function = next((owner for owner in entry.ancestors() if owner.tag == DW_TAG_subprogram), None)
         kind = STATIC if function is None else kind_of(entry)
         if frame is None:
             return Variable(self.program.outside, entry, self.program.outside.code_of(entry.unit), kind)
