@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 import time
@@ -217,10 +216,14 @@ class Document:
         elif _is_lazy(value):
             yield from self._fields(value, newline)  # type: ignore[arg-type]
         else:
+            import json
+
             yield json.dumps(value, indent=len(STEP)).replace("\n", newline)
 
     def _fields(self, value: dict[str, Any], newline: str) -> Iterator[str]:
         """The text of an object, of which nothing is written before the first item of its first list is known."""
+        import json
+
         inner = newline + STEP
         before = "{"
         for key, each in value.items():
@@ -315,6 +318,8 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 
     A line that is no case is reported, and the others are answered all the same.
     """
+    import json
+
     from dwarfgpu.cases.case import NotACase, parse_line
 
     bad = 0

@@ -14,6 +14,7 @@ from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.wave_values import WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
+from tests.builders.spread import code_object
 
 PLACES = ("lex_1_else", "lex_1_1_else", "lex_1_else", "whole_wave_begin", "lex_1_else", "lex_start")
 
@@ -185,10 +186,10 @@ def test_random_snapshots_agree(attached):
 @pytest.fixture(scope="module")
 def spread():
     """Ten waves of a kernel whose structures are half in vector registers, half in scratch memory."""
-    from dwarfgpu.program.code import code_object
+    from dwarfgpu.program.code.code_object import opened
     from dwarfgpu.program.program import Program
 
-    program = Program(code_object.opened(code_object(0x1000)))
+    program = Program(opened(code_object(0x1000)))
     machine = Machine(program.target)
     chance = np.random.default_rng(5)
     machine.add_waves(10)
@@ -256,10 +257,10 @@ def test_assignments_are_refused(attached):
 
 def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     """The first row of many waves is there before the others are known, and of each wave no more than is shown."""
-    from dwarfgpu.program.code import code_object
+    from dwarfgpu.program.code.code_object import opened
     from dwarfgpu.program.program import Program
 
-    program = Program(code_object.opened(code_object(0x1000)))
+    program = Program(opened(code_object(0x1000)))
     machine = Machine(program.target)
     machine.add_waves(50)
     machine.set_register("pc", 0x1010)
