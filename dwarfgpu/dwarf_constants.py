@@ -15,7 +15,6 @@ DW_UT_partial = 0x03
 DW_UT_skeleton = 0x04
 DW_UT_split_compile = 0x05
 DW_UT_split_type = 0x06
-
 # Tags (DWARF 5, table 7.3)
 DW_TAG_null = 0x00
 DW_TAG_array_type = 0x01
@@ -86,7 +85,6 @@ DW_TAG_call_site = 0x48
 DW_TAG_call_site_parameter = 0x49
 DW_TAG_skeleton_unit = 0x4A
 DW_TAG_immutable_type = 0x4B
-
 # Tags of vendors
 DW_TAG_MIPS_loop = 0x4081
 DW_TAG_format_label = 0x4101
@@ -134,11 +132,9 @@ DW_TAG_BORLAND_Delphi_string = 0xB001
 DW_TAG_BORLAND_Delphi_dynamic_array = 0xB002
 DW_TAG_BORLAND_Delphi_set = 0xB003
 DW_TAG_BORLAND_Delphi_variant = 0xB004
-
 # Whether an entry has children (DWARF 5, table 7.4)
 DW_CHILDREN_no = 0x00
 DW_CHILDREN_yes = 0x01
-
 # Attributes (DWARF 5, table 7.5); the language name and version are of the drafts of DWARF 6
 DW_AT_sibling = 0x01
 DW_AT_location = 0x02
@@ -264,7 +260,6 @@ DW_AT_defaulted = 0x8B
 DW_AT_loclists_base = 0x8C
 DW_AT_language_name = 0x90
 DW_AT_language_version = 0x91
-
 # Attributes of vendors. Where several use a number, the one whose files are still met has it.
 DW_AT_GHS_namespace_alias = 0x0806
 DW_AT_GHS_using_namespace = 0x0807
@@ -436,7 +431,6 @@ DW_AT_APPLE_objc_direct = 0x3FEE
 DW_AT_APPLE_sdk = 0x3FEF
 DW_AT_APPLE_origin = 0x3FF0
 DW_AT_APPLE_enum_kind = 0x3FF1
-
 # Attributes of LLVM (its Dwarf.def). Those from 0x3E08 on were numbered anew in August 2025.
 DW_AT_LLVM_include_path = 0x3E00
 DW_AT_LLVM_config_macros = 0x3E01
@@ -515,14 +509,12 @@ DW_FORM_addrx1 = 0x29
 DW_FORM_addrx2 = 0x2A
 DW_FORM_addrx3 = 0x2B
 DW_FORM_addrx4 = 0x2C
-
 # Forms of GNU and LLVM
 DW_FORM_GNU_addr_index = 0x1F01
 DW_FORM_GNU_str_index = 0x1F02
 DW_FORM_GNU_ref_alt = 0x1F20
 DW_FORM_GNU_strp_alt = 0x1F21
 DW_FORM_LLVM_addrx_offset = 0x2001
-
 # Encodings of base types (DWARF 5, table 7.11), and of HP
 DW_ATE_address = 0x01
 DW_ATE_boolean = 0x02
@@ -549,34 +541,28 @@ DW_ATE_HP_complex_float128 = 0x83
 DW_ATE_HP_floathpintel = 0x84
 DW_ATE_HP_imaginary_float90 = 0x85
 DW_ATE_HP_imaginary_float128 = 0x86
-
 # Decimal signs (DWARF 5, table 7.12)
 DW_DS_unsigned = 0x01
 DW_DS_leading_overpunch = 0x02
 DW_DS_trailing_overpunch = 0x03
 DW_DS_leading_separate = 0x04
 DW_DS_trailing_separate = 0x05
-
 # Endianities (DWARF 5, table 7.13)
 DW_END_default = 0x00
 DW_END_big = 0x01
 DW_END_little = 0x02
-
 # Accessibilities (DWARF 5, table 7.14)
 DW_ACCESS_public = 0x01
 DW_ACCESS_protected = 0x02
 DW_ACCESS_private = 0x03
-
 # Visibilities (DWARF 5, table 7.15)
 DW_VIS_local = 0x01
 DW_VIS_exported = 0x02
 DW_VIS_qualified = 0x03
-
 # Virtualities (DWARF 5, table 7.16)
 DW_VIRTUALITY_none = 0x00
 DW_VIRTUALITY_virtual = 0x01
 DW_VIRTUALITY_pure_virtual = 0x02
-
 # Languages (DWARF 5, table 7.17), and what was assigned since (A.7.12)
 DW_LANG_C89 = 0x0001
 DW_LANG_C = 0x0002
@@ -642,7 +628,6 @@ DW_LANG_Mips_Assembler = 0x8001
 DW_LANG_LLVM_HIP = 0x8100
 DW_LANG_GOOGLE_RenderScript = 0x8E57
 DW_LANG_BORLAND_Delphi = 0xB000
-
 # Names of languages (the drafts of DWARF 6)
 DW_LNAME_Ada = 0x01
 DW_LNAME_BLISS = 0x02
@@ -686,13 +671,11 @@ DW_LNAME_Move = 0x27
 DW_LNAME_Hylo = 0x28
 DW_LNAME_HIP = 0x29
 DW_LNAME_Metal = 0x2C
-
 # Cases of identifiers (DWARF 5, table 7.18)
 DW_ID_case_sensitive = 0x00
 DW_ID_up_case = 0x01
 DW_ID_down_case = 0x02
 DW_ID_case_insensitive = 0x03
-
 # Calling conventions (DWARF 5, table 7.19), and of vendors
 DW_CC_normal = 0x01
 DW_CC_program = 0x02
@@ -726,21 +709,17 @@ DW_CC_LLVM_RISCVVectorCall = 0xCE
 DW_CC_LLVM_SwiftTail = 0xCF
 DW_CC_LLVM_RISCVVLSCall = 0xD0
 DW_CC_GDB_IBM_OpenCL = 0xFF
-
 # Inlining (DWARF 5, table 7.20)
 DW_INL_not_inlined = 0x00
 DW_INL_inlined = 0x01
 DW_INL_declared_not_inlined = 0x02
 DW_INL_declared_inlined = 0x03
-
 # Orders of arrays (DWARF 5, table 7.21)
 DW_ORD_row_major = 0x00
 DW_ORD_col_major = 0x01
-
 # Discriminants (DWARF 5, table 7.22)
 DW_DSC_label = 0x00
 DW_DSC_range = 0x01
-
 # Attributes of name index entries (DWARF 5, table 7.23), and of GNU
 DW_IDX_compile_unit = 0x01
 DW_IDX_type_unit = 0x02
@@ -749,19 +728,16 @@ DW_IDX_parent = 0x04
 DW_IDX_type_hash = 0x05
 DW_IDX_GNU_internal = 0x2000
 DW_IDX_GNU_external = 0x2001
-
 # Defaulted members (DWARF 5, table 7.24)
 DW_DEFAULTED_no = 0x00
 DW_DEFAULTED_in_class = 0x01
 DW_DEFAULTED_out_of_class = 0x02
-
 # Memory spaces (A.7.15)
 DW_MSPACE_LLVM_none = 0x00
 DW_MSPACE_LLVM_global = 0x01
 DW_MSPACE_LLVM_constant = 0x02
 DW_MSPACE_LLVM_group = 0x03
 DW_MSPACE_LLVM_private = 0x04
-
 # Standard opcodes of line tables (DWARF 5, table 7.25)
 DW_LNS_copy = 0x01
 DW_LNS_advance_pc = 0x02
@@ -775,13 +751,11 @@ DW_LNS_fixed_advance_pc = 0x09
 DW_LNS_set_prologue_end = 0x0A
 DW_LNS_set_epilogue_begin = 0x0B
 DW_LNS_set_isa = 0x0C
-
 # Extended opcodes of line tables (DWARF 5, table 7.26); the third is of DWARF 4
 DW_LNE_end_sequence = 0x01
 DW_LNE_set_address = 0x02
 DW_LNE_define_file = 0x03
 DW_LNE_set_discriminator = 0x04
-
 # What a column of a file table is (DWARF 5, table 7.27), and of LLVM (A.6.2.4.1)
 DW_LNCT_path = 0x01
 DW_LNCT_directory_index = 0x02
@@ -790,40 +764,6 @@ DW_LNCT_size = 0x04
 DW_LNCT_MD5 = 0x05
 DW_LNCT_LLVM_source = 0x2001
 DW_LNCT_LLVM_is_MD5 = 0x2002
-
-# Macro entries (DWARF 5, table 7.28)
-DW_MACRO_define = 0x01
-DW_MACRO_undef = 0x02
-DW_MACRO_start_file = 0x03
-DW_MACRO_end_file = 0x04
-DW_MACRO_define_strp = 0x05
-DW_MACRO_undef_strp = 0x06
-DW_MACRO_import = 0x07
-DW_MACRO_define_sup = 0x08
-DW_MACRO_undef_sup = 0x09
-DW_MACRO_import_sup = 0x0A
-DW_MACRO_define_strx = 0x0B
-DW_MACRO_undef_strx = 0x0C
-
-# Macro entries of GNU in DWARF 4
-DW_MACRO_GNU_define = 0x01
-DW_MACRO_GNU_undef = 0x02
-DW_MACRO_GNU_start_file = 0x03
-DW_MACRO_GNU_end_file = 0x04
-DW_MACRO_GNU_define_indirect = 0x05
-DW_MACRO_GNU_undef_indirect = 0x06
-DW_MACRO_GNU_transparent_include = 0x07
-DW_MACRO_GNU_define_indirect_alt = 0x08
-DW_MACRO_GNU_undef_indirect_alt = 0x09
-DW_MACRO_GNU_transparent_include_alt = 0x0A
-
-# Macro entries of .debug_macinfo (DWARF 4, 7.22)
-DW_MACINFO_define = 0x01
-DW_MACINFO_undef = 0x02
-DW_MACINFO_start_file = 0x03
-DW_MACINFO_end_file = 0x04
-DW_MACINFO_vendor_ext = 0xFF
-
 # Call frame instructions (DWARF 5, table 7.29); the first three hold an operand in their low six bits
 DW_CFA_advance_loc = 0x40
 DW_CFA_offset = 0x80
@@ -851,7 +791,6 @@ DW_CFA_def_cfa_offset_sf = 0x13
 DW_CFA_val_offset = 0x14
 DW_CFA_val_offset_sf = 0x15
 DW_CFA_val_expression = 0x16
-
 # Call frame instructions of vendors; those of LLVM: A.7.24
 DW_CFA_MIPS_advance_loc8 = 0x1D
 DW_CFA_AARCH64_set_ra_state = 0x2B
@@ -862,7 +801,6 @@ DW_CFA_GNU_args_size = 0x2E
 DW_CFA_GNU_negative_offset_extended = 0x2F
 DW_CFA_LLVM_def_aspace_cfa = 0x30
 DW_CFA_LLVM_def_aspace_cfa_sf = 0x31
-
 # Entries of range lists (DWARF 5, table 7.30)
 DW_RLE_end_of_list = 0x00
 DW_RLE_base_addressx = 0x01
@@ -872,7 +810,6 @@ DW_RLE_offset_pair = 0x04
 DW_RLE_base_address = 0x05
 DW_RLE_start_end = 0x06
 DW_RLE_start_length = 0x07
-
 # Entries of location lists (DWARF 5, table 7.10), and of GNU
 DW_LLE_end_of_list = 0x00
 DW_LLE_base_addressx = 0x01
@@ -884,14 +821,12 @@ DW_LLE_base_address = 0x06
 DW_LLE_start_end = 0x07
 DW_LLE_start_length = 0x08
 DW_LLE_GNU_view_pair = 0x09
-
 # Entries of location lists in the split files of GNU for DWARF 4
 DW_LLE_GNU_end_of_list_entry = 0x00
 DW_LLE_GNU_base_address_selection_entry = 0x01
 DW_LLE_GNU_start_end_entry = 0x02
 DW_LLE_GNU_start_length_entry = 0x03
 DW_LLE_GNU_offset_pair_entry = 0x04
-
 # Sections of packages (DWARF 5, table 7.1)
 DW_SECT_INFO = 0x01
 DW_SECT_ABBREV = 0x03
@@ -900,7 +835,6 @@ DW_SECT_LOCLISTS = 0x05
 DW_SECT_STR_OFFSETS = 0x06
 DW_SECT_MACRO = 0x07
 DW_SECT_RNGLISTS = 0x08
-
 # Sections of the packages of GNU for DWARF 4
 DW_SECT_GNU_INFO = 0x01
 DW_SECT_GNU_TYPES = 0x02
@@ -910,7 +844,6 @@ DW_SECT_GNU_LOC = 0x05
 DW_SECT_GNU_STR_OFFSETS = 0x06
 DW_SECT_GNU_MACINFO = 0x07
 DW_SECT_GNU_MACRO = 0x08
-
 # Encodings of pointers in .eh_frame (LSB 5.0, 10.5.1): a format, what it counts from, whether it is indirect
 DW_EH_PE_absptr = 0x00
 DW_EH_PE_uleb128 = 0x01
