@@ -47,7 +47,7 @@ class GdbHost:
     def waves(self) -> Sequence[Wave]:
         thread = _thread()
         if not is_wave(thread):
-            thread = next((other for other in threads_of(thread.inferior) if is_wave(other)), thread)
+            thread = next((wave for wave in threads_of(thread.inferior) if is_wave(wave)), thread)
         return list(self.processes.of(thread))
 
     def wave(self) -> Wave:

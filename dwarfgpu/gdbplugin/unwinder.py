@@ -91,9 +91,8 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
             content: int | None = unwound.caller_pc or 0  # GDB ends a stack there
         else:
             register: TargetRegister | None = unwound.machine.register_named(name)
-            is_kept = register is None or unwound.is_same(
-                register
-            )  # a register that only GDB has stays as it is
+            # a register that only GDB has stays as it is
+            is_kept = register is None or unwound.is_same(register)
             content = _known(here) if is_kept else unwound.register(register)  # type: ignore[arg-type]
         if content is not None:
             size = here.type.sizeof

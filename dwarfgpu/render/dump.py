@@ -141,7 +141,9 @@ def _entry(entry: DumpedListEntry, width: int) -> list[str]:
 
 def code_text(code: DumpedExpression, width: int) -> list[str]:
     """Return an expression in lines that the assembler reads; comments say what operands mean."""
-    words = [*(f"{each};" for each in code.operations[:-1]), *code.operations[-1:]] or ["(no operations)"]
+    words = [*(f"{operation};" for operation in code.operations[:-1]), *code.operations[-1:]] or [
+        "(no operations)"
+    ]
     lines = _filled(words, width)
     if code.notes:
         notes = ", ".join(code.notes)

@@ -64,7 +64,9 @@ class Explainer:
             place for place in places if place.is_default
         ]
         known = (
-            "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
+            ""
+            if address is None
+            else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
         )
         yield from self._indented(
             f"its location list has {counted(len(places), 'entry').replace('entrys', 'entries')}{known}:", 2

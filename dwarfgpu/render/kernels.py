@@ -97,7 +97,7 @@ def _segments(kernel: Kernel) -> str:
         kernarg, align = metadata.kernarg_segment_size, metadata.kernarg_segment_align
     if descriptor is not None:
         group, private = descriptor.group_segment_fixed_size, descriptor.private_segment_fixed_size
-        kernarg = descriptor.kernarg_size or kernarg  # 0 if a compiler did not write it
+        kernarg = descriptor.kernarg_size or kernarg  # 0 also if a compiler did not write it
     elif code is not None:
         group, private = code.workgroup_group_segment_byte_size, code.workitem_private_segment_byte_size
         kernarg, align = code.kernarg_segment_byte_size, 1 << min(code.kernarg_segment_alignment, 32)

@@ -96,13 +96,13 @@ class LocationWords:
 
     def _lines(self, expression: Expression, start: int, depth: int) -> Iterator[str]:
         """Yield the operations of an expression; ``start`` is its offset in the outermost one."""
-        inner = {each.offset: _inner(each) for each in expression.instructions}
+        inner = {instruction.offset: _inner(instruction) for instruction in expression.instructions}
         for line in lines(expression, self.target):
             block = inner.get(line.offset) if depth < MAX_DEPTH else None
             text = line.name if block is not None else line.text
             note = line.note
             if note and " " not in note.replace(", ", ""):
-                note = ", ".join(f"${each}" for each in note.split(", "))
+                note = ", ".join(f"${register}" for register in note.split(", "))
             head = f"  {start + line.offset:{4 + 2 * depth}d}: {shown(text)}"
             yield f"{head} [{note}]" if note else head
             if block is not None:

@@ -590,9 +590,8 @@ def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer,
         return OPTIMIZED_OUT
     bits = int(reading.bits)
     is_method = isinstance(resolved(type.target), Function)
-    letter = (
-        None if is_method and not is_top else writer.look.letter
-    )  # the letter does not apply inside another value
+    # the letter does not apply to a method inside another value
+    letter = None if is_method and not is_top else writer.look.letter
     if letter == "a":
         return writer.address(Address(None, bits & ((1 << 64) - 1)), symbol=False)
     if letter is not None and letter not in "sr":
