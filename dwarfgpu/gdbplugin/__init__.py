@@ -1,4 +1,4 @@
-"""dwarfgpu inside GDB. `install` is what the entry file calls; nothing is read before somebody asks."""
+"""dwarfgpu inside GDB. The entry file calls `install`; nothing is read before a command asks for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 
 def install() -> None:
-    """Begin to watch the processes of GDB, tell GDB of what there is, and say what is missing."""
+    """Watch the processes of GDB, register everything that GDB can call, and report what is missing."""
     from dwarfgpu.backends.gdb.process import watch
     from dwarfgpu.gdbplugin import commands, parameters
     from dwarfgpu.gdbplugin.commands import ValueFunction
@@ -22,50 +22,52 @@ def install() -> None:
     report()
 
 
-# --- What the Python inside GDB has of what dwarfgpu uses ---------------------------------------------
+# --- Optional packages --------------------------------------------------------------------------------------------
 
 OPTIONAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    # package, folders of its own that hold what was compiled, what is not possible without it
+    # package, its folders with compiled code, what is not possible without it
     ("numpy", ("_core", "core"), "variables are read one lane at a time, and values are lists"),
     ("msgpack", (), "the metadata of code objects is not read"),
     ("zstandard", ("",), "sections that are compressed with zstd are not read"),
 )
-
-
 if sys.version_info >= (3, 14):  # which has zstd itself
     OPTIONAL = OPTIONAL[:-1]
 
 
 def missing() -> list[tuple[str, str, str]]:
-    """The packages that cannot be used: the name, why, and what that means."""
-    found = []
+    """Return the packages that cannot be used: the name, the reason, and what does not work without it."""
+    unusable = []
     for name, folders, meaning in OPTIONAL:
         why = _why_not(name, folders)
         if why:
-            found.append((name, why, meaning))
-    return found
+            unusable.append((name, why, meaning))
+    return unusable
 
 
 def _why_not(name: str, folders: tuple[str, ...]) -> str:
     spec = find_spec(name)
     if spec is None:
         return "is not installed"
-    places = [os.path.join(base, each) for base in spec.submodule_search_locations or () for each in folders]  # noqa: PTH118 (`pathlib` costs start-up time)
+    places = [
+        os.path.join(base, folder)  # noqa: PTH118 (`pathlib` costs start-up time)
+        for base in spec.submodule_search_locations or ()
+        for folder in folders
+    ]
     if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in _files(places)):
         return ""
     return "was built for another version of Python"
 
 
 def _files(places: list[str]) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for place in places:
         if os.path.isdir(place):  # noqa: PTH112
-            found += os.listdir(place)  # noqa: PTH208
-    return found
+            names += os.listdir(place)  # noqa: PTH208
+    return names
 
 
 def report() -> None:
-    """Say what is missing, a line for each."""
+    """Write a line for each missing package."""
     import gdb
 
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"

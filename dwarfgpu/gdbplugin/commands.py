@@ -1,4 +1,4 @@
-"""The commands ``dwarfgpu eval``, ``dwarfgpu locals``, ...: the rows of the command table that have a name in GDB."""
+"""The GDB commands ``dwarfgpu eval``, ``dwarfgpu locals``, ... and the function ``$dwarfgpu("x")``."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 PREFIX = "dwarfgpu"
 ABOUT = """Variables, lanes and frames of GPU code, and of other code with the DWARF of GPU compilers.
 
-What these commands show is about the thread, the frame and the lane that are selected.  $_lane is the
-selected lane; without one it is the first that is active.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
+These commands show the selected thread, frame and lane.  $_lane is the selected lane; without it the first
+active lane is shown.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
 OF_THREADS = "Threads of a host program are saved as a core file, which GDB writes."
+FUNCTION_HELP = """Read a variable or an expression with dwarfgpu: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
+
+A value that GDB can reach is an lvalue: it has an address, or can be assigned to."""
+SAVE_CORE = "generate-core-file"
 _MEANINGS = re.compile(r'\ndef (\w+)\([^"]*?:\n    """(.*?)"""', re.DOTALL)
 
 
 class Prefix(gdb.Command):  # type: ignore[misc]
-    """``dwarfgpu`` alone: what may follow."""
+    """The command ``dwarfgpu``, which the names of all others begin with."""
 
     def __init__(self) -> None:
         self.__doc__ = ABOUT
@@ -49,7 +53,7 @@ class Prefix(gdb.Command):  # type: ignore[misc]
 
 
 class TableCommand(gdb.Command):  # type: ignore[misc]
-    """A command of the table, behind the prefix."""
+    """A command of the command table after the prefix."""
 
     def __init__(self, row: Command, details: str) -> None:
         self.row = row
@@ -57,46 +61,46 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
         gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA)
 
     def invoke(self, text: str, from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
-        """Run it, about what is selected now."""
+        """Run the command for what is selected now."""
         if self.row.repeats == "nothing":
             self.dont_repeat()
         with one_line_errors():
             from dwarfgpu.gdbplugin.debugger import debugger
 
-            found = debugger()
-            found.look(is_typed=from_tty)
-            if self.row.gdb == "snapshot":  # what is looked at is in no file yet
-                save(found, text)
+            session = debugger()
+            session.look(is_typed=from_tty)
+            if self.row.gdb == "snapshot":  # the process is in no file yet
+                save(session, text)
                 return
-            found.execute(line_of(self.row, text))
+            session.execute(line_of(self.row, text))
 
     def complete(self, text: str, word: str | None) -> Any:
-        """What the text can go on with, as GDB wants it: in place of its last word."""
+        """Return completions as GDB wants them: in place of the last word."""
         if self.row.completes == "path":
             return gdb.COMPLETE_FILENAME
-        if word is None:  # GDB asks first where words end: where it thinks
+        if word is None:  # GDB asks first where words end, and its own rule is right
             return None
         try:
             with one_line_errors():
                 from dwarfgpu.gdbplugin.debugger import debugger
                 from dwarfgpu.questions.completion import complete
 
-                found = debugger()
-                found.look()
+                session = debugger()
+                session.look()
                 line = line_of(self.row, text)
-                start, candidates = complete(found, line)
-        except gdb.GdbError:  # nothing to ask about
+                start, candidates = complete(session, line)
+        except gdb.GdbError:  # there is no program
             return []
-        return in_place_of(line, start, [each.text for each in candidates], word)
+        return in_place_of(line, start, [candidate.text for candidate in candidates], word)
 
 
 def line_of(row: Command, text: str) -> str:
-    """The line of the debugger that a command of GDB is."""
+    """Return the line of the debugger that is equal to a command of GDB."""
     return f"{row.name}{text}" if row.formats and text.startswith("/") else f"{row.name} {text}"
 
 
 def in_place_of(line: str, start: int, texts: list[str], word: str) -> list[str]:
-    """Candidates that replace a line from ``start`` on, as ones that replace its last word."""
+    """Turn candidates that replace a line from ``start`` on into ones that replace its last word."""
     begin = len(line) - len(word)
     if start >= begin:
         return [line[begin:start] + text for text in texts]
@@ -106,7 +110,7 @@ def in_place_of(line: str, start: int, texts: list[str], word: str) -> list[str]
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Whatever goes wrong is one line for the user of GDB."""
+    """Turn every error into one line for the user of GDB."""
     try:
         yield
     except DwarfGpuError as error:
@@ -123,24 +127,27 @@ def one_line_errors() -> Iterator[None]:
 
 
 def help_text(row: Command, details: str) -> str:
-    """What ``help dwarfgpu eval`` shows: the summary, how it is written, its options, and the details."""
+    """Return the text of ``help dwarfgpu eval``: summary, usage, options and details."""
     lines = [f"{row.summary[:1].upper()}{row.summary[1:]}.", f"Usage: {usage(row)}"]
     if row.options:
         width = max(len(option.usage) for option in row.options) + 2
-        lines += ["", "Options:", *(f"  {each.usage:{width}}{each.help}" for each in row.options)]
+        lines += ["", "Options:", *(f"  {option.usage:{width}}{option.help}" for option in row.options)]
     if details:
         lines += ["", details]
     return "\n".join(lines)
 
 
 def usage(row: Command) -> str:
-    """How it is written in GDB."""
+    """Return the usage of a command in GDB."""
     return f"{PREFIX} {row.gdb}{row.usage.removeprefix(row.name)}"
 
 
 def documented(rows: list[Command]) -> dict[str, str]:
-    """What the functions of commands say of themselves. GDB wants it at once, so their modules are read, not loaded."""
-    found: dict[str, str] = {}
+    """Return the docstrings of the functions of commands, read from the text of their modules.
+
+    GDB wants them at once, and importing the modules would cost start-up time.
+    """
+    details: dict[str, str] = {}
     for name in {row.run.partition(".")[0] for row in rows}:
         spec = find_spec(f"dwarfgpu.questions.{name}")
         if spec is None or spec.origin is None:
@@ -150,12 +157,12 @@ def documented(rows: list[Command]) -> dict[str, str]:
                 text = file.read()
         except OSError:  # there is no source
             continue
-        found.update((f"{name}.{each[1]}", cleandoc(each[2])) for each in _MEANINGS.finditer(text))
-    return found
+        details.update((f"{name}.{match[1]}", cleandoc(match[2])) for match in _MEANINGS.finditer(text))
+    return details
 
 
 def install() -> None:
-    """Tell GDB of the commands."""
+    """Register the commands with GDB."""
     Prefix()
     rows = [row for row in COMMANDS if row.gdb]
     details = documented(rows)
@@ -164,26 +171,20 @@ def install() -> None:
         TableCommand(row, details.get(row.run, ""))
 
 
-# --- ``$dwarfgpu("x")`` -------------------------------------------------------------------------------
-
-FUNCTION_HELP = """The value of a variable or an expression that dwarfgpu reads.
-
-$dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
-
-What GDB can reach is an lvalue: it has an address, or can be assigned to."""
+# --- ``$dwarfgpu("x")`` -------------------------------------------------------------------------------------------
 
 
 class ValueFunction(gdb.Function):  # type: ignore[misc]
-    """``$dwarfgpu``; it is about the selected frame."""
+    """The function ``$dwarfgpu``, which reads in the selected frame."""
 
     def __init__(self) -> None:
         self.__doc__ = FUNCTION_HELP
         gdb.Function.__init__(self, "dwarfgpu")
 
     def invoke(self, *arguments: Any) -> Any:
-        """The value."""
+        """Return the value of a variable or an expression."""
         if not 1 <= len(arguments) <= 2:
-            raise gdb.GdbError('It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).')
+            raise gdb.GdbError('Usage: $dwarfgpu("x"), or $dwarfgpu("x", LANE)')
         with one_line_errors():
             from dwarfgpu.backends.gdb.process import selected_frame
             from dwarfgpu.gdbplugin.host import gdb_host
@@ -194,37 +195,35 @@ class ValueFunction(gdb.Function):  # type: ignore[misc]
             return value_of(frame[arguments[0].string()], frame, selected_frame(), lane)
 
 
-# --- ``dwarfgpu snapshot`` ----------------------------------------------------------------------------
-
-COMMAND = "generate-core-file"
+# --- ``dwarfgpu snapshot`` ----------------------------------------------------------------------------------------
 
 
 def save(debugger: Debugger, text: str) -> None:
-    """Save what stands still, and say how it is read."""
+    """Save the stopped process to a file, and say how to open it."""
     try:
         words = shlex.split(text)
     except ValueError:  # a quote that nothing closes
         words = []
     if len(words) != 1:
-        raise UsageError("`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes")
+        raise UsageError("`dwarfgpu snapshot` takes one file; put a name with blanks in quotes")
     path = os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
     machine = debugger.machine
     if os.path.exists(path):  # noqa: PTH110
-        raise UsageError(f"{path} is there already, and is not overwritten", hint="name another file")
+        raise UsageError(f"{path} exists already", hint="name another file")
     kind = _save_waves if machine.has_waves else _save_threads
     what = kind(machine, path)
     debugger.output.line(f"Saved {what} to {path}")
     words = ["dwarfgpu", "debug", machine.program.file.name, "--state", path]
-    debugger.output.line(f"`{shlex.join(words)}` opens it")
+    debugger.output.line(f"Open it with `{shlex.join(words)}`")
 
 
 def _save_waves(machine: Attached, path: str) -> str:
     from dwarfgpu.backends import snapshot
     from dwarfgpu.program.stack.gdb_capture import captured
 
-    found = captured(machine)
-    snapshot.save(found, path)
-    return f"{found.wave_count} wave{'' if found.wave_count == 1 else 's'}"
+    waves = captured(machine)
+    snapshot.save(waves, path)
+    return f"{waves.wave_count} wave{'' if waves.wave_count == 1 else 's'}"
 
 
 def _save_threads(machine: Attached, path: str) -> str:
@@ -233,6 +232,6 @@ def _save_threads(machine: Attached, path: str) -> str:
             f"{path} would be a snapshot of waves, and these are threads of {machine.state.target.name}",
             hint="they are saved as a core file: `dwarfgpu snapshot core`",
         )
-    gdb.execute(f"{COMMAND} {path}", to_string=True)
+    gdb.execute(f"{SAVE_CORE} {path}", to_string=True)
     count = len(machine)
     return f"{count} thread{'' if count == 1 else 's'} as a core file"

@@ -1,4 +1,4 @@
-"""The debugger that commands work on inside GDB: it looks at what is selected there, found out afresh each time."""
+"""The debugger for commands inside GDB: it takes GDB's selection anew for each command."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 NEEDS_A_PROCESS = ("no_frame", "no_machine")
-"""The kinds of errors that say so in the words of the debugger."""
+"""The kinds of errors whose words name commands of the debugger; in GDB a process is what is missing."""
 
 
 class GdbDebugger(Debugger):
-    """A debugger whose program, thread, frame and lane are those that GDB has selected."""
+    """A debugger whose program, thread, frame and lane are those selected in GDB."""
 
     def __init__(self) -> None:
         Debugger.__init__(self, screen())
         self._no_frame: UsageError | None = None
-        """Why GDB's frame is none of the library."""
+        """Why the library has no frame for that of GDB."""
 
     def look(self, *, is_typed: bool = False) -> None:
-        """Look at what GDB has selected now. Without a process it is the file that GDB has."""
+        """Take over what is selected in GDB; without a process only the file of GDB."""
         look(self.output, is_typed=is_typed)
         host = gdb_host()
         self._no_frame = None
@@ -75,14 +75,14 @@ _debugger: list[GdbDebugger] = []
 
 
 def debugger() -> GdbDebugger:
-    """The debugger of this GDB."""
+    """Return the debugger of this GDB."""
     if not _debugger:
         _debugger.append(GdbDebugger())
     return _debugger[0]
 
 
 def one_line(error: BaseException) -> str:
-    """What GDB shows of an error: one line, with what can be done."""
+    """Return an error as one line, with what can be done."""
     if isinstance(error, DwarfGpuError) and error.kind in NEEDS_A_PROCESS and gdb.selected_thread() is None:
         error = no_process()
     text = " ".join(str(error).split()) or type(error).__name__
@@ -90,10 +90,10 @@ def one_line(error: BaseException) -> str:
     return f"{text} ({hint})" if hint else text
 
 
-# --- GDB's screen -------------------------------------------------------------------------------------
+# --- GDB's screen -------------------------------------------------------------------------------------------------
 
 UNLIMITED = 1 << 12
-"""How wide a screen is that GDB calls unlimited."""
+"""The width of a screen that GDB calls unlimited."""
 STYLES = {
     "name": "variable",
     "address": "address",
@@ -109,12 +109,12 @@ _INTENSITIES = {"bold": "1", "dim": "2"}
 
 
 def screen() -> Output:
-    """Where commands write; `look` says how large it is now."""
+    """Return the output of commands; `look` sets its size."""
     return Output(write)
 
 
 def look(output: Output, *, is_typed: bool) -> None:
-    """Let an output have GDB's settings. What was not typed may be read by a program, and is plain."""
+    """Give an output the settings of GDB; a command that was not typed is plain, as programs may read it."""
     width, height = gdb.parameter("width"), gdb.parameter("height")
     output.width = int(width) if width else UNLIMITED
     output.height = int(height) if height else None
@@ -122,12 +122,12 @@ def look(output: Output, *, is_typed: bool) -> None:
 
 
 def write(text: str) -> None:
-    """Write a text. What GDB's host has no characters for is written as an escape, not an error."""
+    """Write a text; a character that GDB's host charset lacks becomes an escape."""
     if not text.isascii():
         charset = getattr(gdb, "host_charset", lambda: "utf-8")()
         try:
             text = text.encode(charset, "backslashreplace").decode(charset)
-        except LookupError:  # one that Python does not know
+        except LookupError:  # a charset that Python does not know
             text = text.encode("ascii", "backslashreplace").decode()
     gdb.write(text)
 
@@ -144,12 +144,12 @@ def _shows_styles() -> bool:
 
 
 def styled(style: str, text: str) -> str:
-    """A text as GDB shows what is of its kind."""
+    """Return a text in GDB's style for its kind."""
     codes = _codes(STYLES.get(style, "metadata"))
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 def _codes(style: str) -> str:
-    color, intensity = (gdb.parameter(f"style {style} {each}") for each in ("foreground", "intensity"))
-    found = [str(30 + _COLORS.index(color))] if color in _COLORS else []
-    return ";".join([*found, *filter(None, [_INTENSITIES.get(intensity)])])
+    color, intensity = (gdb.parameter(f"style {style} {part}") for part in ("foreground", "intensity"))
+    codes = [str(30 + _COLORS.index(color))] if color in _COLORS else []
+    return ";".join([*codes, *filter(None, [_INTENSITIES.get(intensity)])])

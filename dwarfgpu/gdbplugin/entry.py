@@ -1,7 +1,7 @@
-"""What GDB sources: ``gdb -x "$(python3 -m dwarfgpu gdb-script)"``.
+"""The entry file that GDB sources: ``gdb -x "$(python3 -m dwarfgpu gdb-script)"``.
 
-It makes the package importable in the Python of GDB, whichever that is, and installs it. Any Python since 3.6 must be
-able to read this file, so that it can say what is wrong.
+It makes the package importable in GDB's Python, and installs it. Any Python since 3.6 must be able to read
+this file, so that it can say what is wrong.
 """
 
 import os
@@ -12,19 +12,19 @@ HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def site_packages(here: str) -> list:  # type: ignore[type-arg]
-    """Where packages may be that dwarfgpu uses: beside it, in an active environment, in one beside its sources."""
-    found = [here, *os.environ.get("DWARFGPU_PATH", "").split(os.pathsep)]
+    """Return the folders of packages: beside dwarfgpu, in an active environment, and beside its sources."""
+    folders = [here, *os.environ.get("DWARFGPU_PATH", "").split(os.pathsep)]
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     for root in (os.environ.get("VIRTUAL_ENV"), f"{here}/.venv"):
         library = f"{root}/lib"
         if root and os.path.isdir(library):  # noqa: PTH112
             names = sorted(os.listdir(library), key=lambda name: name != version)  # noqa: PTH208
-            found += [f"{library}/{name}/site-packages" for name in names]
-    return [place for place in found if os.path.isdir(place)]  # noqa: PTH112
+            folders += [f"{library}/{name}/site-packages" for name in names]
+    return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112
 
 
 def load(here: str) -> None:
-    """Import the package from where this file is, and everything else from what GDB's Python has first."""
+    """Import the package from the folder of this file, and everything else from GDB's Python first."""
     if sys.version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
         raise ImportError(

@@ -1,4 +1,4 @@
-"""A frame filter: ``bt -full`` and clients of GDB/MI show what GDB itself cannot read as dwarfgpu has it."""
+"""A frame filter, with which ``bt -full`` and GDB/MI show variables that only dwarfgpu can read."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ LOCALS = (
     *(gdb.SYMBOL_LOC_CONST, gdb.SYMBOL_LOC_LOCAL, gdb.SYMBOL_LOC_REGISTER, gdb.SYMBOL_LOC_STATIC),
     *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
 )
-"""How the symbols are described that are local variables."""
+"""The kinds of symbols that are local variables."""
 _NAMELESS = (gdb.DUMMY_FRAME, gdb.SIGTRAMP_FRAME)
 """Frames that are calls of no function."""
 
 
 class Shown:
-    """What GDB shows of a symbol: a value, or (None) what it reads itself. Its own class differs among versions."""
+    """A symbol with its value, or None for a value that GDB reads; GDB's own class differs among versions."""
 
     def __init__(self, symbol: Any, value: Any = None) -> None:
         self._symbol = symbol
         self._value = value
 
     def symbol(self) -> Any:
-        """The symbol, or a name."""
+        """Return the symbol, or a name."""
         return self._symbol
 
     def value(self) -> Any:
-        """The value."""
+        """Return the value."""
         return self._value
 
 
 class FrameFilter:
-    """GDB asks it for the frames that it shows."""
+    """The filter that GDB asks for the frames it shows."""
 
     def __init__(self) -> None:
         self.name = NAME
@@ -51,12 +51,12 @@ class FrameFilter:
         gdb.frame_filters[self.name] = self
 
     def use(self, mode: str) -> None:
-        """``off``, ``unreadable`` or ``all``."""
+        """Switch to ``off``, ``unreadable`` or ``all``."""
         self.enabled = mode != "off"
         self.is_of_all = mode == "all"
 
     def filter(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """The frames, each of which knows its variables. What is at address 0 only ends the stack of a wave."""
+        """Return frames that know their variables, without one at address 0, which only ends a stack."""
         return (
             Decorated(frame, is_of_all=self.is_of_all)
             for frame in frames
@@ -65,7 +65,7 @@ class FrameFilter:
 
 
 class Decorated(FrameDecorator):  # type: ignore[misc]
-    """A frame whose variables come from the library where GDB has none."""
+    """A frame whose variables come from the library if GDB cannot read them."""
 
     def __init__(self, base: Any, *, is_of_all: bool) -> None:
         FrameDecorator.__init__(self, base)
@@ -73,24 +73,27 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         self._frame: Any = None
 
     def function(self) -> Any:
-        """Its name, as GDB shows it without a filter: with one the types of parameters are a part of it in GDB 13."""
+        """Return the name of the function as without a filter.
+
+        GDB 13 adds the types of parameters if there is one.
+        """
         frame = self.inferior_frame()
         if type(self._base) is not FrameDecorator or frame.type() in _NAMELESS:
             return FrameDecorator.function(self)
         return frame.name() or "??"
 
     def frame_args(self) -> Any:
-        """Its parameters."""
+        """Return the parameters."""
         return self._shown(FrameDecorator.frame_args(self))
 
     def frame_locals(self) -> Any:
-        """Its local variables."""
+        """Return the local variables."""
         if type(self._base) is not FrameDecorator:  # another filter's
             return self._shown(self._base.frame_locals())
         return self._shown(_locals(self.inferior_frame()))
 
     def _shown(self, variables: Iterable[Any] | None) -> list[Any] | None:
-        return None if variables is None else [self._one(each) for each in variables]
+        return None if variables is None else [self._one(variable) for variable in variables]
 
     def _one(self, variable: Any) -> Any:
         symbol = variable.symbol()
@@ -98,68 +101,68 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
             return variable
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
-            # GDB reads it again, and what it was at the call; but arrays with bounds of their own it reads wrongly
+            # GDB reads it again, also as it was at the call, but it reads arrays with bounds of their own wrongly
             return Shown(symbol, theirs) if _is_dynamic(symbol) else variable
         try:
             return Shown(symbol, self._value(symbol))
         except (DwarfGpuError, gdb.error) as error:
-            # with a variable that it cannot read GDB would give up all frames that follow
+            # at a variable that it cannot read GDB would give up all frames that follow
             return Shown(symbol, self._text(symbol, error) if theirs is None else theirs)
 
     def _theirs(self, symbol: Any) -> Any:
-        """The variable as GDB has it; None if GDB cannot read it, or would read the registers of another machine."""
+        """Return the variable as GDB reads it; None if GDB cannot, or takes a wave for a host thread."""
         if _is_foreign():
             return None
         frame, selected = self.inferior_frame(), gdb.selected_frame()
         try:
             if _is_dynamic(symbol):  # GDB computes its bounds in the selected frame
                 frame.select()
-            found = frame.read_var(symbol)
-            if not found.is_optimized_out:
-                found.fetch_lazy()
+            value = frame.read_var(symbol)
+            if not value.is_optimized_out:
+                value.fetch_lazy()
         except (gdb.error, ValueError):
             return None
         finally:
             selected.select()
-        return found
+        return value
 
     def _variable(self, symbol: Any) -> Any:
         from dwarfgpu.gdbplugin.host import gdb_host
 
         if self._frame is None:
             self._frame = gdb_host().frame_of(self.inferior_frame())
-        named = [each for each in self._frame.variables() if each.name == symbol.name]
-        of_line = [each for each in named if _line(each) in (None, symbol.line)]
+        named = [variable for variable in self._frame.variables() if variable.name == symbol.name]
+        of_line = [variable for variable in named if _line(variable) in (None, symbol.line)]
         if not named:
-            raise UsageError(f"dwarfgpu finds no {symbol.name}")
+            raise UsageError(f"dwarfgpu finds no variable `{symbol.name}` in this frame")
         return (of_line or named)[0]
 
     def _value(self, symbol: Any) -> Any:
         from dwarfgpu.gdbplugin.values import value_of
 
-        found = value_of(self._variable(symbol), self._frame, self.inferior_frame())
-        if not found.is_optimized_out:
-            found.fetch_lazy()  # what cannot be read is known here, and not when GDB shows it
-        return found
+        value = value_of(self._variable(symbol), self._frame, self.inferior_frame())
+        if not value.is_optimized_out:
+            value.fetch_lazy()  # an error is raised here, and not when GDB shows the value
+        return value
 
     def _text(self, symbol: Any, error: Exception) -> str:
-        """What there is to say of a variable that cannot be a value of GDB: the value as text, or why there is none."""
+        """Return the text for a variable that cannot be a value of GDB: its value, or the reason for none."""
         from dwarfgpu.program.variables.answers import answer
         from dwarfgpu.render.values import value_text
 
         try:
             variable = self._variable(symbol)
             lane = self._frame.selected_lane
-            (one,) = answer(variable, symbol.name, None if lane is None else [lane]).lanes
-            if one.value is not None:
-                return value_text(one.value)
-            return f"<{error if one.reason is None else one.reason.message}>"
-        except DwarfGpuError as other:
-            return f"<{other.message}>"
+            (lane_answer,) = answer(variable, symbol.name, None if lane is None else [lane]).lanes
+            if lane_answer.value is not None:
+                return value_text(lane_answer.value)
+            return f"<{error if lane_answer.reason is None else lane_answer.reason.message}>"
+        except DwarfGpuError as error_of_text:
+            return f"<{error_of_text.message}>"
 
 
 def _locals(frame: Any) -> Iterator[Any]:
-    """The local variables as `info locals` lists them. For a symbol that is a constant GDB would show nothing."""
+    """Yield the local variables as in `info locals`; a constant has its value, which GDB would not show."""
     try:
         block = frame.block()
     except RuntimeError:  # there is no debugging information
@@ -176,7 +179,7 @@ def _locals(frame: Any) -> Iterator[Any]:
 
 
 def _has_value(variable: Any) -> bool:
-    """Whether another filter has given it one. GDB's own class has none, or since GDB 14 the one that GDB reads."""
+    """Whether another filter has set a value; GDB's own class has none, or since GDB 14 the one GDB reads."""
     if type(variable) is SymValueWrapper:
         return getattr(variable, "val", None) is not None
     return variable.value() is not None
@@ -187,12 +190,12 @@ def _is_dynamic(symbol: Any) -> bool:
 
 
 def _line(variable: Any) -> int | None:
-    found = variable.die.find_number(DW_AT_decl_line)
-    return None if found is None else int(found.value)
+    line = variable.die.find_number(DW_AT_decl_line)
+    return None if line is None else int(line.value)
 
 
 def _is_foreign() -> bool:
-    """Whether GDB takes the code for that of another machine, as where a stub shows it waves."""
+    """Whether GDB takes the code for that of another machine, as it does if a stub shows it waves."""
     from dwarfgpu.backends.gdb.process import is_wave
 
     thread = gdb.selected_thread()

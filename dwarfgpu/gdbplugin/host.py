@@ -1,4 +1,4 @@
-"""GDB as the host of scripts: the process, the thread, the frame and the lane that are selected in it."""
+"""GDB as the host of scripts: its selected process, thread, frame and lane."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 _LANE = "_lane"
-"""The convenience variable that says which lane is selected (ROCgdb manual); elsewhere the user may set it."""
+"""The convenience variable of the selected lane (ROCgdb manual); in other GDBs the user may set it."""
 _INNER = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
-"""Frames that GDB shows beside those of calls: of inlined functions, and made-up ones of calls that were jumps."""
+"""Frames that GDB shows besides calls: those of inlined functions, and of calls that were jumps."""
 
 
 class GdbHost:
-    """GDB, as a `program.host.Host`."""
+    """GDB as a host of scripts; see `program.selection.Host`."""
 
     def __init__(self) -> None:
         self.processes = Processes()
         self._last: tuple[Wave, int, Any, int] | None = None
-        """The call that was asked for last: its wave, at how many writes, GDB's frame of it, and its level."""
+        """The last call that was counted: its wave, the count of writes then, GDB's frame of it, and its level."""
 
     def attached(self) -> Attached:
         return self.processes.of(_thread())
@@ -47,7 +47,7 @@ class GdbHost:
     def waves(self) -> Sequence[Wave]:
         thread = _thread()
         if not is_wave(thread):
-            thread = next((each for each in threads_of(thread.inferior) if is_wave(each)), thread)
+            thread = next((wave for wave in threads_of(thread.inferior) if is_wave(wave)), thread)
         return list(self.processes.of(thread))
 
     def wave(self) -> Wave:
@@ -60,23 +60,23 @@ class GdbHost:
         return self.frame_of(None)
 
     def frame_of(self, chosen: Any) -> Frame:
-        """The frame of the library that a frame of GDB is; None is the selected one."""
+        """Return the library's frame for a frame of GDB; None means the selected one."""
         wave = self.wave()
         try:
             chosen = selected_frame() if chosen is None else chosen
             outside = _outside(chosen)
             level = self._level(wave, chosen)
-            found = _numbered(wave, level, outside, chosen.pc())
+            frame = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:
             raise UsageError(f"GDB has no frame: {error}", kind="no_frame") from None
-        return in_lane(found, selected_lane())
+        return in_lane(frame, selected_lane())
 
     def _level(self, wave: Wave, frame: Any) -> int:
-        """Which call a frame of GDB belongs to, 0 for the innermost one.
+        """Return which call a frame of GDB belongs to, 0 for the innermost one.
 
-        Frames are not counted by their level: GDB also shows calls that were jumps, and does not show inlined functions
-        at their first instruction. The count goes on from the frame that was asked for last if it passes there, so that
-        whoever asks for one after the other does not wait ever longer.
+        GDB's own levels do not count calls: GDB also shows calls that were jumps, and does not show inlined
+        functions at their first instruction. The count goes on from the frame of the last question if it
+        reaches that, so that walking up a long stack takes linear time.
         """
         changes = wave.stopped.machine.changes
         last = self._last if self._last is not None and self._last[:2] == (wave, changes) else None
@@ -93,7 +93,7 @@ class GdbHost:
 
 
 def gdb_host() -> GdbHost:
-    """The host of this GDB."""
+    """Return the host of this GDB."""
     if not _host:
         _host.append(GdbHost())
     return _host[0]
@@ -103,25 +103,25 @@ _host: list[GdbHost] = []
 
 
 def selected_lane() -> int | None:
-    """The lane that GDB has selected, if it knows lanes or somebody has said one."""
-    found = gdb.convenience_variable(_LANE)
+    """Return the lane selected in GDB, if GDB knows lanes or the user has set ``$_lane``."""
+    value = gdb.convenience_variable(_LANE)
     try:
-        return None if found is None else int(found)
-    except (gdb.error, TypeError):  # it is void, or no number
+        return None if value is None else int(value)
+    except (gdb.error, TypeError):  # the variable is void, or no number
         return None
 
 
 def _thread() -> Any:
-    found = gdb.selected_thread()
-    if found is None:
+    thread = gdb.selected_thread()
+    if thread is None:
         raise no_process()
-    return found
+    return thread
 
 
 def no_process() -> UsageError:
-    """GDB has nothing that stands still."""
+    """Return the error that GDB has no process."""
     return UsageError(
-        "GDB has no process that could be asked",
+        "GDB has no process to read from",
         kind="no_process",
         hint="start the program, attach to one, or open a core file",
     )
@@ -131,11 +131,11 @@ def no_process() -> UsageError:
 
 
 def _outside(frame: Any) -> int:
-    """How many functions a frame of GDB is inlined into."""
+    """Return how many functions a frame of GDB is inlined into."""
     if frame.type() == gdb.TAILCALL_FRAME:
         name = frame.name() or "this function"
         raise UsageError(
-            f"the frame of {name} is not there any more: it ended with a jump to its callee",
+            f"the frame of {name} no longer exists: it ended with a jump to its callee",
             kind="no_frame",
             hint="select another frame",
         )
@@ -147,23 +147,23 @@ def _outside(frame: Any) -> int:
 
 
 def _numbered(wave: Wave, level: int, outside: int, pc: int) -> Frame:
-    """The frame of the library: the innermost of a call first, so that what is around counts from the last."""
-    found = wave.call(level)
-    if not found:
-        message = f"GDB's frame is call {level} of {wave.id}, and dwarfgpu finds no such call"
-        raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {wave.end.message}")
-    if found[0].pc != pc:
-        message = f"GDB's frame is at {pc:#x}, and call {level} of {wave.id} at {found[0].pc or 0:#x}"
+    """Return the library's frame of a call, after ``outside`` inlined ones from the outermost."""
+    frames = wave.call(level)
+    if not frames:
+        message = f"GDB's frame is call {level} of {wave.id}, which dwarfgpu does not find"
+        raise UsageError(message, kind="no_frame", hint=f"its stack ends because: {wave.end.message}")
+    if frames[0].pc != pc:
+        message = f"GDB's frame is at {pc:#x}, and call {level} of {wave.id} at {frames[0].pc or 0:#x}"
         raise UsageError(message, kind="no_frame", hint="GDB and dwarfgpu unwind this stack differently")
-    return found[max(0, len(found) - 1 - outside)]
+    return frames[max(0, len(frames) - 1 - outside)]
 
 
-# --- The processes of GDB with their programs ---------------------------------------------------------
+# --- Processes ----------------------------------------------------------------------------------------------------
 
 
 @frozen
 class _Stop:
-    """An inferior as it stands: its threads by whether they are waves, and what was attached of them."""
+    """A stopped inferior: its threads and whether they are waves, and what is attached of them."""
 
     stamp: Any
     threads: dict[Any, bool]
@@ -171,37 +171,39 @@ class _Stop:
 
 
 class Processes:
-    """What is attached: of each inferior its threads, or its waves."""
+    """The processes that are attached: the threads or the waves of each inferior."""
 
     def __init__(self) -> None:
         self._programs: dict[Any, Program] = {}
         self._stops: dict[int, _Stop] = {}
         self.repair = "auto"
-        """Which idioms of compilers are read as they are meant."""
+        """The policy that says which idioms of compilers are repaired."""
 
     def read_anew(self, repair: str) -> None:
-        """Read idioms of compilers otherwise from now on."""
+        """Read idioms of compilers in another way from now on."""
         self.repair = repair
         self._stops.clear()
 
     def of(self, thread: Any) -> Attached:
-        """The process of a thread, with all threads of its kind."""
+        """Return the process of a thread, with all threads of its kind."""
         inferior, stamp = thread.inferior, stamp_of(thread)
         stop = self._stops.get(inferior.num)
         if stop is None or stop.stamp != stamp:
-            kinds = {each: is_wave(each) for each in threads_of(inferior)}
+            kinds = {member: is_wave(member) for member in threads_of(inferior)}
             stop = self._stops[inferior.num] = _Stop(stamp, kinds, {})
         kind = stop.threads[thread]
-        found = stop.attached.get(kind)
-        if found is None:
-            threads = [each for each, is_other in stop.threads.items() if is_other == kind]
-            found = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
-        return found
+        attached = stop.attached.get(kind)
+        if attached is None:
+            threads = [member for member, member_kind in stop.threads.items() if member_kind == kind]
+            attached = stop.attached[kind] = self._attach(
+                inferior, threads, threads.index(thread), is_wave=kind
+            )
+        return attached
 
     def program_alone(self) -> Program | None:
-        """The file that GDB has, where nothing runs."""
+        """Return the program of the file that GDB has, without a process."""
         space = gdb.current_progspace()
-        names = [space.filename, *(each.filename for each in space.objfiles())]
+        names = [space.filename, *(objfile.filename for objfile in space.objfiles())]
         name = next(filter(None, names), None)
         if name is None:
             return None
@@ -215,23 +217,23 @@ class Processes:
     def program_of(
         self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True
     ) -> tuple[Program, Target]:
-        """What a thread executes, and what that is for."""
+        """Return the program that a thread executes, and its target."""
         try:
             program = self._program(process, thread, is_wave=is_wave)
             return program, _target(process, thread, program)
         except Refused as refused:
             number = process.threads[thread].num
-            raise UsageError(f"GDB does not say where thread {number} stands: {refused.why}") from None
+            raise UsageError(f"GDB does not give the pc of thread {number}: {refused.why}") from None
 
     def _program(self, process: GdbProcess, thread: int, *, is_wave: bool) -> Program:
-        """The program of a process: its own file, or the code object that a wave executes."""
+        """Return the program of a process: its own file, or the code object that a wave executes."""
         name = None if is_wave else process.program
         number, changes = process.inferior.num, process.file_changes
         if name is not None:
             try:
                 return self._kept(number, name, changes, partial(opened, name))
             except DwarfGpuError:
-                pass  # a program of another machine, or one that is not there any more: its code is looked for
+                pass  # a program of another machine, or a deleted one: the file is found by its code
         pc = process.read_register(thread, "pc")
         for place in process.files():
             if any(low <= pc < high for low, high in place.code):
@@ -241,28 +243,31 @@ class Processes:
         raise UsageError(message, kind="no_code", hint="load one with `add-symbol-file FILE -o ADDRESS`")
 
     def _kept(self, inferior: int, name: str, changes: int, make: Any) -> Program:
-        """A program, opened once as long as its file stays as it is."""
+        """Return a program, opened once as long as its file does not change."""
         key = inferior, name, stamp_of_file(name, changes), self.repair
-        found = self._programs.get(key)
-        if found is None:
+        program = self._programs.get(key)
+        if program is None:
             file: CodeObject = make()
             dialect = HOST_DIALECT if file.target.target.default_dialect == "gnu" else None
-            found = self._programs[key] = Program(file, dialect=dialect, repair=policy_of(self.repair))
-        return found
+            program = self._programs[key] = Program(file, dialect=dialect, repair=policy_of(self.repair))
+        return program
 
 
 def _target(process: GdbProcess, thread: int, program: Program) -> Target:
-    """What the code of a thread is for: what GDB says, or else its file, as where a stub shows waves as threads."""
+    """Return the target of a thread's code: the one GDB names, else that of the file.
+
+    A stub may show waves as threads of another architecture; then the file decides.
+    """
     name = process.architecture(thread)
-    found = program.target
+    target = program.target
     if name.startswith("amdgcn"):
-        found = resolve(name.replace(":", "-", 1))
-    elif name.startswith("i386:x86-64") and found.execution_mask is None:
+        target = resolve(name.replace(":", "-", 1))
+    elif name.startswith("i386:x86-64") and target.execution_mask is None:
         return resolve("x86_64")
-    if found.name == "generic":
-        raise UsageError(f"there is no target for GDB's architecture {name}", kind="unknown_target")
-    lanes = process.lane_count(thread) if found.execution_mask is not None else None
-    if lanes not in (None, found.lane_count):
-        base = found.name.removesuffix("-wave32").removesuffix("-wave64")
-        return resolve(":".join((f"{base}-wave{lanes}", *found.features)))
-    return found
+    if target.name == "generic":
+        raise UsageError(f"dwarfgpu does not support GDB's architecture {name}", kind="unknown_target")
+    lanes = process.lane_count(thread) if target.execution_mask is not None else None
+    if lanes not in (None, target.lane_count):
+        base = target.name.removesuffix("-wave32").removesuffix("-wave64")
+        return resolve(":".join((f"{base}-wave{lanes}", *target.features)))
+    return target

@@ -1,4 +1,4 @@
-"""``set dwarfgpu`` and ``show dwarfgpu``: settings of the debugger that mean something in GDB, and two of its own."""
+"""``set dwarfgpu`` and ``show dwarfgpu``: the debugger's settings that apply in GDB, and two more."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.settings import Setting
 
 SHARED = ("print ", "repair")
-"""What the names of those settings of the debugger begin with; for all others GDB has its own."""
+"""The prefixes of the debugger's settings that apply in GDB; GDB has its own for all others."""
 UNREADABLE = ("unreadable", "all", "off")
 
 
 class SettingsPrefix(gdb.Command):  # type: ignore[misc]
-    """``set dwarfgpu``, or ``show dwarfgpu`` which by itself shows all of them."""
+    """``set dwarfgpu`` or ``show dwarfgpu``; the latter by itself shows all settings."""
 
     def __init__(self, verb: str, name: str = "") -> None:
         self.of = f"dwarfgpu {name}".rstrip()
@@ -28,7 +28,7 @@ class SettingsPrefix(gdb.Command):  # type: ignore[misc]
         self.shows = verb == "show"
 
     def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
-        """Show all that there are."""
+        """Show all settings, or the help of ``set``."""
         if text:
             raise gdb.GdbError(f'There is no setting "{self.of} {text.split(maxsplit=1)[0]}".')
         if not self.shows:
@@ -44,12 +44,12 @@ installed: list[str] = []
 
 
 class Parameter(gdb.Parameter):  # type: ignore[misc]
-    """A parameter whose meaning is that of a setting of the debugger."""
+    """A parameter of GDB for a setting of the debugger."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.name = f"dwarfgpu {setting.name}"
-        self.__doc__ = f"By default it is {setting.text(setting.default)}."
+        self.__doc__ = f"The default is {setting.text(setting.default)}."
         self.set_doc = f"Set {setting.help}."
         self.show_doc = f"Show {setting.help}."
         kind, choices = _kind(setting)
@@ -58,7 +58,7 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         installed.append(self.name)
 
     def get_set_string(self) -> str:
-        """GDB has changed it; what is wrong is refused."""
+        """Take the new value over, or refuse it."""
         from dwarfgpu.gdbplugin.debugger import debugger
         from dwarfgpu.gdbplugin.host import gdb_host
         from dwarfgpu.program.code.repairs import policy_of
@@ -76,7 +76,7 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
-        """How GDB shows it."""
+        """Return the text of ``show``."""
         value = MAX_NUMBER if self.value in (None, 0) and self.setting.unlimited else self.value
         return f'"{self.name}" is {self.setting.text(value)}.'
 
@@ -95,11 +95,11 @@ def _text(value: Any) -> str:
     return "unlimited" if value is None else str(value)
 
 
-# --- Those of the plug-in -----------------------------------------------------------------------------------------
+# --- Parameters of the plug-in ------------------------------------------------------------------------------------
 
 
 class FilterParameter(gdb.Parameter):  # type: ignore[misc]
-    """off: none.  unreadable: those that GDB cannot read.  all: all that dwarfgpu can read."""
+    """off: none.  unreadable: variables that GDB cannot read.  all: all variables."""
 
     set_doc = "Set which variables of `bt -full' and of MI clients come from dwarfgpu."
     show_doc = "Show which variables of `bt -full' and of MI clients come from dwarfgpu."
@@ -111,20 +111,20 @@ class FilterParameter(gdb.Parameter):  # type: ignore[misc]
         installed.append("dwarfgpu frame-filter")
 
     def get_set_string(self) -> str:
-        """GDB has changed it."""
+        """Take the new value over."""
         self.frame_filter.use(self.value)
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
-        """How GDB shows it."""
+        """Return the text of ``show``."""
         return f'"dwarfgpu frame-filter" is {self.value}.'
 
 
 class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
     """GDB's own unwinders do not know the call frame information of GPU code.
 
-    A GDB without support for AMD GPUs ends with an internal error when it meets some; `maint set dwarf unwinders off'
-    keeps it from looking.
+    A GDB without support for AMD GPUs ends with an internal error when it reads it; `maint set dwarf unwinders off'
+    prevents that.
     """
 
     set_doc = "Set whether the frames of waves are found by dwarfgpu."
@@ -136,19 +136,19 @@ class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
         installed.append("dwarfgpu unwinder")
 
     def get_set_string(self) -> str:
-        """GDB has changed it."""
+        """Take the new value over."""
         from dwarfgpu.gdbplugin.unwinder import use
 
         use(is_on=bool(self.value))
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
-        """How GDB shows it."""
+        """Return the text of ``show``."""
         return f'"dwarfgpu unwinder" is {"on" if self.value else "off"}.'
 
 
 def install(frame_filter: FrameFilter) -> None:
-    """Tell GDB of the parameters."""
+    """Register the parameters with GDB."""
     chosen = [setting for setting in SETTINGS if setting.name.startswith(SHARED)]
     words = sorted({setting.name.partition(" ")[0] for setting in chosen if " " in setting.name})
     for name in ("", *words):

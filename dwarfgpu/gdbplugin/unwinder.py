@@ -1,8 +1,8 @@
-"""An unwinder for GDB: the callers of a wave's frames, by the call frame information that GDB does not know.
+"""An unwinder for GDB that finds the callers of waves by call frame information GDB does not know.
 
-GDB asks for the caller of one frame after the other. Each is unwound as if it were the innermost one, with the
-registers that GDB has of it, so that nothing depends on what was found before. Threads of host programs are left to
-GDB.
+GDB asks for the caller of one frame after the other. Each is unwound as if it were the innermost one, with
+the registers that GDB has for it, so that nothing depends on earlier answers. Threads of host programs are
+left to GDB.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 NAME = "dwarfgpu"
 STACK_TOP = 1 << 60
-"""Addresses of stacks that grow upwards are counted down from here for a GDB that knows only the others."""
+"""Where addresses of stacks that grow upwards are counted down from, for a GDB that knows only the others."""
 
 
 class FrameId:
-    """What tells a frame from others: GDB wants pointers."""
+    """The identity of a frame for GDB, which wants pointers."""
 
     def __init__(self, sp: int, pc: int) -> None:
         pointer = gdb.lookup_type("void").pointer()
@@ -36,7 +36,7 @@ class FrameId:
 
 
 class PendingProcess(GdbProcess):
-    """The process of a frame that GDB is about to find. While it does nothing may be selected in GDB."""
+    """The process of a frame that GDB is looking for; until it has it, nothing may be selected in GDB."""
 
     def __init__(self, thread: Any, pending: Any) -> None:
         GdbProcess.__init__(self, thread.inferior, [thread])
@@ -46,25 +46,25 @@ class PendingProcess(GdbProcess):
     has_moved_on = False
 
     def title(self, thread: Any) -> None:
-        """Not asked for: GDB 14 and later find all frames anew for it, and end with an internal error."""
+        """Return None: asking GDB 14 and later for it would find all frames anew, an internal error."""
 
     def frame(self) -> Any:
         return self.pending
 
     def read_register(self, thread: int, name: str) -> int:
-        found = GdbProcess.read_register(self, thread, name)
-        # of a caller an address in the call is looked up, for behind it another function may begin
-        return found - 1 if name == "pc" and self.is_caller else found
+        value = GdbProcess.read_register(self, thread, name)
+        # the lookup for a caller is in its call: after that another function may begin
+        return value - 1 if name == "pc" and self.is_caller else value
 
 
 class WaveUnwinder(Unwinder):  # type: ignore[misc]
-    """What GDB asks."""
+    """The unwinder that GDB calls."""
 
     def __init__(self) -> None:
         Unwinder.__init__(self, NAME)
 
     def __call__(self, pending: Any) -> Any:
-        """The caller of a frame; None for one that is not the frame of a wave, or about which nothing is known."""
+        """Return the caller of a frame of a wave; None for any other frame, or if the caller is not known."""
         thread = gdb.selected_thread()
         if thread is None or not is_wave(thread):
             return None
@@ -75,34 +75,33 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
 
     def _unwound(self, process: PendingProcess, pending: Any) -> Any:
         program, target = gdb_host().processes.program_of(process)
-        found = Unwound(program.attach(GdbBackend(target, process)).stopped)
-        cfa = found.cfa
+        unwound = Unwound(program.attach(GdbBackend(target, process)).stopped)
+        cfa = unwound.cfa
         if not process.architecture(0).startswith("amdgcn"):
             cfa = STACK_TOP - cfa
-        information = pending.create_unwind_info(FrameId(cfa, found.start))
+        information = pending.create_unwind_info(FrameId(cfa, unwound.start))
         for descriptor in pending.architecture().registers():
-            self._save(found, process, information, descriptor.name)
+            self._save(unwound, process, information, descriptor.name)
         return information
 
-    def _save(self, found: Unwound, process: PendingProcess, information: Any, name: str) -> None:
-        """Say what a register is in the caller; one that GDB is told nothing of is not saved."""
+    def _save(self, unwound: Unwound, process: PendingProcess, information: Any, name: str) -> None:
+        """Tell GDB a register of the caller; a register that is left out counts as not saved."""
         here = process.pending.read_register(name)
-        if name in (found.program_counter, "rip"):
-            content: int | None = (
-                found.caller_pc or 0
-            )  # GDB ends a stack there, and asks for no caller of that
+        if name in (unwound.program_counter, "rip"):
+            content: int | None = unwound.caller_pc or 0  # GDB ends a stack there
         else:
-            register: TargetRegister | None = found.machine.register_named(name)
-            is_kept = register is None or found.is_same(register)  # one that only GDB has stays as it is
-            content = _known(here) if is_kept else found.register(register)  # type: ignore[arg-type]
+            register: TargetRegister | None = unwound.machine.register_named(name)
+            # a register that only GDB has stays as it is
+            is_kept = register is None or unwound.is_same(register)
+            content = _known(here) if is_kept else unwound.register(register)  # type: ignore[arg-type]
         if content is not None:
             size = here.type.sizeof
-            data = (content & (1 << 8 * size) - 1).to_bytes(size, found.byte_order)
+            data = (content & (1 << 8 * size) - 1).to_bytes(size, unwound.byte_order)
             information.add_saved_register(name, gdb.Value(data, here.type))
 
 
 def _known(here: Any) -> int | None:
-    """The bits of a register; None where some of them are not known, which GDB must not be told of."""
+    """Return the bits of a register; None if some are not known, as GDB cannot be told of those."""
     try:
         return number_of(here)
     except Refused:
@@ -113,9 +112,9 @@ _unwinder: list[WaveUnwinder] = []
 
 
 def use(*, is_on: bool) -> None:
-    """Let GDB ask, or no longer."""
-    for each in _unwinder:
-        gdb.frame_unwinders.remove(each)
+    """Add the unwinder to GDB, or remove it."""
+    for unwinder in _unwinder:
+        gdb.frame_unwinders.remove(unwinder)
     _unwinder[:] = [WaveUnwinder()] if is_on else []
     gdb.frame_unwinders[:0] = _unwinder
     gdb.invalidate_cached_frames()

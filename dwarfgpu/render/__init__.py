@@ -1,1 +1,1 @@
-"""How results look: as text for people and as JSON for programs. No input and no output."""
+"""The form of results: text for people and JSON for programs, without any input or output."""

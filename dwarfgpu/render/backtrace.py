@@ -1,4 +1,4 @@
-"""Backtraces as text and as JSON."""
+"""Backtraces and call frames as text and as JSON."""
 
 from __future__ import annotations
 
@@ -26,33 +26,35 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
-from dwarfgpu.render.values import ValueWriter
+from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.stack.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
-    from dwarfgpu.render.layout import Style
-    from dwarfgpu.targets.target import Target
-
-    Json = dict[str, Any]
     from dwarfgpu.program.code.code_lookup import SourceLine
     from dwarfgpu.program.code.loaded import Loaded
+    from dwarfgpu.program.stack.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
+    from dwarfgpu.targets.target import Target
+
+    Json = dict[str, Any]
 
 
 SIGNAL_HANDLER = "<signal handler called>"
 INDENT = 6
+CALL_INDENT = 4
 MAX_WAVES = 8
 """How many threads of a group are named."""
+ERROR = "<error>"
 
 
 class BacktraceRenderer:
-    """Writes backtraces of machines of a target."""
+    """Writes backtraces for the waves or threads of a target."""
 
     def __init__(self, target: Target, style: Style = plain_style) -> None:
         from dwarfgpu.expr.location_json import JsonWriter
@@ -66,7 +68,7 @@ class BacktraceRenderer:
     # --- Text -----------------------------------------------------------------------------------------------------
 
     def text(self, found: Backtrace, lane: int | None = None) -> list[str]:
-        """One group of threads with their frames."""
+        """Return one group of threads with their frames as lines."""
         lines = [self.style("kind", self._who(found.waves, lane))]
         if found.error is not None:
             lines += self._indented(str(found.error), "error")
@@ -110,7 +112,7 @@ class BacktraceRenderer:
             yield from self.saved(saved)
 
     def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
-        """Where a register is."""
+        """Yield the lines that say where a caller's register is."""
         text = ", ".join(self._spans(saved))
         first, *rest = wrapped(f"{saved.register.name}: {text}", width - indent)
         yield " " * indent + first
@@ -122,7 +124,7 @@ class BacktraceRenderer:
         return f" in {shown(frame.file)}" if frame.file is not None else ""
 
     def _spans(self, saved: Saved) -> Iterator[str]:
-        """The places of a register; lanes that are in one place, each where its number says, are named together."""
+        """Yield the places of a register; lanes that follow each other in one storage are named together."""
         unit = saved.register.lane_bits
         whole = saved.register.bit_size // (unit or 1) - 1
         groups: dict[Any, list[RegisterSpan]] = {}
@@ -138,7 +140,10 @@ class BacktraceRenderer:
             yield f"{_noun(unit, spans)} {numbers} {where}"
 
     def _register_place(self, saved: Saved, span: RegisterSpan) -> str | None:
-        """A place in a vector register: its name, where each lane is in the same one, else with the lanes it takes."""
+        """Return a place in a vector register: its name if each lane is in its own, else with its lanes.
+
+        Return None for a place that is not whole lanes of a vector register.
+        """
         place = span.location.single
         storage: Any = None if place is None else place.storage
         if place is None or type(storage) is not Register or not storage.register.lane_bits:
@@ -155,7 +160,7 @@ class BacktraceRenderer:
     # --- JSON -----------------------------------------------------------------------------------------------------
 
     def document(self, found: Backtrace, lane: int | None = None) -> Json:
-        """One group of threads with their frames."""
+        """Return one group of threads with their frames as a JSON object."""
         document: Json = {f"{self._noun}s": list(found.waves)}
         if lane is not None:
             document["lane"] = lane
@@ -191,7 +196,7 @@ class BacktraceRenderer:
         return document
 
     def _saved_json(self, saved: Saved) -> list[Json]:
-        """The stretches of a register: the first and the last lane, or bit, and where the first one is."""
+        """Return the stretches of a register: the first and last lane (or bit), and where the first is."""
         by = "lanes" if saved.register.lane_bits else "bits"
         return [
             {by: [span.first, span.last], "location": self._json.location(span.location)}
@@ -200,7 +205,7 @@ class BacktraceRenderer:
 
 
 def _number(location: Location) -> str | None:
-    """What a register holds that is nowhere, because its value is known."""
+    """Return the known value of a register that is stored nowhere; None if it is stored."""
     place = location.single
     if place is None or type(place.storage) is not Implicit or place.bit_offset != 0:
         return None
@@ -213,22 +218,18 @@ def _noun(unit: int, spans: Iterable[RegisterSpan]) -> str:
 
 
 def _base(span: RegisterSpan, unit: int) -> Any:
-    """What spans have in common whose lanes are each where its number says, in one storage."""
+    """Return what the spans of one storage have in common if each lane is where its number says."""
     place = span.location.single
     if place is None or type(place.storage) not in (Memory, Register):
         return span
     return place.storage, int(place.bit_offset) - span.first * unit
 
 
-# --- Call frames on one line each ---------------------------------------------------------------------
-
-OPTIMIZED_OUT = "<optimized out>"
-ERROR = "<error>"
-CALL_INDENT = 4
+# --- Call frames, one on a line -----------------------------------------------------------------------------------
 
 
 class CallWriter:
-    """Writes frames on one line each. ``arguments`` is ``scalars``, ``all`` or ``none``: which of them are shown."""
+    """Writes each frame on one line, with its arguments: ``scalars``, ``all`` or ``none`` of them."""
 
     def __init__(self, lane: int | None, look: Look, arguments: str = "scalars") -> None:
         self.lane = lane
@@ -236,50 +237,52 @@ class CallWriter:
         self.arguments = arguments
 
     def text(self, frame: Frame) -> str:
-        """A frame without its number."""
+        """Return a frame without its number."""
         return " ".join(self._parts(frame)).rstrip()
 
     def _parts(self, frame: Frame) -> tuple[str, str]:
-        """The call, and where it stands."""
+        """Return the call and its place in the source."""
         physical = frame.physical
         if physical is not None and physical.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
         return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", _place(frame)
 
     def lines(self, frame: Frame, width: int = WIDTH, style: Style = plain_style) -> list[str]:
-        """A frame with its number, in lines that fit the screen."""
+        """Return a frame with its number, in lines that fit the screen."""
         head = f"#{frame.number}".ljust(3) + " "
         call, place = self._parts(frame)
         whole = f"{head}{call} {place}".rstrip()
-        if len(whole) > width >= len(head + call):  # as GDB does, it is rather broken before the place
+        if len(whole) > width >= len(head + call):  # as in GDB, the place goes to the next line
             lines = [head + call, *fitted(" " * CALL_INDENT + place, width, CALL_INDENT)]
         else:
             lines = fitted(whole, width, CALL_INDENT)
         name = shown(frame.name or "??")
-        before, found, after = lines[0].partition(f"{name} (")
-        if found:
+        before, separator, after = lines[0].partition(f"{name} (")
+        if separator:
             lines[0] = f"{before}{style('name', name)} ({after}"
         return lines
 
     def _arguments(self, frame: Frame) -> str:
-        parameters = [each for each in frame.variables() if each.kind == PARAMETER]
+        parameters = [parameter for parameter in frame.variables() if parameter.kind == PARAMETER]
         if not parameters:
             return ""
         if self.arguments == "none":
             return "..."
-        return ", ".join(f"{shown(each.name)}={self._value(each, frame)}" for each in parameters)
+        return ", ".join(
+            f"{shown(parameter.name)}={self._value(parameter, frame)}" for parameter in parameters
+        )
 
     def _value(self, variable: Variable, frame: Frame) -> str:
-        """The value of an argument in the lane, on one line; why there is none is what other commands tell."""
+        """Return the value of an argument in the lane on one line, without the reason if it has no value."""
         try:
             if self.arguments == "scalars" and _has_parts(variable.type):
                 return "..."
-            (found,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).lanes
-            if found.value is None:
-                return ERROR if found.state == "error" else OPTIMIZED_OUT
+            (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).lanes
+            if lane_answer.value is None:
+                return ERROR if lane_answer.state == "error" else OPTIMIZED_OUT
             kind = variable.type
             return cut(
-                ValueWriter(self.look, is_cplus=False).text(found.value, 0, is_top=_is_reference(kind))
+                ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind))
             )
         except DwarfGpuError:
             return ERROR
@@ -299,7 +302,7 @@ def _is_reference(kind: Type) -> bool:
 
 
 def _address(frame: Frame) -> str:
-    """The address, where it is not the first one of the line; functions that share a frame do not repeat it."""
+    """Return the address of a frame in front of its name, or nothing at the first address of a line."""
     if frame.pc is None or frame.code is None:
         return "" if frame.pc is None else f"{frame.pc:#x} in "
     if not frame.is_innermost or (
@@ -310,7 +313,7 @@ def _address(frame: Frame) -> str:
 
 
 def _place(frame: Frame) -> str:
-    """``at k3.c:5``; of code without lines, ``from k3.hsaco``."""
+    """Return ``at k3.c:5``; for code without line numbers ``from k3.hsaco``."""
     source = frame.call.source
     if source is None or source.file is None:
         return "" if frame.code is None else f"from {shown(frame.code.file.name)}"
@@ -318,13 +321,13 @@ def _place(frame: Frame) -> str:
 
 
 def line_text(source: SourceLine, *, short: bool = False) -> str:
-    """``src/k3.c:5``; or, where there is not much room, ``k3.c:5``."""
+    """Return ``src/k3.c:5``, or ``k3.c:5`` if it must be short."""
     name = source.file or "??"
     return f"{shown(name.rpartition('/')[2] if short else name)}:{source.line}"
 
 
 def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str:
-    """Where something stands that is not looked at: ``0x1136 in add () at k3.c:5``."""
+    """Return the position of a wave or a lane: ``0x1136 in add () at k3.c:5``."""
     if pc is None:
         return "??"
     call = loaded.calls_at(pc)[0]
@@ -337,6 +340,6 @@ def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str
 
 
 def call_lines(frames: Iterator[Frame], writer: CallWriter, width: int, style: Style) -> Iterator[str]:
-    """Some frames."""
+    """Yield the lines of frames."""
     for frame in frames:
         yield from writer.lines(frame, width, style)

@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
 
 NO_INFORMATION = "no unwind information"
-_LABEL = 12  # where the rules begin behind the registers
+_LABEL = 12
+"""The width of the column of registers, after which rules begin."""
 
 
-# --- Text -----------------------------------------------------------------------------------------------------------
+# --- Text ---------------------------------------------------------------------------------------------------------
 
 
 def entry_text(
     entry: Entry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
 ) -> list[str]:
-    """An entry: its header, its instructions and its rows. ``name`` says what its code is called.
+    """Return an entry as lines: its header, instructions and rows. ``name`` is the name of its code.
 
-    A row shows what changes; the first one, and the rules that a CIE begins with, are whole.
+    A row shows what has changed since the row before; the first row and the initial rules of a CIE are
+    complete.
     """
     return listed_text(frames.listed(entry), frames, style, name=name, rows=rows)
 
@@ -45,7 +47,7 @@ def entry_text(
 def listed_text(
     found: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
 ) -> list[str]:
-    """The same for an entry that is listed already."""
+    """Return a decoded entry as lines; see `entry_text`."""
     entry = found.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):
@@ -71,7 +73,7 @@ def listed_text(
 
 
 def at_text(found: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
-    """What holds at one address."""
+    """Return the row of one address as lines."""
     lines = [_fde_head(found.fde, style, name)]
     return lines if found.row is None else lines + row_text(found.row, frames, style, entry=found.fde)
 
@@ -122,7 +124,7 @@ def _pointer(pointer: Any) -> str:
 def instructions_text(
     listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style
 ) -> list[str]:
-    """A line for each instruction, and one below for its expression; instructions repeated are counted."""
+    """Return a line for each instruction, with its expression below; repeated nops are counted."""
     lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
     location = entry.low if isinstance(entry, Fde) else None
     nops = 0
@@ -144,7 +146,7 @@ def instructions_text(
 
 
 def _words(instruction: FrameInstruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
-    """The operands of an instruction but for expressions, and the location behind it."""
+    """Return the operands of an instruction except expressions, and the location after it."""
     words = []
     for operand, value in instruction.pairs():
         role = operand.role
@@ -173,7 +175,7 @@ def row_text(
     entry: Cie | Fde,
     before: FrameRow | None = None,
 ) -> list[str]:
-    """A row: the whole of it, or what is not as in the row before."""
+    """Return a row as lines: all of it, or what has changed since the row before."""
     lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
     if row.is_empty:
         return [f"{lines[0]}  {NO_INFORMATION}"]
@@ -209,7 +211,7 @@ def _rule(name: str, lines: list[str], style: Style) -> list[str]:
 
 
 def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
-    """Registers with consecutive numbers and one rule that names nothing of its own."""
+    """Yield registers with consecutive numbers that have equal rules as one group."""
     group: list[int] = []
     rule: Any = None
     for number in sorted(registers):
@@ -235,7 +237,7 @@ def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
 
 
 def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
-    """``at`` says where the register is saved, ``is`` what its value is."""
+    """Return a rule: ``at`` says where the register is saved, ``is`` gives its value."""
     if rule is None:
         return ["no rule"]
     word = rule.word
@@ -250,16 +252,16 @@ def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     return [str(word).replace("_", " ")]
 
 
-# --- JSON -----------------------------------------------------------------------------------------------------------
+# --- JSON ---------------------------------------------------------------------------------------------------------
 
 
 def entry_json(entry: Entry, frames: Frames, *, name: str = "") -> dict[str, Any]:
-    """An entry, as text has it, with every row whole."""
+    """Return an entry as a JSON object with every row complete."""
     return listed_json(frames.listed(entry), frames, name=name)
 
 
 def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
-    """The same for an entry that is listed already."""
+    """Return a decoded entry as a JSON object; see `entry_json`."""
     entry = found.entry
     document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
     if isinstance(entry, Cie):
@@ -270,14 +272,16 @@ def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> 
         document["rows"] = [row_json(row, frames, entry) for row in found.rows]
     else:
         return {"kind": "terminator", **document}
-    document["instructions"] = [_instruction_json(each, entry, frames) for each in found.instructions]
+    document["instructions"] = [
+        _instruction_json(instruction, entry, frames) for instruction in found.instructions
+    ]
     if found.error is not None:
         document["error"] = problem_json(found.error)
     return document
 
 
 def at_json(found: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
-    """What holds at one address."""
+    """Return the row of one address as a JSON object."""
     fde = found.fde
     document = {
         "address": found.address,
@@ -333,21 +337,21 @@ def _pointer_json(pointer: Any) -> dict[str, Any] | None:
 def _instruction_json(instruction: FrameInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
     operands = []
     for operand, value in instruction.pairs():
-        found: dict[str, Any] = {"kind": operand.role}
+        document: dict[str, Any] = {"kind": operand.role}
         if operand.role == "expression":
-            found |= _code_json(value, entry, frames)
+            document |= _code_json(value, entry, frames)
         else:
-            found["value"] = value
+            document["value"] = value
         if operand.role == "register":
-            found["name"] = frames.register_name(value)
+            document["name"] = frames.register_name(value)
         elif operand.role == "space":
-            found["name"] = frames.space_name(value)
-        operands.append(found)
+            document["name"] = frames.space_name(value)
+        operands.append(document)
     return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
 
 
 def row_json(row: FrameRow, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
-    """A row in the form of the case format, with names."""
+    """Return a row in the form of the case format, with names."""
     rules = _rules_json(row.cfa, row.registers, frames, entry)
     return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}
 
@@ -364,17 +368,17 @@ def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde) -> d
 
 
 def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
-    found = rule_json(rule)
-    if "register" in found:
-        found["register_name"] = frames.register_name(found["register"])
-    if "space" in found:
-        found["space_name"] = frames.space_name(found["space"])
-    if "expr" in found:
-        found |= _code_json(rule.block, entry, frames)
-    return found
+    document = rule_json(rule)
+    if "register" in document:
+        document["register_name"] = frames.register_name(document["register"])
+    if "space" in document:
+        document["space_name"] = frames.space_name(document["space"])
+    if "expr" in document:
+        document |= _code_json(rule.block, entry, frames)
+    return document
 
 
 def _code_json(block: ExpressionBytes, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
-    """An expression: its bytes as the case format has them, and what they say."""
+    """Return an expression: its bytes as in the case format, and its text."""
     document = code_json(frames.code(block, entry))
     return {"expr": document.pop("bytes"), **document}

@@ -1,4 +1,4 @@
-"""Entries as text and as JSON: the tree of a unit, each attribute with what it means."""
+"""Debug sections as text and as JSON: the entries of a unit with their attributes, and parts of sections."""
 
 from __future__ import annotations
 
@@ -34,19 +34,25 @@ if TYPE_CHECKING:
 
 OFFSET_WIDTH = 12
 DEEPEST = 10
-"""Entries that are deeper are not indented further: text must stay in the width of a terminal."""
+"""The depth from which entries are not indented further, so that text fits a terminal."""
+INDENT = 4
 NARROWEST_ENTRY = 34
-"""Values have at least this width, also where that leaves the terminal."""
+"""The least width of values, even if that exceeds the terminal."""
+NARROWEST = 24
 MAX_BYTES = 64
 MAX_ENTRIES = 512
 """How many entries of a list are shown."""
+SAMPLE = 256
+"""How many rows decide the widths of columns: the others have not been read yet."""
+_RIGHT = ("number", "rare", "address")
+"""The kinds of cells that are right-aligned in their column."""
 
 
-# --- Text ---------------------------------------------------------------------------------------------------------
+# --- Entries as text ----------------------------------------------------------------------------------------------
 
 
 def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
-    """The header of a unit."""
+    """Return the header of a unit as lines."""
     size = "DWARF64" if unit.offset_size == 8 else "DWARF32"
     lines = [
         style("kind", f"{unit.section}+{unit.offset:#x}")
@@ -69,22 +75,22 @@ def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
 
 
 def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
-    """An entry and its attributes, indented by its depth."""
+    """Return an entry and its attributes as lines, indented by its depth."""
     indent = 2 * min(entry.depth, DEEPEST)
     lines = [f"{style('number', f'{entry.offset:#010x}')}  {' ' * indent}{style('name', entry.tag)}"]
-    label = max((len(each.name) for each in entry.attributes), default=0)
+    label = max((len(attribute.name) for attribute in entry.attributes), default=0)
     start = OFFSET_WIDTH + indent + 2
-    for each in entry.attributes:
-        values = attribute_text(each, max(NARROWEST_ENTRY, WIDTH - start - label - 2)) or [""]
-        lines += beside(f"{' ' * start}{each.name:{label}}  ", values, start + label + 2)
-        if each.error is not None:
-            error = wrapped(each.error.message, max(NARROWEST_ENTRY, WIDTH - start - label - 2))
+    for attribute in entry.attributes:
+        values = attribute_text(attribute, max(NARROWEST_ENTRY, WIDTH - start - label - 2)) or [""]
+        lines += beside(f"{' ' * start}{attribute.name:{label}}  ", values, start + label + 2)
+        if attribute.error is not None:
+            error = wrapped(attribute.error.message, max(NARROWEST_ENTRY, WIDTH - start - label - 2))
             lines += [f"{' ' * (start + label + 2)}{style('error', line)}" for line in error]
     return lines
 
 
 def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
-    """The value of an attribute in lines of a width."""
+    """Return the value of an attribute in lines of a width."""
     detail = attribute.detail
     if isinstance(detail, DumpedExpression):
         return code_text(detail, width)
@@ -92,7 +98,7 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
         lines = [f"{detail.section}+{detail.offset:#x}"]
         if detail.pc is not None:
             lines[0] += f" at {detail.pc:#x}" + ("" if detail.entries else ": nowhere")
-        lines += [line for each in detail.entries[:MAX_ENTRIES] for line in _entry(each, width)]
+        lines += [line for entry in detail.entries[:MAX_ENTRIES] for line in _entry(entry, width)]
         if len(detail.entries) > MAX_ENTRIES:
             lines.append(f"and {len(detail.entries) - MAX_ENTRIES} more, which --json has")
         return lines
@@ -116,7 +122,7 @@ def _value(attribute: ShownAttribute) -> str:
 
 
 def _entry(entry: DumpedListEntry, width: int) -> list[str]:
-    """The addresses of an entry of a list, and its expression below them if both do not fit in a line."""
+    """Return the addresses of a list entry, with its expression below them if both do not fit on a line."""
     if entry.is_default:
         where = "default"
     elif entry.start is not None and entry.end is not None:
@@ -134,8 +140,10 @@ def _entry(entry: DumpedListEntry, width: int) -> list[str]:
 
 
 def code_text(code: DumpedExpression, width: int) -> list[str]:
-    """An expression in lines that the assembler reads; what operands mean stands behind it as a comment."""
-    words = [*(f"{each};" for each in code.operations[:-1]), *code.operations[-1:]] or ["(no operations)"]
+    """Return an expression in lines that the assembler reads; comments say what operands mean."""
+    words = [*(f"{operation};" for operation in code.operations[:-1]), *code.operations[-1:]] or [
+        "(no operations)"
+    ]
     lines = _filled(words, width)
     if code.notes:
         notes = ", ".join(code.notes)
@@ -149,7 +157,7 @@ def code_text(code: DumpedExpression, width: int) -> list[str]:
 
 
 def _filled(words: Iterable[str], width: int) -> list[str]:
-    """Words in lines, none of them broken."""
+    """Return words in lines, without breaking a word."""
     lines: list[str] = []
     for word in map(shown, words):
         if lines and len(lines[-1]) + 1 + len(word) <= width:
@@ -163,25 +171,25 @@ def _filled(words: Iterable[str], width: int) -> list[str]:
 
 
 def unit_json(unit: ShownUnit) -> dict[str, Any]:
-    """The header of a unit."""
+    """Return the header of a unit as a JSON object."""
     document: dict[str, Any] = plain(unit)
     return document
 
 
 def entry_json(entry: ShownEntry) -> dict[str, Any]:
-    """An entry and its attributes."""
+    """Return an entry and its attributes as a JSON object."""
     return {
         "section": entry.section,
         "offset": entry.offset,
         "parent": entry.parent,
         "depth": entry.depth,
         "tag": entry.tag,
-        "attributes": [attribute_json(each) for each in entry.attributes],
+        "attributes": [attribute_json(attribute) for attribute in entry.attributes],
     }
 
 
 def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
-    """An attribute: its value as it is encoded, and what that means."""
+    """Return an attribute as a JSON object: its value as encoded, and what that means."""
     detail = attribute.detail
     document: dict[str, Any] = {
         "name": attribute.name,
@@ -195,7 +203,7 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
         document["expression"] = code_json(detail)
     elif isinstance(detail, Lists):
         document["place"] = {"section": detail.section, "offset": detail.offset}
-        document["entries"] = [_entry_json(each) for each in detail.entries]
+        document["entries"] = [_entry_json(entry) for entry in detail.entries]
     elif isinstance(detail, Reference):
         document["place"] = plain(detail)
     if attribute.error is not None:
@@ -210,25 +218,18 @@ def _entry_json(entry: DumpedListEntry) -> dict[str, Any]:
 
 
 def code_json(code: DumpedExpression) -> dict[str, Any]:
-    """An expression."""
+    """Return an expression as a JSON object."""
     document: dict[str, Any] = {"bytes": code.data.hex(), "text": code.text, "notes": list(code.notes)}
     if code.error is not None:
         document["error"] = problem_json(code.error)
     return document
 
 
-# --- Parts of sections as text and as JSON ------------------------------------------------------------
-
-SAMPLE = 256
-"""The columns of a table are as wide as so many rows need: the others have not been made yet."""
-INDENT = 4
-NARROWEST = 24
-_RIGHT = ("number", "rare", "address")
-"""The kinds of cells that stand at the right of their column."""
+# --- Parts of sections as text ------------------------------------------------------------------------------------
 
 
 def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
-    """A part in lines."""
+    """Yield the lines of a part of a section."""
     yield style("kind", f"{part.section}+{part.offset:#x}") + f"  {part.title}"
     facts = [(name, value) for name, value in part.facts.items() if value is not None]
     label = max((len(name) for name, _ in facts), default=0)
@@ -247,7 +248,10 @@ def _plain_text(value: Any) -> str:
 
 
 def _table_text(table: Table, style: Style) -> Iterator[str]:
-    """A table. A column without any value is left out, if all rows are known when the first one is shown."""
+    """Yield the lines of a table.
+
+    A column without any value is left out if all rows are known when the first one is written.
+    """
     rows = iter(table.rows)
     sample = list(islice(rows, SAMPLE))
     cells = [
@@ -268,7 +272,7 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
 
 
 def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Iterator[str]:
-    """A row. A long last cell goes on below itself; an expression that does not fit stands below its row."""
+    """Yield the lines of a row; an expression that does not fit is below its row."""
     *others, (kind, value) = row
     before = INDENT + sum(width + 2 for width in widths[:-1])
     head = " " * INDENT + aligned([*(_cell(*cell) for cell in others), ""], [*widths[:-1], 0], sides)
@@ -307,7 +311,7 @@ def _cell(kind: Kind, value: Any) -> str:
 
 
 def part_json(part: SectionPart) -> dict[str, Any]:
-    """A part: its facts, and its tables, where a row has its columns by name."""
+    """Return a part of a section as a JSON object: its facts, and its tables with named columns."""
     return {
         "section": part.section,
         "offset": part.offset,

@@ -1,4 +1,4 @@
-"""Where variables live and why, in words: their location lists, operations, parts and findings."""
+"""Explanations of variables: their location lists, operations, the parts of their values, and findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = {
 
 
 class Explainer:
-    """Writes what the file says about variables, in some width."""
+    """Writes what the file says about variables, in lines of a width."""
 
     def __init__(self, width: int, style: Style = plain_style) -> None:
         self.width = width
@@ -36,7 +36,7 @@ class Explainer:
     # --- What a variable is ---------------------------------------------------------------------------------------
 
     def declared(self, variable: Variable) -> Iterator[str]:
-        """Its name and type, and the entry that declares it."""
+        """Yield the name and type of a variable, and the entry that declares it."""
         die = variable.die
         owner = owner_of(variable)
         where = f" of {shown(owner)}" if owner else ""
@@ -48,26 +48,32 @@ class Explainer:
         yield from (f"    {line}" for line in rest)
 
     def places(self, variable: Variable) -> Iterator[str]:
-        """Every location that the file gives it; the one that holds where execution stands is marked."""
-        found = variable.locations()
-        place = variable.frame.place
-        if not found:
+        """Yield every location of a variable; the one that is valid at the current address is marked."""
+        places = variable.locations()
+        address = variable.frame.place
+        if not places:
             what = "its value is the constant DW_AT_const_value of the entry"
             if not variable.is_here():
-                what = "it has no location: it is optimized out"
+                what = "optimized out: the entry gives no location"
             yield from self._indented(what, 2)
             return
-        if len(found) == 1 and found[0].range is None and not found[0].is_default:
-            yield from self._indented(f"wherever it is in scope: {found[0].operations}", 2)
+        if len(places) == 1 and places[0].range is None and not places[0].is_default:
+            yield from self._indented(f"wherever it is in scope: {places[0].operations}", 2)
             return
-        here = [each for each in found if holds(each, place)] or [each for each in found if each.is_default]
-        known = "" if place is None else f"; at {place:#x} {'the marked one holds' if here else 'none holds'}"
-        yield from self._indented(
-            f"its location list has {counted(len(found), 'entry').replace('entrys', 'entries')}{known}:", 2
+        here = [place for place in places if holds(place, address)] or [
+            place for place in places if place.is_default
+        ]
+        known = (
+            ""
+            if address is None
+            else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
         )
-        for each in found:
-            mark = "=>" if place is not None and each in here else "  "
-            first, *rest = wrapped(f"{range_text(each)}: {each.operations}", self.width - 5)
+        yield from self._indented(
+            f"its location list has {counted(len(places), 'entry').replace('entrys', 'entries')}{known}:", 2
+        )
+        for place in places:
+            mark = "=>" if address is not None and place in here else "  "
+            first, *rest = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)
             yield f"  {mark} {first}"
             yield from (f"       {line}" for line in rest)
 
@@ -79,18 +85,18 @@ class Explainer:
     # --- Operations -----------------------------------------------------------------------------------------------
 
     def operations(self, variable: Variable) -> Iterator[str]:
-        """Every location, operation by operation, with its bytes."""
+        """Yield every location of a variable, operation by operation, with the bytes."""
         yield from self.declared(variable)
-        found = variable.locations()
-        if not found:
+        places = variable.locations()
+        if not places:
             yield from self.places(variable)
-        for each in found:
-            yield f"  {range_text(each)}:"
-            if each.expression is not None:
-                yield from self._listing(each, variable)
+        for place in places:
+            yield f"  {range_text(place)}:"
+            if place.expression is not None:
+                yield from self._listing(place, variable)
 
     def _listing(self, place: Described, variable: Variable) -> Iterator[str]:
-        assert place.expression is not None  # noqa: S101 (whoever asks has looked)
+        assert place.expression is not None  # noqa: S101 (`operations` has checked it)
         lines = listing.lines(place.expression, variable.frame.target)
         if not lines:
             yield "    (no operations)"
@@ -103,18 +109,20 @@ class Explainer:
     # --- Parts ----------------------------------------------------------------------------------------------------
 
     def parts(self, found: Answer) -> Iterator[str]:
-        """Where each part of a value is; lanes that have it in the same places together."""
+        """Yield the places of the parts of a value; lanes with the same places are together."""
         groups: dict[tuple[tuple[str, str], ...], int] = {}
         missing: dict[str, int] = {}
-        for each in found.lanes:
-            bit = 1 << (each.lane or 0)
-            if each.value is None:
-                reason = "there is no value" if each.reason is None else each.reason.message
+        for lane_answer in found.lanes:
+            bit = 1 << (lane_answer.lane or 0)
+            if lane_answer.value is None:
+                reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
                 missing[reason] = missing.get(reason, 0) | bit
                 continue
-            rows = tuple((_extent(source), _place(source, each.lane)) for source in each.sources())
+            rows = tuple(
+                (_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources()
+            )
             groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(each.lane is not None for each in found.lanes)
+        has_lanes = any(lane_answer.lane is not None for lane_answer in found.lanes)
         kind = "" if found.type is None else f": {safe_text(found.type)}"
         yield f"{self.style('name', shown(found.text))}{kind}"
         for rows, mask in groups.items():
@@ -131,31 +139,31 @@ class Explainer:
     # --- Findings -------------------------------------------------------------------------------------------------
 
     def findings(self, checked: Checked) -> Iterator[str]:
-        """What is wrong with one location."""
+        """Yield what is wrong with one location."""
         name = self.style("name", shown(checked.variable.name))
         yield f"{name} {range_text(checked.place)}:"
-        for one in checked.findings:
-            clause = f" [{one.spec}]" if one.spec else ""
-            text = f"{one.offset:#06x}  {one.severity}: {one.message}{clause}"
+        for finding in checked.findings:
+            clause = f" [{finding.spec}]" if finding.spec else ""
+            text = f"{finding.offset:#06x}  {finding.severity}: {finding.message}{clause}"
             first, *rest = wrapped(text, self.width - 10)
-            yield f"  {self.style('error' if one.severity == 'error' else 'number', first)}"
+            yield f"  {self.style('error' if finding.severity == 'error' else 'number', first)}"
             yield from (f"          {line}" for line in rest)
 
 
 def holds(place: Described, address: int | None) -> bool:
-    """Whether a location is said to be valid at an address."""
+    """Whether a location is valid at an address."""
     return place.range is not None and address is not None and place.range[0] <= address < place.range[1]
 
 
 def range_text(place: Described) -> str:
-    """Where a location is valid."""
+    """Return the addresses where a location is valid."""
     if place.is_default:
         return "elsewhere"
     return "everywhere" if place.range is None else f"{place.range[0]:#x} to {place.range[1]:#x}"
 
 
 def _extent(source: ValueSource) -> str:
-    """Which bytes, or bits, of the value."""
+    """Return which bytes or bits of the value a part is."""
     first, size = source.bit_offset, source.bit_size
     if first % 8 or size % 8:
         return f"bit {first}" if size == 1 else f"bits {first}-{first + size - 1}"

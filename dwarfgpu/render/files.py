@@ -1,4 +1,4 @@
-"""What a file holds, as text and as JSON: listings, summaries, and what is at an address or behind a name."""
+"""Files as text and as JSON: listings, summaries, and what is at an address or has a name."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TYPES = {
 }
 
 
-# --- ls -----------------------------------------------------------------------------------------------------------
+# --- Listings -----------------------------------------------------------------------------------------------------
 
 
 def contents_text(contents: CodeObjectContents, style: Style = plain_style) -> list[str]:
-    """An image a line, below the place where it lies."""
+    """Return a line for each image of a file, below the place where it is stored."""
     places: dict[str, list[ContainerEntry]] = {}
     for entry in contents.entries:
         places.setdefault(entry.note, []).append(entry)
@@ -42,7 +42,7 @@ def contents_text(contents: CodeObjectContents, style: Style = plain_style) -> l
 
 
 def _entry_row(entry: ContainerEntry) -> tuple[str, ...]:
-    # without a URI it lies in what must be decompressed first: the offset counts there
+    # an image without a URI is in compressed data: its offset counts from the start of that
     offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}"
     if not entry.size:
         offset = ""
@@ -57,13 +57,13 @@ def _entry_row(entry: ContainerEntry) -> tuple[str, ...]:
 
 
 def entry_json(entry: ContainerEntry) -> dict[str, Any]:
-    """One image."""
+    """Return one image as a JSON object."""
     document: dict[str, Any] = plain(entry)
     return document
 
 
 def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
-    """All images of a file."""
+    """Return all images of a file as a JSON object."""
     return {
         "file": contents.name,
         "entries": [entry_json(entry) for entry in contents.entries],
@@ -71,11 +71,11 @@ def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
     }
 
 
-# --- info ---------------------------------------------------------------------------------------------------------
+# --- Summaries ----------------------------------------------------------------------------------------------------
 
 
 def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
-    """A file as a whole."""
+    """Return the summary of a file as lines."""
     info = found.info
     bits = f"{info.address_size * 8}-bit {info.byte_order}-endian"
     pairs = [
@@ -116,26 +116,26 @@ def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool 
     return lines
 
 
-def _target(found: FileSummary) -> str:
-    target = found.target
+def _target(summary: FileSummary) -> str:
+    target = summary.target
     if not target.is_known:
-        return f"none that is known: {target.reason}"
+        return f"not known: {target.reason}"
     lanes = ""
     if target.target.lane_count > 1:
-        sizes = found.wave_sizes
+        sizes = summary.wave_sizes
         if len(sizes) > 1:
             lanes = f", waves of {' and '.join(map(str, sizes))} lanes"
         else:
             lanes = f", waves of {target.target.lane_count} lanes"
             lanes += "" if sizes else " (its default: no kernel says)"
     name = target.target.name
-    return f"{name}{''.join(f':{each}' for each in target.target.features)}{lanes}"
+    return f"{name}{''.join(f':{feature}' for feature in target.target.features)}{lanes}"
 
 
 def _dwarf(dwarf: DwarfSummary) -> list[tuple[str, str]]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in dwarf.kinds.items())
     total = f"{len(dwarf.units)}: " if len(dwarf.kinds) > 1 else ""
-    pairs = [("units", f"{total}{kinds}" if dwarf.units else "none that can be read")]
+    pairs = [("units", f"{total}{kinds}" if dwarf.units else "not readable")]
     if dwarf.units:
         sizes = " and ".join(f"{size}-byte" for size in sorted(dwarf.address_sizes))
         versions = _share({f"version {version}": count for version, count in sorted(dwarf.versions.items())})
@@ -152,7 +152,7 @@ def _dwarf(dwarf: DwarfSummary) -> list[tuple[str, str]]:
 
 
 def _share(counts: dict[str, int]) -> str:
-    """``A``, or ``A (2), B (1)``."""
+    """Return ``A``, or ``A (2), B (1)`` if there are several."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{text} ({count})" for text, count in counts.items())
@@ -171,26 +171,37 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
         return labelled("sections", "none", style)
     listed = list(sections)
     if len(listed) > MANY_SECTIONS:
-        listed = [each for each in listed if "debug_" in each.name or each.name in (".eh_frame", ".text")]
+        listed = [
+            section
+            for section in listed
+            if "debug_" in section.name or section.name in (".eh_frame", ".text")
+        ]
         listed = listed[:MANY_SECTIONS]
     rows = [("", "type", "flags", "address", "offset", "bytes", "")]
-    for each in listed:
-        packed = f"{each.compression}, {each.data_size}" if each.compression else ""
-        row = (each.name, each.type, each.flags, f"{each.address:#x}", f"{each.offset:#x}", str(each.size))
+    for section in listed:
+        packed = f"{section.compression}, {section.data_size}" if section.compression else ""
+        row = (
+            section.name,
+            section.type,
+            section.flags,
+            f"{section.address:#x}",
+            f"{section.offset:#x}",
+            str(section.size),
+        )
         rows.append((*row, packed))
     first, *lines = table(rows, "lllrrrl", longest=24)
     first = first.ljust(12)
     lines = [style("name", "sections") + style("dim", first[8:]), *lines]
     if len(listed) < len(sections):
         lines.append(f"  and {len(sections) - len(listed)} more, which --json has")
-    for each in sections:
-        if each.error:
-            lines += [f"    {line}" for line in wrapped(each.error, 76)]
+    for section in sections:
+        if section.error:
+            lines += [f"    {line}" for line in wrapped(section.error, 76)]
     return lines
 
 
 def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
-    """A file as a whole. ``units`` lists each unit."""
+    """Return the summary of a file as a JSON object. ``units`` lists each unit."""
     info = plain(found.info)
     notes, hsa = info.pop("notes"), info.pop("hsa")
     target = found.target
@@ -234,19 +245,19 @@ def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
     return document
 
 
-# --- info --pc and --name -----------------------------------------------------------------------------------------
+# --- Addresses and names ------------------------------------------------------------------------------------------
 
 
 def source_text(source: SourceLine | None) -> str:
-    """``file:line:column``; what is not known is left out."""
+    """Return ``file:line:column`` without the parts that are not known."""
     if source is None:
         return "??"
-    numbers = [str(each) for each in (source.line, source.column) if each]
+    numbers = [str(number) for number in (source.line, source.column) if number]
     return ":".join([shown(source.file or "??"), *numbers])
 
 
 def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
-    """What is at an address: the calls there, the innermost first."""
+    """Return what is at an address as lines: the calls there, the innermost first."""
     where = [symbol_text(found.symbol)] if found.symbol is not None else []
     where += [found.section] if found.section else []
     lines = [style("number", f"{found.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
@@ -257,8 +268,8 @@ def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
     if not found.frames and found.source is not None:
         lines.append(f"  at {source_text(found.source)}")
     lines += [
-        f"  variable {style('name', shown(each.name))} declared at {source_text(each.declared)}"
-        for each in found.variables
+        f"  variable {style('name', shown(variable.name))} declared at {source_text(variable.declared)}"
+        for variable in found.variables
     ]
     if found.text is not None:
         lines.append(f"  {found.source.line if found.source else 0:>6}  {shown(found.text.expandtabs(4))}")
@@ -272,48 +283,48 @@ def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
 
 
 def symbol_text(symbol: SymbolInfo) -> str:
-    """``<name+4>``."""
+    """Return ``<name+4>``."""
     return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
 
 
 def address_json(found: AtAddress) -> dict[str, Any]:
-    """What is at an address."""
+    """Return what is at an address as a JSON object."""
     document: dict[str, Any] = plain(found)
     return document
 
 
 def named_text(all_found: Sequence[Named], style: Style = plain_style) -> list[str]:
-    """What a name means; what many units repeat, as they do a type of a header, is shown once."""
+    """Return what a name means; a type that many units repeat is shown once."""
     groups: dict[tuple[object, ...], list[Named]] = {}
-    for found in all_found:
-        declared = found.declared
+    for named in all_found:
+        declared = named.declared
         place = None if declared is None else (declared.file, declared.line, declared.column)
-        key = (found.kind, found.tag, found.name, found.linkage_name, place, found.byte_size, found.ranges)
-        groups.setdefault(key, []).append(found)
+        key = (named.kind, named.tag, named.name, named.linkage_name, place, named.byte_size, named.ranges)
+        groups.setdefault(key, []).append(named)
     return [line for group in groups.values() for line in _named(group, style)]
 
 
 def _named(group: list[Named], style: Style) -> list[str]:
-    found = group[0]
-    kind = found.kind if found.tag is None else f"{found.kind} ({found.tag})"
-    lines = [f"{style('name', shown(found.name))}  {kind}"]
+    named = group[0]
+    kind = named.kind if named.tag is None else f"{named.kind} ({named.tag})"
+    lines = [f"{style('name', shown(named.name))}  {kind}"]
     pairs = []
-    if found.linkage_name and found.linkage_name != found.name:
-        pairs.append(("linkage", found.linkage_name))
-    if found.declared is not None:
-        pairs.append(("declared", source_text(found.declared)))
-    if found.ranges:
-        pairs.append(("code", ", ".join(f"{low:#x} to {high:#x}" for low, high in found.ranges)))
-    elif found.kind == "function" and found.symbol is None:
+    if named.linkage_name and named.linkage_name != named.name:
+        pairs.append(("linkage", named.linkage_name))
+    if named.declared is not None:
+        pairs.append(("declared", source_text(named.declared)))
+    if named.ranges:
+        pairs.append(("code", ", ".join(f"{low:#x} to {high:#x}" for low, high in named.ranges)))
+    elif named.kind == "function" and named.symbol is None:
         pairs.append(("code", "none in this file"))
-    if found.symbol is not None:
-        pairs.append(("symbol", _symbol(found.symbol)))
-    if found.byte_size is not None and found.symbol is None:
-        pairs.append(("size", f"{found.byte_size} bytes"))
-    if found.offset is not None:
-        unit = f" in unit {found.unit}" if found.unit else ""
+    if named.symbol is not None:
+        pairs.append(("symbol", _symbol(named.symbol)))
+    if named.byte_size is not None and named.symbol is None:
+        pairs.append(("size", f"{named.byte_size} bytes"))
+    if named.offset is not None:
+        unit = f" in unit {named.unit}" if named.unit else ""
         more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        pairs.append(("entry", f"{found.section}+{found.offset:#x}{unit}{more}"))
+        pairs.append(("entry", f"{named.section}+{named.offset:#x}{unit}{more}"))
     for label, text in pairs:
         lines += labelled(label, text, style, indent=2)
     return lines
@@ -325,6 +336,6 @@ def _symbol(symbol: SymbolInfo) -> str:
 
 
 def named_json(found: Named) -> dict[str, Any]:
-    """One thing that a name means."""
+    """Return one meaning of a name as a JSON object."""
     document: dict[str, Any] = plain(found)
     return document

@@ -20,14 +20,17 @@ NO_SGPR = 0xFFFF
 def kernels_text(
     kernels: Sequence[Kernel], style: Style = plain_style, *, fields: bool = False
 ) -> Iterator[str]:
-    """Kernels with an empty line between them."""
+    """Yield kernels with an empty line between them."""
     yield from paragraphs(kernel_text(kernel, style, fields=fields) for kernel in kernels)
     if not kernels:
         yield "no kernels"
 
 
 def kernel_text(kernel: Kernel, style: Style = plain_style, *, fields: bool = False) -> list[str]:
-    """A kernel; ``fields`` shows every field of its descriptor, and the arguments that the runtime passes."""
+    """Return a kernel as lines.
+
+    ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
+    """
     lines = [style("kind", shown(kernel.name))]
     for label, text in _summary(kernel):
         lines += labelled(label, text, style, indent=2)
@@ -56,7 +59,7 @@ def _summary(kernel: Kernel) -> list[tuple[str, str]]:
         pairs.append(("work-group", group))
     pairs += [("segments", _segments(kernel)), ("registers", _registers(kernel))]
     if described is not None and described.user_sgprs:
-        pairs.append(("starts with", ", ".join(_user_sgpr(each) for each in described.user_sgprs)))
+        pairs.append(("starts with", ", ".join(_user_sgpr(register) for register in described.user_sgprs)))
     return pairs
 
 
@@ -86,7 +89,7 @@ def _work_group(kernel: Kernel) -> str:
 
 
 def _segments(kernel: Kernel) -> str:
-    """What the descriptor says; where it says nothing, what the metadata says."""
+    """Return the sizes of the segments: those of the descriptor, else those of the metadata."""
     metadata, descriptor, code = kernel.metadata, kernel.descriptor, kernel.code
     group = private = kernarg = align = None
     if metadata is not None:
@@ -94,7 +97,7 @@ def _segments(kernel: Kernel) -> str:
         kernarg, align = metadata.kernarg_segment_size, metadata.kernarg_segment_align
     if descriptor is not None:
         group, private = descriptor.group_segment_fixed_size, descriptor.private_segment_fixed_size
-        kernarg = descriptor.kernarg_size or kernarg  # 0 also where a compiler did not write it
+        kernarg = descriptor.kernarg_size or kernarg  # 0 also if a compiler did not write it
     elif code is not None:
         group, private = code.workgroup_group_segment_byte_size, code.workitem_private_segment_byte_size
         kernarg, align = code.kernarg_segment_byte_size, 1 << min(code.kernarg_segment_alignment, 32)
@@ -109,7 +112,7 @@ def _segments(kernel: Kernel) -> str:
 
 
 def _registers(kernel: Kernel) -> str:
-    """What the code uses, as the metadata says, and what is allocated."""
+    """Return the registers that the code uses, according to the metadata, and those allocated."""
     metadata = kernel.metadata
     described: Any = kernel.descriptor or kernel.code
     parts = []
@@ -134,27 +137,31 @@ def _registers(kernel: Kernel) -> str:
     return ", ".join(parts) or "not known"
 
 
-def _user_sgpr(each: Any) -> str:
-    last = each.first + each.count - 1
-    where = f"s{each.first}" if each.count == 1 else f"s[{each.first}:{last}]"
-    return f"{where} {each.name}"
+def _user_sgpr(register: Any) -> str:
+    last = register.first + register.count - 1
+    where = f"s{register.first}" if register.count == 1 else f"s[{register.first}:{last}]"
+    return f"{where} {register.name}"
 
 
 def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
     metadata = kernel.metadata
     if metadata is None:
-        return [f"  {style('name', 'arguments')}   not known: there is no metadata for this kernel"]
-    given = [each for each in metadata.args if hidden or not each.is_hidden]
+        return [f"  {style('name', 'arguments')}   not known: this kernel has no metadata"]
+    given = [argument for argument in metadata.args if hidden or not argument.is_hidden]
     left = len(metadata.args) - len(given)
     more = f"  and {left} that the runtime passes" if left else ""
     if not given:
         return [f"  {style('name', 'arguments')}   none{',' if more else ''}{more[1:]}"]
     rows = [("offset", "size", "kind", "type", "name")]
-    for each in given:
-        kind = (each.value_kind or "?") + (f" ({each.address_space})" if each.address_space else "")
-        words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(each, f"is_{word}")]
-        type_ = " ".join([*words, each.type_name or each.value_type or ""]).strip()
-        rows.append((_number(each.offset), _number(each.size), kind, type_, each.name or ""))
+    for argument in given:
+        kind = (argument.value_kind or "?") + (
+            f" ({argument.address_space})" if argument.address_space else ""
+        )
+        words = [
+            word for word in ("const", "restrict", "volatile", "pipe") if getattr(argument, f"is_{word}")
+        ]
+        type_ = " ".join([*words, argument.type_name or argument.value_type or ""]).strip()
+        rows.append((_number(argument.offset), _number(argument.size), kind, type_, argument.name or ""))
     lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, style=style)]
     return [*lines, f"  {more}"] if more else lines
 
@@ -164,7 +171,7 @@ def _number(value: int | None) -> str:
 
 
 def _descriptor(described: Any, style: Style) -> list[str]:
-    """Every field: first those that are whole numbers, then the bits of the words."""
+    """Return every field: first the whole numbers, then the bits of the words."""
     lines = [f"  {style('name', 'descriptor')}"]
     words = {field.word for field in described.fields}
     names = [
@@ -200,7 +207,7 @@ def _descriptor(described: Any, style: Style) -> list[str]:
 
 
 def kernel_json(kernel: Kernel) -> dict[str, Any]:
-    """A kernel with everything that is known about it."""
+    """Return a kernel with everything that is known about it as a JSON object."""
     symbol = kernel.symbol
     return {
         "name": kernel.name,

@@ -1,4 +1,4 @@
-"""Lanes and waves as tables and as JSON."""
+"""Lanes and waves as tables and as JSON, and the variables of a frame in every lane."""
 
 from __future__ import annotations
 
@@ -30,27 +30,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.stack.wave_groups import WaveRow
     from dwarfgpu.program.stack.wave_positions import WavePlace
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.variable import Variable
 
 
 LETTERS = {ACTIVE: "A", INACTIVE: "I", UNUSED: "U", UNKNOWN: "?"}
-"""The states as rocgdb shows them."""
+"""The states as ROCgdb shows them."""
+GAP = 2
+LANE_WIDTH = 4
+WIDEST = 24
+"""The width at which values are cut."""
+LONGEST_NAME = 40
 MAX_LANES_SHOWN = 17
-"""A list of lanes that is longer stands on a line of its own."""
+"""A longer list of lanes is on a line of its own."""
 
 
 # --- Lanes --------------------------------------------------------------------------------------------------------
 
 
 def folded(lanes: Iterable[LaneStatus], how: str = "neighbours") -> list[list[LaneStatus]]:
-    """Lanes in the same state at the same place as one: ``neighbours``, ``places`` (all that are equal) or ``none``."""
+    """Group lanes in the same state at the same place: ``neighbours``, ``places`` (all equal) or ``none``."""
     groups: list[list[LaneStatus]] = []
     by_place: dict[Any, list[LaneStatus]] = {}
     for lane in lanes:
@@ -70,7 +75,7 @@ def folded(lanes: Iterable[LaneStatus], how: str = "neighbours") -> list[list[La
 def lanes_table(
     found: Lanes, lanes: Sequence[LaneStatus], how: str = "neighbours", style: Style = plain_style
 ) -> Iterator[str]:
-    """The lanes of a wave, some of which may have been chosen, in 80 columns."""
+    """Yield the lanes of a wave, or those that were chosen, in 80 columns."""
     yield style("kind", f"wave {shown(found.wave)}") + _dispatch(found.where)
     yield from wrapped(f"frame {found.frame}: {_where(found.call)}, pc {found.pc:#x}")
     yield from wrapped(_counts(found))
@@ -80,26 +85,26 @@ def lanes_table(
         yield from _table(("lanes", "state", "work-items", "pc", "function"), rows, style)
 
 
-def _counts(found: Lanes) -> str:
-    text = f"{found.lane_count} lanes"
+def _counts(wave_lanes: Lanes) -> str:
+    text = f"{wave_lanes.lane_count} lanes"
     for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN):
-        count = sum(lane.state == state for lane in found.lanes)
+        count = sum(lane.state == state for lane in wave_lanes.lanes)
         if count:
             text += f", {count} {state}"
-    if found.iterations != 1:
-        text += f"; {found.iterations} iterations at once"
-    if not found.by_attribute:
-        text += "; no DW_AT_LLVM_lane_pc: all lanes stand where the wave does"
+    if wave_lanes.iterations != 1:
+        text += f"; {wave_lanes.iterations} iterations at once"
+    if not wave_lanes.by_attribute:
+        text += "; no DW_AT_LLVM_lane_pc: all lanes are at the pc of the wave"
     return text
 
 
-def _cells(found: Lanes, group: list[LaneStatus]) -> tuple[str, ...]:
-    """The cells of lanes in one state at one place."""
+def _cells(wave_lanes: Lanes, group: list[LaneStatus]) -> tuple[str, ...]:
+    """Return the cells of lanes in one state at one place."""
     first = group[0]
     where = ""
     if first.call is not None:
         where = _where(first.call)
-        if first.frame is not None and first.frame != found.frame:
+        if first.frame is not None and first.frame != wave_lanes.frame:
             where = f"#{first.frame} {where}"
     elif first.error is not None:
         where = "not known"
@@ -122,7 +127,7 @@ def _items(group: list[LaneStatus]) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) -> Iterator[str]:
-    """Yield rows in columns. A first cell that is long stands above its row, a last cell that does not fit below it."""
+    """Yield rows in columns. A long first cell is above its row, a last cell that does not fit below it."""
     parted = [
         (row[0] if len(row[0]) <= MAX_LANES_SHOWN else row[0].replace(",", ", "), *row[1:]) for row in rows
     ]
@@ -131,7 +136,7 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) ->
 
 
 def lanes_document(found: Lanes, lanes: Sequence[LaneStatus]) -> Json:
-    """A wave and some of its lanes."""
+    """Return a wave and the chosen lanes as a JSON object."""
     return {
         **_lanes_head(found),
         "lanes": map(lane_json, lanes),
@@ -139,23 +144,23 @@ def lanes_document(found: Lanes, lanes: Sequence[LaneStatus]) -> Json:
     }
 
 
-def _lanes_head(found: Lanes) -> Json:
-    """What is said of all lanes of a wave."""
+def _lanes_head(wave_lanes: Lanes) -> Json:
+    """Return what is the same for all lanes of a wave."""
     return {
-        "wave": found.wave,
-        **_place_json(found.where),
-        "frame": found.frame,
-        "pc": found.pc,
-        **_call_json(found.call),
-        "lane_count": found.lane_count,
-        "active": None if found.mask is None else f"{found.mask:#x}",
-        "iterations": found.iterations,
-        "places": "lane_pc" if found.by_attribute else "wave",
+        "wave": wave_lanes.wave,
+        **_place_json(wave_lanes.where),
+        "frame": wave_lanes.frame,
+        "pc": wave_lanes.pc,
+        **_call_json(wave_lanes.call),
+        "lane_count": wave_lanes.lane_count,
+        "active": None if wave_lanes.mask is None else f"{wave_lanes.mask:#x}",
+        "iterations": wave_lanes.iterations,
+        "places": "lane_pc" if wave_lanes.by_attribute else "wave",
     }
 
 
 def lane_json(lane: LaneStatus) -> Json:
-    """One lane."""
+    """Return one lane as a JSON object."""
     document: Json = {
         "lane": lane.number,
         "state": lane.state,
@@ -173,15 +178,15 @@ def lane_json(lane: LaneStatus) -> Json:
 
 
 def waves_table(rows: Sequence[WaveRow], style: Style = plain_style) -> Iterator[str]:
-    """Waves in 80 columns, by dispatch."""
+    """Yield waves in 80 columns, grouped by dispatch."""
     by_dispatch: dict[str, list[WaveRow]] = {}
     for row in rows:
         by_dispatch.setdefault(_dispatch_line(row.places[0]), []).append(row)
-    yield from paragraphs(_dispatch_table(line, some, style) for line, some in by_dispatch.items())
+    yield from paragraphs(_dispatch_table(line, members, style) for line, members in by_dispatch.items())
 
 
 def _dispatch_table(line: str, rows: list[WaveRow], style: Style) -> Iterator[str]:
-    yield from (style("kind", each) for each in wrapped(line))
+    yield from (style("kind", text) for text in wrapped(line))
     yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, rows)], style)
 
 
@@ -196,7 +201,7 @@ def _wave_cells(row: WaveRow) -> tuple[str, ...]:
 
 
 def wave_json(row: WaveRow) -> Json:
-    """One row."""
+    """Return one row as a JSON object."""
     document: Json = {
         "waves": list(row.waves),
         **_place_json(row.places[0], several=len(row.places) > 1),
@@ -207,14 +212,14 @@ def wave_json(row: WaveRow) -> Json:
     }
     if len(row.places) > 1:
         document["work_groups"] = [
-            None if each.work_group is None else list(each.work_group) for each in row.places
+            None if place.work_group is None else list(place.work_group) for place in row.places
         ]
     if row.error is not None:
         document["error"] = problem_json(row.error)
     return document
 
 
-# --- Both ---------------------------------------------------------------------------------------------------------
+# --- Positions of lanes and waves ---------------------------------------------------------------------------------
 
 
 def _dispatch(place: WavePlace) -> str:
@@ -241,10 +246,10 @@ def _where(call: CallFrame | None) -> str:
 
 
 def _place_json(place: WavePlace, *, several: bool = False) -> Json:
-    one = place.dispatch
+    dispatch = place.dispatch
     document: Json = {
-        "dispatch": None if one is None else one.id,
-        "kernel": None if one is None else one.kernel,
+        "dispatch": None if dispatch is None else dispatch.id,
+        "kernel": None if dispatch is None else dispatch.kernel,
     }
     if not several:
         document["work_group"] = None if place.work_group is None else list(place.work_group)
@@ -260,17 +265,12 @@ def _call_json(call: CallFrame | None) -> Json:
     }
 
 
-# --- Lanes and variables as a table -------------------------------------------------------------------
-
-GAP = 2
-WIDEST = 24
-"""A longer value is cut."""
-LONGEST_NAME = 40
+# --- Variables in every lane --------------------------------------------------------------------------------------
 
 
 @frozen
 class LaneRow:
-    """A row of the table."""
+    """A row of the table: one lane."""
 
     lane: int | None
     """None for a thread, which has no lanes."""
@@ -280,24 +280,24 @@ class LaneRow:
 
 @frozen
 class LaneTable:
-    """Lanes and variables. Cells are as wide as `widths` says."""
+    """A table of lanes and variables whose columns are as wide as `widths` says."""
 
     names: tuple[str, ...]
     widths: tuple[int, ...]
     rows: tuple[LaneRow, ...]
 
     def fitting(self, width: int) -> int:
-        """How many columns there is room for, beside the one with the lanes."""
+        """Return how many columns fit beside the column of the lanes."""
         used, count = LANE_WIDTH, 0
-        for each in self.widths:
-            used += GAP + each
+        for size in self.widths:
+            used += GAP + size
             if used > width:
                 break
             count += 1
         return count
 
     def head(self, width: int) -> str:
-        """The names of the variables that there is room for; how many there are besides."""
+        """Return the names of the variables that fit, and how many more there are."""
         count = self.fitting(width)
         cells = self._joined("lane", self.names[:count])
         more = f"+{len(self.names) - count}" if count < len(self.names) else ""
@@ -306,7 +306,7 @@ class LaneTable:
         return cells[:width]
 
     def line(self, row: LaneRow, width: int) -> str:
-        """A row."""
+        """Return a row as text."""
         state = "" if row.is_active or row.lane is None else "-"
         return self._joined(
             f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)]
@@ -317,13 +317,10 @@ class LaneTable:
         return aligned((first, *cells), widths, "l" + "r" * len(cells), gap=GAP).rstrip()
 
 
-LANE_WIDTH = 4
-
-
 def lane_table(frame: Frame) -> LaneTable:
-    """The parameters and local variables of a frame in every lane; those that differ from lane to lane first."""
-    variables = [each for each in frame.variables() if not each.is_shadowed]
-    columns = [_column(frame, each) for each in variables]
+    """Return the parameters and locals of a frame in every lane, those that differ among lanes first."""
+    variables = [variable for variable in frame.variables() if not variable.is_shadowed]
+    columns = [_column(frame, variable) for variable in variables]
     order = sorted(range(len(columns)), key=lambda index: len(set(columns[index])) == 1)
     names = [_cut(shown(variables[index].name), LONGEST_NAME) for index in order]
     numbers = frame.lane_numbers(None)
@@ -345,10 +342,13 @@ def lane_table(frame: Frame) -> LaneTable:
 def _column(frame: Frame, variable: Variable) -> list[str]:
     renderer = VariablesRenderer(frame)
     try:
-        found = answer(variable, variable.name)
+        values = answer(variable, variable.name)
     except DwarfGpuError:
         return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
-    texts = (NO_VALUE[each.state] if each.value is None else renderer.cell(each) for each in found.lanes)
+    texts = (
+        NO_VALUE[lane_answer.state] if lane_answer.value is None else renderer.cell(lane_answer)
+        for lane_answer in values.lanes
+    )
     return [_cut(" ".join(text.split()), WIDEST) for text in texts]
 
 

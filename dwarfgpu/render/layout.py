@@ -1,4 +1,4 @@
-"""Text in 80 columns: labels with wrapped text behind them, and names that a terminal can show."""
+"""The layout of text: labels with wrapped text, tables, safe names of a file; and plain values for JSON."""
 
 from __future__ import annotations
 
@@ -8,54 +8,64 @@ import attrs
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     Style: TypeAlias = Callable[[str, str], str]
     """Puts a text into a style: ``name``, ``number``, ``error``, ``hint``, ``dim`` or ``kind``."""
-    from collections.abc import Sequence
 
 
 WIDTH = 80
 LABEL = 14
+LONGEST = 2048
+"""The length at which a text of a file is cut for people."""
+GAP = 1
+"""How many blanks GDB has between columns."""
+MARK = "* "
+BELOW = 4
+"""The indent of a last cell that is below its row."""
+NARROWEST = 20
+"""The width of a screen that is narrower."""
+DEEPEST = 60
+
+
+# --- Text ---------------------------------------------------------------------------------------------------------
 
 
 def plain_style(_style: str, text: str) -> str:
-    """Text as it is."""
+    """Return the text as it is."""
     return text
 
 
 def shown(text: str) -> str:
-    """A name from a file, without what would do something to a terminal."""
+    """Return a name from a file with everything that could control a terminal escaped."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
-LONGEST = 2048
-"""A text of a file that is longer is cut where people read it."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
+    )
 
 
 def cut(text: str) -> str:
-    """A text that is not too long to be read, nor to be wrapped in no time."""
+    """Return a text, or its beginning if it is too long to be read."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
 def beside(head: str, lines: Iterable[str], start: int) -> list[str]:
-    """Return lines with a head before the first one; the others are indented to the column where that one starts."""
+    """Return lines with a head before the first one, and the others indented to where that one starts."""
     first, *rest = lines
     return [f"{head}{first}".rstrip(), *(" " * start + line for line in rest)]
 
 
 def labelled(label: str, text: str, style: Style = plain_style, *, indent: int = 0) -> list[str]:
-    """A label and a text behind it, which goes on below itself."""
+    """Return a label with a text to its right, wrapped in its own column."""
     width = LABEL - indent
     head = " " * indent + style("name", label) + " " * max(1, width - len(label))
     return beside(head, wrapped(text, WIDTH - LABEL), LABEL)
 
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
-    """A text in lines; a long word is left whole."""
+    """Return a text in lines; a long word is not broken."""
     text = shown(text)
     if len(text) <= width:
         return [text.rstrip()]
@@ -65,7 +75,7 @@ def wrapped(text: str, width: int = WIDTH) -> list[str]:
 
 
 def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Parts side by side in lines; one that is longer than a line is wrapped by itself."""
+    """Return parts side by side in lines; a part that is longer than a line is wrapped."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + 1 + len(part) <= width:
@@ -76,28 +86,28 @@ def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 unit``, ``2 units``."""
+    """Return ``1 unit``, ``2 units``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def range_text(first: int, last: int) -> str:
-    """``3``, or ``0-31``."""
+    """Return ``3``, or ``0-31``."""
     return str(first) if first == last else f"{first}-{last}"
 
 
 def ranges_text(numbers: Iterable[int]) -> str:
-    """Ascending numbers as a short list: ``0-31,40``."""
-    found: list[list[int]] = []
+    """Return ascending numbers as a short list: ``0-31,40``."""
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    return ",".join(range_text(first, last) for first, last in found)
+            ranges.append([number, number])
+    return ",".join(range_text(first, last) for first, last in ranges)
 
 
 def lanes_text(mask: int) -> str:
-    """The lanes of a mask: ``lanes 0-31,40``."""
+    """Return the lanes of a mask: ``lanes 0-31,40``."""
     if not mask:
         return "no lanes"
     lanes = ranges_text(number for number in range(mask.bit_length()) if mask >> number & 1)
@@ -105,7 +115,7 @@ def lanes_text(mask: int) -> str:
 
 
 def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Lines of several texts, with an empty line between them."""
+    """Yield the lines of several texts, with an empty line between them."""
     for number, lines in enumerate(texts):
         if number:
             yield ""
@@ -114,11 +124,9 @@ def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
-DEEPEST = 60
-
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Records, and what a file holds, as what JSON has: bytes in hex, keys as text, endless numbers as text."""
+    """Return records and data of a file as JSON values: bytes in hex, keys and non-finite numbers as text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -128,40 +136,31 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).hex()
     if isinstance(value, dict):
-        return {str(key): plain(each, depth + 1) for key, each in value.items()}
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return [plain(each, depth + 1) for each in value]
+        return [plain(item, depth + 1) for item in value]
     if not attrs.has(type(value)):
         return str(value)
     return {name: plain(part, depth + 1) for name, part in attrs.asdict(value, recurse=False).items()}
 
 
 def problem_json(error: Any) -> dict[str, Any]:
-    """An error as JSON."""
+    """Return an error as a JSON object."""
     where = error.where
-    found = {"class": error.error_class, "kind": error.kind, "message": error.message}
-    found |= {"section": where.section, "offset": where.offset, "spec": error.spec}
-    return {key: value for key, value in found.items() if value is not None}
+    document = {"class": error.error_class, "kind": error.kind, "message": error.message}
+    document |= {"section": where.section, "offset": where.offset, "spec": error.spec}
+    return {key: value for key, value in document.items() if value is not None}
 
 
-# --- Tables of text -----------------------------------------------------------------------------------
-# `table` shows columns with two blanks between them, as the command line has its tables; `columns` has those
-# of GDB's ``info`` commands, with marked rows. `aligned` lays out a row for both, and for tables whose rows
-# are shown one by one.
-
-GAP = 1
-"""As many blanks as GDB has between columns."""
-MARK = "* "
-BELOW = 4
-"""By how much a last cell is indented that stands below its row."""
-NARROWEST = 20
-"""A screen that is narrower is taken to be this wide."""
+# --- Tables -------------------------------------------------------------------------------------------------------
+# `table` is for the command line, with two blanks between columns; `columns` is for tables like those of GDB's
+# ``info`` commands, with marked rows. `aligned` lays out a row for both, and for tables that grow row by row.
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int], sides: str = "", *, gap: int = 2) -> str:
     """Return a row of cells with ``gap`` blanks between its columns.
 
-    ``sides`` has a letter for each column, ``l`` or ``r``; without it all cells stand at the left.
+    ``sides`` has a letter for each column, ``l`` or ``r``; without it all cells are at the left.
     """
     sides = sides or "l" * len(cells)
     return (" " * gap).join(
@@ -179,10 +178,11 @@ def table(
     width: int = 0,
     style: Style = plain_style,
 ) -> list[str]:
-    """Return rows in columns; ``sides`` is that of `aligned`. A column that is empty in every row is left out.
+    """Return rows in columns, and leave out a column that is empty in every row.
 
-    With ``longest``, a first cell that is longer has lines of its own, above the rest of its row. With ``width``, the
-    last cell of a row that is wider is below it. With ``style``, the first row is shown as the head.
+    ``sides`` is that of `aligned`. With ``longest``, a first cell that is longer has lines of its own above
+    the rest of its row. With ``width``, the last cell of a row that is wider is below it. With ``style``, the
+    first row is shown as the head.
     """
     whole = [tuple(shown(cell) for cell in row) for row in rows]
     fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
@@ -208,21 +208,21 @@ def table(
 
 @frozen
 class TableRow:
-    """A row of a table."""
+    """A row of a table, with its mark and style."""
 
     cells: tuple[str, ...]
     is_marked: bool = False
-    """Whether it is the one that is looked at."""
+    """Whether it is the selected one."""
     style: str = ""
 
 
 def columns(
     head: tuple[str, ...], rows: Sequence[TableRow], width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
-    """A head and rows, none of them wider than the screen.
+    """Yield a head and rows that are no wider than the screen.
 
-    Of a row that is too long the last cell stands below it. A cell before that which is much longer than its column
-    shall be moves what is behind it, and not the column.
+    If a row is too long, its last cell is below it. A cell before that which is much longer than its column
+    moves the rest of its row, and does not widen the column.
     """
     width = max(width, NARROWEST)
     cells = [tuple(shown(cell) for cell in row.cells) for row in rows]
@@ -235,7 +235,10 @@ def columns(
 
 
 def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]], width: int) -> list[int]:
-    """Of all columns but the last. The one before it is only so wide that most last cells stand beside it."""
+    """Return the widths of all columns but the last.
+
+    The column before the last is only as wide as lets most last cells fit beside it.
+    """
     result = [max(map(len, column)) for column in list(zip(head, *cells, strict=True))[:-1]]
     if result:
         used = len(MARK) + sum(result[:-1]) + GAP * len(result)
@@ -258,7 +261,7 @@ def _lines(cells: tuple[str, ...], widths: list[int], width: int, mark: str) -> 
 
 
 def fitted(text: str, width: int, indent: int = 0) -> list[str]:
-    """A text in lines that fit the screen, all but the first of them indented; a word that is longer is broken."""
+    """Return a text in lines that fit the screen, all but the first indented; a longer word is broken."""
     text = shown(text)
     if len(text) <= width:
         return [text]

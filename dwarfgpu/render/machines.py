@@ -1,4 +1,4 @@
-"""Addresses, machines and what they are made of as text, and as JSON."""
+"""Machines as text and as JSON: the views of an address, snapshots, and agents, queues, dispatches and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def views_text(found: Views, style: Style = plain_style) -> list[str]:
-    """All views of an address, one a line."""
+    """Return all views of an address as lines, one a line."""
     first = found.asked
     whose = [f"wave {found.wave}"] if found.wave is not None else []
     whose += [f"lane {first.lane}"] if first.lane is not None else []
@@ -54,7 +54,7 @@ def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
 
 
 def views_json(found: Views) -> Json:
-    """All views of an address."""
+    """Return all views of an address as a JSON object."""
     return {
         "target": found.target.name,
         "wave": found.wave,
@@ -80,7 +80,7 @@ def _view_json(view: View) -> Json:
 
 
 def summary_text(found: Summary, style: Style = plain_style) -> list[str]:
-    """What is in a snapshot."""
+    """Return the contents of a snapshot as lines."""
     lines = [style("kind", shown(found.name))]
     for label, text in (
         ("target", f"{found.target}, waves of {found.lane_count} lanes"),
@@ -98,14 +98,14 @@ def summary_text(found: Summary, style: Style = plain_style) -> list[str]:
     return lines
 
 
-def _waves(found: Summary) -> str:
-    names = ", ".join(found.wave_ids)
-    more = ", ..." if found.wave_count > len(found.wave_ids) else ""
-    return f"{found.wave_count}: {names}{more}" if names else str(found.wave_count)
+def _waves(summary: Summary) -> str:
+    names = ", ".join(summary.wave_ids)
+    more = ", ..." if summary.wave_count > len(summary.wave_ids) else ""
+    return f"{summary.wave_count}: {names}{more}" if names else str(summary.wave_count)
 
 
 def summary_json(found: Summary) -> Json:
-    """What is in a snapshot."""
+    """Return the contents of a snapshot as a JSON object."""
     memory = [{"space": space, "extents": count, "bytes": size} for space, count, size in found.memory]
     return {
         "name": found.name,
@@ -120,26 +120,26 @@ def summary_json(found: Summary) -> Json:
     }
 
 
-# --- What a machine is made of --------------------------------------------------------------------------------------
+# --- Agents, queues, dispatches and files -------------------------------------------------------------------------
 
 
 def agents_table(
     found: list[Agent], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
-    """Agents; all of them stand still, which is A."""
+    """Yield agents; their state is A (stopped), as in ROCgdb."""
     rows = [
         TableRow(
             (
-                each.number,
+                agent.number,
                 "A",
-                f"AMDGPU Agent {each.number}",
-                each.architecture,
-                f"wave{each.lane_count}",
-                str(len(each.waves)),
+                f"AMDGPU Agent {agent.number}",
+                agent.architecture,
+                f"wave{agent.lane_count}",
+                str(len(agent.waves)),
             ),
-            current in each.waves,
+            current in agent.waves,
         )
-        for each in found
+        for agent in found
     ]
     yield from columns(("Id", "State", "Target Id", "Architecture", "Lanes", "Waves"), rows, width, style)
 
@@ -147,13 +147,15 @@ def agents_table(
 def queues_table(
     found: list[Queue], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
-    """Queues; what is not in the memory of the machine is left blank."""
+    """Yield queues; a value that is not in the memory of the machine is left blank."""
     rows = []
-    for number, each in enumerate(found, 1):
-        numbers = ("" if value is None else str(value) for value in (each.read, each.write, each.size))
-        address = "" if each.address is None else f"{each.address:#x}"
-        name = f"AMDGPU Queue {each.agent}:{each.number}"
-        rows.append(TableRow((str(number), name, each.kind or "", *numbers, address), current in each.waves))
+    for number, queue in enumerate(found, 1):
+        numbers = ("" if value is None else str(value) for value in (queue.read, queue.write, queue.size))
+        address = "" if queue.address is None else f"{queue.address:#x}"
+        name = f"AMDGPU Queue {queue.agent}:{queue.number}"
+        rows.append(
+            TableRow((str(number), name, queue.kind or "", *numbers, address), current in queue.waves)
+        )
     head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
     yield from columns(head, rows, width, style)
 
@@ -161,20 +163,20 @@ def queues_table(
 def dispatches_table(
     found: list[DispatchRow], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
-    """Dispatches with their sizes in work-items."""
+    """Yield dispatches with their sizes in work-items."""
     rows = []
-    for each in found:
-        one = each.dispatch
+    for row in found:
+        dispatch = row.dispatch
         cells = (
-            str(one.id),
-            f"AMDGPU Dispatch {each.agent}:{each.queue}:{one.id}",
-            _sizes(one.grid),
-            _sizes(one.work_group),
-            each.fence or "",
-            str(len(each.waves)),
-            one.kernel or "??",
+            str(dispatch.id),
+            f"AMDGPU Dispatch {row.agent}:{row.queue}:{dispatch.id}",
+            _sizes(dispatch.grid),
+            _sizes(dispatch.work_group),
+            row.fence or "",
+            str(len(row.waves)),
+            dispatch.kernel or "??",
         )
-        rows.append(TableRow(cells, current in each.waves))
+        rows.append(TableRow(cells, current in row.waves))
     head = ("Id", "Target Id", "Grid", "Workgroup", "Fence", "Waves", "Kernel Function")
     yield from columns(head, rows, width, style)
 
@@ -184,7 +186,7 @@ def _sizes(sizes: tuple[int, int, int] | None) -> str:
 
 
 def files_table(codes: Iterable[LoadedCode], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
-    """The files of code that are loaded, with the addresses of their instructions."""
+    """Yield the loaded files of code with the addresses of their instructions."""
     rows = []
     lacks = False
     for code in codes:

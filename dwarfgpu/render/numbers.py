@@ -1,9 +1,11 @@
-"""Numbers as GDB writes them: floating point with all the digits its format has, and the letters of ``print/x``."""
+"""Numbers, characters and strings as GDB writes them, and the letters of ``print/x``."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+
+from attrs import field, frozen
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.floats import DOUBLE, SINGLE, X87, FloatFormat, as_float
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 FORMATS = "xduotzfcasr"
 """Hexadecimal, signed, unsigned, octal, binary, padded hexadecimal, float, character, address, string, raw."""
 _LAYOUTS = {32: SINGLE, 64: DOUBLE, 80: X87, 128: X87}
-"""The formats that ``/f`` reads integers of some size in, as the C types of x86-64 are."""
+"""The formats in which ``/f`` reads integers by their size, as the C types of x86-64."""
 
 
 def check_format(letter: str | None) -> str | None:
-    """A format's letter, or the error that there is no such format."""
+    """Return the letter of a format, or raise the error that there is no such format."""
     if letter is None or letter == "" or (len(letter) == 1 and letter in FORMATS):
         return letter or None
-    message = f"there is no format {letter!r}"
+    message = f"unknown format {letter!r}"
     raise UsageError(message, hint=f"the formats are {', '.join(FORMATS)}")
 
 
@@ -34,7 +36,7 @@ def check_format(letter: str | None) -> str | None:
 
 
 def float_text(pattern: int, layout: FloatFormat) -> str:
-    """A number with as many digits as tell it from its neighbours, as ``%g`` lays them out."""
+    """Return a number with as many digits as tell it from its neighbours, in the form of ``%g``."""
     sign, _, fraction = layout.fields(pattern)
     minus = "-" if sign else ""
     kind = layout.kind(pattern)
@@ -47,7 +49,7 @@ def float_text(pattern: int, layout: FloatFormat) -> str:
 
 
 def general(number: Number, digits: int) -> str:
-    """A finite number as C's ``%.<digits>g``, correctly rounded however long it is."""
+    """Return a finite number in the form of C's ``%.<digits>g``, rounded correctly at any length."""
     from fractions import Fraction  # which costs start-up time
 
     if not number:
@@ -72,7 +74,7 @@ def general(number: Number, digits: int) -> str:
 
 
 def _magnitude(exact: Fraction) -> int:
-    """The power of ten of the first digit."""
+    """Return the power of ten of the first digit."""
     from fractions import Fraction
 
     bits = exact.numerator.bit_length() - exact.denominator.bit_length()
@@ -91,11 +93,11 @@ def _trimmed(text: str) -> str:
     return f"{head}{letter}{exponent}"
 
 
-# --- The letters --------------------------------------------------------------------------------------------------
+# --- Formats ------------------------------------------------------------------------------------------------------
 
 
 def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout: FloatFormat | None) -> str:
-    """A pattern of ``width`` bits by one of the letters that need nothing but the bits: x, d, u, o, t, z, f, c."""
+    """Return a pattern of ``width`` bits in a format that only needs the bits: x, d, u, o, t, z, f, c."""
     if letter == "f":
         return _as_float(pattern, width, is_signed=is_signed, layout=layout)
     if letter == "c":
@@ -114,7 +116,7 @@ def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout:
 
 
 def signed(pattern: int, width: int) -> int:
-    """A pattern as two's complement."""
+    """Return a pattern as a two's complement number."""
     return pattern - (1 << width) if width and pattern >> (width - 1) & 1 else pattern
 
 
@@ -133,27 +135,27 @@ def _as_character(pattern: int, width: int, *, is_signed: bool, layout: FloatFor
 
 
 def whole(number: Number) -> int:
-    """A number as C converts it to a long: cut, and the nearest one where it does not fit."""
+    """Return a number as C converts it to a long: truncated, or the nearest long."""
     if isinstance(number, float) and not math.isfinite(number):
         return (1 << 63) - 1 if not number < 0 else -(1 << 63)
     return max(-(1 << 63), min((1 << 63) - 1, math.trunc(number)))
 
 
-# --- Characters and strings as C writes them ----------------------------------------------------------
+# --- Characters and strings ---------------------------------------------------------------------------------------
 
 _ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 27: "\\033", 92: "\\\\"}
 _DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 def character(value: int, prefix: str = "", size: int = 1) -> str:
-    """One character in quotes; ``size`` is that of its type in bytes."""
+    """Return a character in quotes; ``size`` is that of its type in bytes."""
     return f"{prefix}'{_escaped(value & ((1 << 8 * size) - 1), size, chr(39))}'"
 
 
 def _escaped(code: int, size: int, quote: str) -> str:
-    found = _ESCAPES.get(code)
-    if found is not None:
-        return found
+    escape = _ESCAPES.get(code)
+    if escape is not None:
+        return escape
     is_text = code < 0x80 if size == 1 else code < 0x110000 and not 0xD800 <= code < 0xE000
     if is_text:
         text = chr(code)
@@ -165,34 +167,24 @@ def _escaped(code: int, size: int, quote: str) -> str:
 
 
 def escapes(codes: Iterable[int]) -> str:
-    """Bytes or wider units as escapes: octal as far as three digits go."""
+    """Return bytes or wider units as escapes, in octal if three digits are enough."""
     return "".join(f"\\{code:03o}" if code <= 0o777 else f"\\x{code:x}" for code in codes)
 
 
+@frozen
 class _Unit:
-    """One character of a string as it is written, or bytes that are none."""
+    """One character of a string as it is written, or bytes that are no character."""
 
-    __slots__ = ("is_incomplete", "text")
-
-    def __init__(self, text: str, *, is_incomplete: bool = False) -> None:
-        self.text = text
-        self.is_incomplete = is_incomplete
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Unit) and other.text == self.text and other.is_incomplete == self.is_incomplete
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.text)
+    text: str
+    is_incomplete: bool = field(default=False, kw_only=True)
 
 
 def string(
     codes: Sequence[int], size: int, prefix: str, *, limit: int, threshold: int, is_cut: bool = False
 ) -> str:
-    """A string: ``"abc", 'x' <repeats 12 times>...``.
+    """Return a string as GDB shows it: ``"abc", 'x' <repeats 12 times>...``.
 
-    ``limit`` is how many characters are written, a run counting in full; ``is_cut`` says that there are more behind.
+    ``limit`` is how many characters are written, with all those of a run; ``is_cut`` says that more follow.
     """
     units = _decoded(codes, size, limit)
     pieces: list[str] = []
@@ -228,12 +220,12 @@ def string(
 
 
 def _behind_hex(text: str) -> str:
-    """A character behind a hexadecimal escape, of which a digit would become a part."""
+    """Return a character after a hexadecimal escape, with a digit escaped: C would read it as part."""
     return escapes((ord(text),)) if text in _DIGITS else text
 
 
 def _decoded(codes: Sequence[int], size: int, limit: int) -> list[_Unit]:
-    """The characters of a string: bytes are UTF-8, units of two bytes UTF-16."""
+    """Return the characters of a string: bytes are UTF-8, units of two bytes UTF-16."""
     if size == 1:
         return _utf8(bytes(code & 0xFF for code in codes))
     units, index = [], 0
@@ -279,13 +271,13 @@ def _utf8(data: bytes) -> list[_Unit]:
 
 
 def _may_go_on(rest: bytes) -> bool:
-    """Whether bytes are the beginning of a character that ends behind them; up to six bytes, as once in UTF-8."""
+    """Whether bytes begin a character that ends after them; up to six bytes, as UTF-8 once had."""
     first = rest[0]
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4 if first < 0xF8 else 5 if first < 0xFC else 6
     return len(rest) < length and all(byte >> 6 == 2 for byte in rest[1:])
 
 
 def codes_of(bits: int, count: int, size: int, byte_order: ByteOrder) -> list[int]:
-    """The characters of an array that was read as one number."""
+    """Return the characters of an array that was read as one number."""
     data = bits.to_bytes(count * size, byte_order)
     return [int.from_bytes(data[index : index + size], byte_order) for index in range(0, len(data), size)]

@@ -1,4 +1,4 @@
-"""The reference of the operations as text and as JSON."""
+"""DWARF operations as text and as JSON: their reference, the listings of expressions, and findings."""
 
 from __future__ import annotations
 
@@ -16,22 +16,31 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
 
 
+BYTES = 8
+"""How many bytes of an operation are shown."""
+WIDEST = 40
+"""The widest column of operations, after which notes begin."""
+
+
+# --- Operations ---------------------------------------------------------------------------------------------------
+
+
 def overview(found: Iterable[OperationReference], style: Style = plain_style) -> Iterator[str]:
-    """An operation a line, below the section of the text that has it."""
-    sections = groupby(found, lambda one: one.section)
+    """Yield a line for each operation, below the section of the text that defines it."""
+    sections = groupby(found, lambda row: row.section)
     yield from paragraphs(
-        [style("name", name), *(f"  {line(one)}" for one in some)] for name, some in sections
+        [style("name", name), *(f"  {line(row)}" for row in rows)] for name, rows in sections
     )
 
 
 def line(one: OperationReference, width: int = 0) -> str:
-    """An operation on one line: name, operands, effect."""
+    """Return an operation on one line: name, operands, effect."""
     name = " ".join((one.name, *one.operands))
     return f"{name:{width}}  ( {one.effect.strip()} )  [{one.spec}]"
 
 
 def paragraph(one: OperationReference, style: Style = plain_style) -> list[str]:
-    """An operation in full."""
+    """Return the full description of an operation as lines."""
     name = style("name", " ".join((one.name, *one.operands)))
     lines = [name, f"  {one.meaning}", f"  stack    ( {one.effect.strip()} )"]
     lines.append(f"  clause   {one.spec}, {one.section}")
@@ -46,15 +55,15 @@ def paragraph(one: OperationReference, style: Style = plain_style) -> list[str]:
     return lines
 
 
-def _by_path(one: OperationReference) -> dict[str, list[str]]:
+def _by_path(operation: OperationReference) -> dict[str, list[str]]:
     paths: dict[str, list[str]] = {}
-    for name, path in one.encodings:
+    for name, path in operation.encodings:
         paths.setdefault(path, []).append(name)
     return paths
 
 
 def document(one: OperationReference) -> dict[str, Any]:
-    """An operation as a JSON object."""
+    """Return an operation of the reference as a JSON object."""
     operands = [dict(zip(("name", "kind"), operand.split(":"), strict=True)) for operand in one.operands]
     return {
         "name": one.name,
@@ -72,12 +81,7 @@ def document(one: OperationReference) -> dict[str, Any]:
     }
 
 
-# --- Listings of expressions --------------------------------------------------------------------------
-
-BYTES = 8
-"""How many bytes of an operation are shown."""
-WIDEST = 40
-"""How far to the right notes stand at most, behind the bytes."""
+# --- Listings of expressions --------------------------------------------------------------------------------------
 
 
 def bytes_text(line: Line) -> str:
@@ -86,7 +90,7 @@ def bytes_text(line: Line) -> str:
 
 
 def lines_text(lines: Sequence[Line], style: Style = plain_style) -> Iterator[str]:
-    """An operation a line: offset, bytes, operation, note."""
+    """Yield a line for each operation: offset, bytes, operation, note."""
     width = min(max((len(line.text) for line in lines), default=0), WIDEST)
     for line in lines:
         name = style("name", line.name)
@@ -96,7 +100,7 @@ def lines_text(lines: Sequence[Line], style: Style = plain_style) -> Iterator[st
 
 
 def line_json(line: Line) -> dict[str, Any]:
-    """One operation."""
+    """Return an operation of a listing as a JSON object."""
     return {
         "offset": line.offset,
         "bytes": line.bytes.hex(),
@@ -106,18 +110,21 @@ def line_json(line: Line) -> dict[str, Any]:
     }
 
 
+# --- Findings -----------------------------------------------------------------------------------------------------
+
+
 def findings_text(findings: Sequence[Finding], style: Style = plain_style) -> Iterator[str]:
-    """A finding a line."""
-    for one in findings:
-        severity = style("error" if one.severity == "error" else "number", f"{one.severity}:")
-        clause = f" [{one.spec}]" if one.spec else ""
-        yield f"{one.offset:#06x}  {severity} {one.message}{clause}"
+    """Yield a line for each finding."""
+    for finding in findings:
+        severity = style("error" if finding.severity == "error" else "number", f"{finding.severity}:")
+        clause = f" [{finding.spec}]" if finding.spec else ""
+        yield f"{finding.offset:#06x}  {severity} {finding.message}{clause}"
     if not findings:
         yield "no findings"
 
 
 def finding_json(one: Finding) -> dict[str, Any]:
-    """One finding."""
+    """Return a finding as a JSON object."""
     return {
         "severity": one.severity,
         "kind": one.kind,

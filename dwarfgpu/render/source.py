@@ -1,4 +1,4 @@
-"""Where variables and functions are, in the words of GDB, and what a program declares."""
+"""Source code in the words of GDB: where variables are, what is declared, lines and instructions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPACE = ("DW_OP_LLVM_form_aspace_address", "DW_OP_xderef", "DW_OP_swap")
 
 
 class LocationWords:
-    """Says where a variable is. ``frame_base`` is that of its function, ``address`` that of one in memory."""
+    """Says where a variable is, with the frame base of its function and its ``address`` in memory."""
 
     def __init__(
         self, target: Target, frame_base: Expression | None = None, address: str | None = None
@@ -35,13 +35,13 @@ class LocationWords:
         self.address = address
 
     def text(self, found: Sequence[Described]) -> str:
-        """What stands behind ``is``: one location, or those of a list with their ranges."""
+        """Return what follows ``is``: one location, or those of a list with their ranges."""
         if len(found) == 1 and found[0].range is None:
             return self._one(found[0].expression)
         texts = []
-        for each in found:
-            where = "Elsewhere" if each.range is None else f"Range {each.range[0]:#x}-{each.range[1]:#x}"
-            texts.append(f"  {where}: {self._one(each.expression)}\n")
+        for place in found:
+            where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
+            texts.append(f"  {where}: {self._one(place.expression)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
 
     def _one(self, expression: Expression | None) -> str:
@@ -50,12 +50,12 @@ class LocationWords:
         return self._simple(expression) or self._operations(expression)
 
     def _simple(self, expression: Expression) -> str | None:
-        """A location that needs no operations to be understood."""
+        """Return a location that needs no operations to be understood; None for any other."""
         first, *rest = expression.instructions or (None,)
         if first is None or expression.fault is not None:
             return None
         name = first.name
-        behind = [each.name for each in rest]
+        others = [operation.name for operation in rest]
         if not rest:
             if name.startswith("DW_OP_reg"):
                 return f"a variable in {self._register(first)}"
@@ -66,12 +66,12 @@ class LocationWords:
                 return self._in_frame(int(first.operands[0]))
             if name == "DW_OP_implicit_value":
                 return f"the constant {first.operands[0].hex() or 'without bytes'}"
-        if name in _ADDRESSES and all(each in _SPACE or _literal(each) for each in behind):
+        if name in _ADDRESSES and all(operation in _SPACE or _literal(operation) for operation in others):
             return None if self.address is None else f"static storage at address {self.address}"
-        if len(rest) == 1 and behind[0] in _TLS:
+        if len(rest) == 1 and others[0] in _TLS:
             offset = first.operands[0] if first.operands else 0
             return f"a thread-local variable at offset {offset:#x} of the thread-local storage"
-        if behind == ["DW_OP_stack_value"] and name.startswith("DW_OP_lit"):
+        if others == ["DW_OP_stack_value"] and name.startswith("DW_OP_lit"):
             return f"the constant {name.removeprefix('DW_OP_lit')}"
         return None
 
@@ -89,20 +89,20 @@ class LocationWords:
         return f"register {number}" if register is None else f"${register.name}"
 
     def _operations(self, expression: Expression) -> str:
-        """The operations, each behind the offset of its first byte."""
+        """Return the operations, each after the offset of its first byte."""
         return "a complex DWARF expression:\n" + "".join(
             f"{line}\n" for line in self._lines(expression, 0, 0)
         )
 
     def _lines(self, expression: Expression, start: int, depth: int) -> Iterator[str]:
-        """The operations of an expression that begins so many bytes after the outermost one."""
-        inner = {each.offset: _inner(each) for each in expression.instructions}
+        """Yield the operations of an expression; ``start`` is its offset in the outermost one."""
+        inner = {instruction.offset: _inner(instruction) for instruction in expression.instructions}
         for line in lines(expression, self.target):
             block = inner.get(line.offset) if depth < MAX_DEPTH else None
             text = line.name if block is not None else line.text
             note = line.note
             if note and " " not in note.replace(", ", ""):
-                note = ", ".join(f"${each}" for each in note.split(", "))
+                note = ", ".join(f"${register}" for register in note.split(", "))
             head = f"  {start + line.offset:{4 + 2 * depth}d}: {shown(text)}"
             yield f"{head} [{note}]" if note else head
             if block is not None:
@@ -111,7 +111,7 @@ class LocationWords:
 
 
 def _inner(instruction: Instruction) -> bytes | None:
-    """The expression that is an operand."""
+    """Return the expression that is an operand; None if there is none."""
     for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
         if operand.kind == "expression":
             return bytes(value)
@@ -123,42 +123,42 @@ def _literal(name: str) -> bool:
 
 
 def declarations(found: Iterable[Declared]) -> Iterator[str]:
-    """Declarations by file, each behind its line: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
+    """Yield declarations by file with their lines: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
     by_file: dict[str, list[Declared]] = {}
-    for each in found:
-        by_file.setdefault(each.file or "", []).append(each)
-    known = {each.text for file, some in by_file.items() if file for each in some}
-    for file, some in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
-        chosen = [each for each in some if file or each.text not in known]
+    for declared in found:
+        by_file.setdefault(declared.file or "", []).append(declared)
+    known = {declared.text for file, members in by_file.items() if file for declared in members}
+    for file, members in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
+        chosen = [declared for declared in members if file or declared.text not in known]
         if chosen:
             yield ""
-            if file:  # what units of types alone have is of no file
+            if file:  # declarations of type units have no file
                 yield f"File {shown(file)}:"
-        for each in sorted(chosen, key=_order):
-            yield f"{'' if each.line is None else f'{each.line}:'}\t{shown(each.text)}"
+        for declared in sorted(chosen, key=_order):
+            yield f"{'' if declared.line is None else f'{declared.line}:'}\t{shown(declared.text)}"
 
 
-def _order(one: Declared) -> tuple[bool, str, int]:
-    """What other files can use comes first, as in GDB."""
-    return one.text.startswith("static "), one.name, one.line or 0
+def _order(declared: Declared) -> tuple[bool, str, int]:
+    """Return the sort key that puts what other files can use first, as GDB does."""
+    return declared.text.startswith("static "), declared.name, declared.line or 0
 
 
 def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
-    """Symbols without debugging information, behind their addresses."""
+    """Yield symbols without debugging information after their addresses."""
     for address, name in found:
         yield f"{address:#0{2 + 2 * address_size}x}  {shown(name)}"
 
 
-# --- Lines of the source as text ----------------------------------------------------------------------
+# --- Lines of the source ------------------------------------------------------------------------------------------
 
 
 def numbered_line(number: int, line: str, mark: str = "") -> str:
-    """A line behind its number, as GDB writes it; a mark stands between them."""
+    """Return a line after its number as GDB writes it, with a mark between them."""
     return f"{number}{mark}\t{line}"
 
 
 def place_words(place: Linespec) -> str:
-    """Where a place is, as it stands before its lines: ``0x401152 is in add (prog.c:20)``."""
+    """Return a place as it is written before its lines: ``0x401152 is in add (prog.c:20)``."""
     file = "??" if place.file is None else shown(place.file.name)
     function = shown(place.function or "??")
     if place.is_address and place.address is not None:
@@ -166,13 +166,13 @@ def place_words(place: Linespec) -> str:
     return f'file: "{file}", line number: {place.line}, symbol: "{function}"'
 
 
-# --- Instructions as text -----------------------------------------------------------------------------
+# --- Instructions -------------------------------------------------------------------------------------------------
 
 
 class InstructionLines:
-    """Writes instructions. ``named`` gives the function of an address: ``<add+92>``; None where there is none.
+    """Writes instructions; ``named`` returns the function at an address, ``<add+92>``, or None.
 
-    In a listing of one function addresses only say how far they are in it.
+    In a listing of one function, addresses only say how far they are from its start.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class InstructionLines:
         self.function = function
 
     def head(self, address: int) -> str:
-        """What stands before an instruction: ``0x0000000000401152 <+0>:``."""
+        """Return what is written before an instruction: ``0x0000000000401152 <+0>:``."""
         if self.function is not None:
             return f"{address:#0{self.digits}x} <{address - self.function.entry:+d}>:"
         name = self.named(address)
@@ -194,7 +194,7 @@ class InstructionLines:
         return f"{address:#0{self.digits}x}{'' if name is None else f' {name}'}:"
 
     def text(self, instruction: MachineInstruction) -> str:
-        """The instruction, with the function that it names."""
+        """Return the instruction, with the name of the function that it refers to."""
         text = shown(instruction.text)
         target = instruction.target
         if target is None:
@@ -205,7 +205,7 @@ class InstructionLines:
 
 
 def padded_bytes(instructions: Sequence[MachineInstruction]) -> list[str]:
-    """The bytes of instructions, in columns that are equally wide."""
-    texts = [each.data.hex(" ") for each in instructions]
+    """Return the bytes of instructions, padded to the same width."""
+    texts = [instruction.data.hex(" ") for instruction in instructions]
     width = max(map(len, texts), default=0)
     return [f"{text.ljust(width)}\t" for text in texts]

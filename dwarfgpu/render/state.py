@@ -1,4 +1,4 @@
-"""The initial state of a wave, and structures in memory, as text and as JSON."""
+"""What a launch sets up, as text and as JSON: the initial state of a wave, and structures in memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.amdgpu.geometry import WavePosition
 
 COLUMN = 18
-"""Where the text behind a register begins."""
+"""The column where the text of a register begins."""
 BITS_COLUMN = 12
-"""Where the bits of a field begin."""
+"""The column where the bits of a field begin."""
 WORD_BITS = 32
 
 
@@ -34,14 +34,16 @@ def state_text(
     registers: tuple[RegisterState, ...],
     style: Style = plain_style,
 ) -> list[str]:
-    """Every register of a wave that the documents speak of."""
+    """Return the initial registers of a wave as lines."""
     lines = [style("kind", shown(dispatch.kernel.name))]
     for label, text in _summary(dispatch, place):
         lines += labelled(label, text, style, indent=2)
     lines.append(f"  {style('name', 'registers')}")
-    for each in registers:
-        lines += _register(each, style)
-    lines += [style("error", f"  {line}") for each in dispatch.problems for line in wrapped(each, WIDTH - 2)]
+    for register in registers:
+        lines += _register(register, style)
+    lines += [
+        style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, WIDTH - 2)
+    ]
     return [*lines, *_arguments(dispatch, style)]
 
 
@@ -68,36 +70,36 @@ def _summary(dispatch: PlannedDispatch, place: WavePosition) -> list[tuple[str, 
     ]
 
 
-def _register(each: RegisterState, style: Style) -> list[str]:
-    """One row of the state: registers, name and value, then who sets them and why."""
-    row, rule = each.row, each.row.rule
-    value = f"  {style('number', _number(each))}" if row.is_set and row.kind != "v" else ""
+def _register(register: RegisterState, style: Style) -> list[str]:
+    """Return a row of the state: registers, name and value, then what sets them and why."""
+    row, rule = register.row, register.row.rule
+    value = f"  {style('number', _number(register))}" if row.is_set and row.kind != "v" else ""
     label = style("name", row.registers) + " " * max(1, COLUMN - 4 - len(row.registers))
     lines = [f"    {label}{rule.name}{value}"]
     text = [f"set by {rule.by}: {rule.meaning}" if row.is_set else f"not set: {rule.meaning}"]
-    text += [", ".join(f"{name} {number:#x}" for name, number in each.parts)] if each.parts else []
-    text += _lanes(each) if row.kind == "v" else []
+    text += [", ".join(f"{name} {number:#x}" for name, number in register.parts)] if register.parts else []
+    text += _lanes(register) if row.kind == "v" else []
     text += [f"[{rule.enable}; {rule.clause}]" if rule.enable else f"[{rule.clause}]"]
-    lines += [" " * COLUMN + line for one in text for line in wrapped(one, WIDTH - COLUMN)]
+    lines += [" " * COLUMN + line for part in text for line in wrapped(part, WIDTH - COLUMN)]
     return lines
 
 
-def _number(each: RegisterState) -> str:
-    if each.row.rule.is_number:
-        return f"{sum(word << WORD_BITS * at for at, word in enumerate(each.words)):#x}"
-    return " ".join(f"{word:#x}" for word in each.words)
+def _number(register: RegisterState) -> str:
+    if register.row.rule.is_number:
+        return f"{sum(word << WORD_BITS * at for at, word in enumerate(register.words)):#x}"
+    return " ".join(f"{word:#x}" for word in register.words)
 
 
-def _lanes(each: RegisterState) -> list[str]:
-    found = []
-    for first, last, value, step in _runs(each.words):
+def _lanes(register: RegisterState) -> list[str]:
+    texts = []
+    for first, last, value, step in _runs(register.words):
         lanes = f"lane {first}:" if first == last else f"lanes {first}-{last}:"
-        found.append(f"{lanes} {value:#x}" + (f" to {value + step * (last - first):#x}" if step else ""))
-    return found
+        texts.append(f"{lanes} {value:#x}" + (f" to {value + step * (last - first):#x}" if step else ""))
+    return texts
 
 
 def _runs(words: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
-    """Lanes whose words are equally far apart: first and last lane, the first word, the difference."""
+    """Yield lanes whose words differ by one step: first and last lane, the first word, the step."""
     at = 0
     while at < len(words):
         step = words[at + 1] - words[at] if at + 1 < len(words) else 0
@@ -114,8 +116,13 @@ def _arguments(dispatch: PlannedDispatch, style: Style) -> list[str]:
     head = f"  {style('name', 'arguments')}   at {dispatch.places.kernarg:#x}"
     rows = [("offset", "size", "what", "value")]
     rows += [
-        (str(each.offset), str(each.size), each.name, _argument(each.value, is_given=each.is_given))
-        for each in dispatch.arguments
+        (
+            str(argument.offset),
+            str(argument.size),
+            argument.name,
+            _argument(argument.value, is_given=argument.is_given),
+        )
+        for argument in dispatch.arguments
     ]
     return [head, *table(rows, "rrll", indent=4)]
 
@@ -131,7 +138,7 @@ def _argument(value: bytes, *, is_given: bool) -> str:
 def state_json(
     dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...]
 ) -> dict[str, Any]:
-    """The same as JSON. Words are 32 bits, the lowest first; null where nobody sets them."""
+    """Return the state as a JSON object; words are 32 bits, the lowest first, and null if not set."""
     shape = dispatch.geometry
     return {
         "file": dispatch.file.name,
@@ -147,38 +154,43 @@ def state_json(
             "wave_in_group": place.wave,
             "lanes": shape.lanes_of(place),
         },
-        "registers": [_register_json(each) for each in registers],
+        "registers": [_register_json(register) for register in registers],
         "kernarg": {
             "address": f"{dispatch.places.kernarg:#x}",
             "arguments": [
-                {"offset": each.offset, "name": each.name, "bytes": each.value.hex(), "given": each.is_given}
-                for each in dispatch.arguments
+                {
+                    "offset": argument.offset,
+                    "name": argument.name,
+                    "bytes": argument.value.hex(),
+                    "given": argument.is_given,
+                }
+                for argument in dispatch.arguments
             ],
         },
         "problems": list(dispatch.problems),
         "memory": [
-            {"what": each.name, "address": f"{each.address:#x}", "size": len(each.data)}
-            for each in dispatch.blocks
+            {"what": block.name, "address": f"{block.address:#x}", "size": len(block.data)}
+            for block in dispatch.blocks
         ],
     }
 
 
-def _register_json(each: RegisterState) -> dict[str, Any]:
-    rule = each.row.rule
+def _register_json(register: RegisterState) -> dict[str, Any]:
+    rule = register.row.rule
     document: dict[str, Any] = {
-        "registers": each.row.registers,
+        "registers": register.row.registers,
         "name": rule.name,
-        "set_by": rule.by if each.row.is_set else None,
+        "set_by": rule.by if register.row.is_set else None,
         "asked_by": rule.enable or None,
         "meaning": rule.meaning,
         "spec": rule.clause,
     }
-    if each.row.kind == "v":
-        document["lanes"] = list(each.words)
+    if register.row.kind == "v":
+        document["lanes"] = list(register.words)
     else:
-        document["words"] = list(each.words) if each.row.is_set else None
-    if each.parts:
-        document["parts"] = dict(each.parts)
+        document["words"] = list(register.words) if register.row.is_set else None
+    if register.parts:
+        document["parts"] = dict(register.parts)
     return document
 
 
@@ -186,7 +198,7 @@ def _register_json(each: RegisterState) -> dict[str, Any]:
 
 
 def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
-    """A structure with all its fields."""
+    """Return a structure with all its fields as lines."""
     lines = [f"{style('kind', found.name)} at {found.address:#x}, {counted(found.size, 'byte')}"]
     lines += [f"  {style('dim', line)}" for line in wrapped(f"[{found.clause}]", 78)]
     parts = [part for part in found.parts if part.kind != "reserved" or part.value]
@@ -200,8 +212,8 @@ def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
             (bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"
         ]
         lines += [line, *table(inner or _words(part), "ll", indent=BITS_COLUMN)]
-    for each in found.violations:
-        lines += [style("error", f"  {line}") for line in wrapped(each, 78)]
+    for violation in found.violations:
+        lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
     return lines
 
 
@@ -214,7 +226,7 @@ def _part_value(part: ShownField) -> str:
 
 
 def _words(part: ShownField) -> list[tuple[str, str]]:
-    """The 32-bit words of a field that is no number, where they are not all 0."""
+    """Return the 32-bit words of a field that is no number, if they are not all 0."""
     if part.kind not in ("words", "reserved") or not part.value:
         return []
     data = part.value.to_bytes(part.size, "little")
@@ -227,7 +239,7 @@ def _bits_value(bits: Any) -> str:
 
 
 def object_json(found: ObjectInMemory) -> dict[str, Any]:
-    """The same as JSON."""
+    """Return a structure with all its fields as a JSON object."""
     return {
         "name": found.name,
         "address": f"{found.address:#x}",
@@ -247,12 +259,12 @@ def _part_json(part: ShownField) -> dict[str, Any]:
     if part.bits:
         document["bits"] = [
             {
-                "name": each.name,
-                "shift": each.shift,
-                "width": each.width,
-                "value": each.value,
-                "meaning": each.meaning,
+                "name": bits.name,
+                "shift": bits.shift,
+                "width": bits.width,
+                "value": bits.value,
+                "meaning": bits.meaning,
             }
-            for each in part.bits
+            for bits in part.bits
         ]
     return document

@@ -1,4 +1,4 @@
-"""A trace: each operation that was evaluated, with the stack before and after it."""
+"""A trace: each operation of an evaluation with the stack before and after it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ MAX_DIFFERENT = 4
 
 @frozen
 class _Place:
-    """Where an expression stands."""
+    """The place of an expression in a file."""
 
     section: str
     offset: int
     repairs: tuple[Repair, ...] = ()
-    """What made it of what stands there."""
+    """The repairs that changed it from what the file has."""
 
     def __str__(self) -> str:
         return f"{self.section}+{self.offset:#x}"
@@ -43,7 +43,7 @@ class _Place:
 
 @frozen
 class _Step:
-    """An operation that was evaluated."""
+    """An operation of the trace."""
 
     offset: int
     operation: str
@@ -57,8 +57,8 @@ class _Step:
 class Tracer:
     """Records an evaluation; give `record` to the evaluator.
 
-    With ``sections`` it says where each expression stands, as one that asks for a frame base or a register of a caller
-    goes on in others.
+    With ``sections`` the trace says where each expression is: one that asks for a frame base or a register of
+    a caller leads to others.
     """
 
     def __init__(self, target: Target, *, sections: bool = False) -> None:
@@ -72,7 +72,7 @@ class Tracer:
     def record(
         self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries
     ) -> None:
-        """Keep one operation."""
+        """Add an operation to the trace."""
         lanes = ev.lanes.lane
         slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
         text = self._text(expression, step)
@@ -84,13 +84,13 @@ class Tracer:
         )
 
     def _text(self, expression: Expression, step: Step) -> str:
-        """The operation as a listing has it; one that an equivalence stands for is shown in parentheses."""
+        """Return the operation as in a listing, with what it is equivalent to in parentheses."""
         known = self._listings.get(id(expression))
         if known is None:
-            # those that a repair has made have no offsets of their own
+            # instructions made by a repair have no offsets of their own
             texts = {
-                id(each): line.text
-                for each, line in zip(expression.instructions, listing.lines(expression), strict=False)
+                id(instruction): line.text
+                for instruction, line in zip(expression.instructions, listing.lines(expression), strict=False)
             }
             known = self._listings[id(expression)] = expression, texts
         text = known[1][id(step.instruction)]
@@ -100,9 +100,9 @@ class Tracer:
         return f"{text} ({step.operation.name} {operands})" if operands else f"{text} ({step.operation.name})"
 
     def lines(self, longest: int | None = None) -> list[str]:
-        """The trace as text, an operation a line; a line in between says when other lanes go on.
+        """Return the trace as lines, one for each operation; a line between them says when other lanes go on.
 
-        With ``longest`` what does not fit a line goes on below it.
+        With ``longest`` a longer line is wrapped.
         """
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
@@ -132,7 +132,7 @@ class Tracer:
         return "[" + ", ".join(self._entry(entry, count) for entry in entries) + "]"
 
     def _entry(self, entry: Entry, count: int) -> str:
-        """An entry; where it differs from lane to lane, those of the first few lanes."""
+        """Return an entry; if it differs among lanes, the entries of the first few."""
         texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
         if all(text == texts[0] for text in texts):
             return texts[0]
@@ -140,14 +140,14 @@ class Tracer:
         return "<" + " | ".join(texts[:MAX_DIFFERENT] + rest) + ">"
 
     def _short(self, entry: Entry) -> str:
-        """An entry, where a number alone is a value of the generic type."""
+        """Return an entry; a plain number is a value of the generic type."""
         if isinstance(entry, Value):
             number = self.renderer.number(entry)
             return number if entry.type.is_generic else f"{number} ({entry.type})"
         return self.renderer.entry(entry)
 
     def documents(self) -> list[dict[str, Any]]:
-        """The trace as JSON objects."""
+        """Return the trace as JSON objects."""
         return [
             {
                 **({} if step.where is None else {"expression": str(step.where)}),
@@ -163,7 +163,7 @@ class Tracer:
         ]
 
     def _json(self, entry: Entry, count: int) -> Any:
-        """An entry; where it differs from lane to lane, a list with that of each lane."""
+        """Return an entry, or a list with that of each lane if they differ."""
         forms = [self._writer.entry(entry.select(slot)) for slot in range(max(count, 1))]
         return forms[0] if all(form == forms[0] for form in forms) else forms
 
@@ -176,4 +176,6 @@ def _head(where: _Place | None) -> str:
 
 
 def _repairs_json(where: _Place | None) -> dict[str, Any]:
-    return {"repairs": [each.name for each in where.repairs]} if where is not None and where.repairs else {}
+    return (
+        {"repairs": [repair.name for repair in where.repairs]} if where is not None and where.repairs else {}
+    )

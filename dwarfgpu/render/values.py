@@ -1,4 +1,4 @@
-"""Values as text, laid out as GDB does: ``{a = 1, b = {x = 1.5, y = 2}, s = "hello", p = 0x1000 <main>}``."""
+"""Values as text in GDB's form: ``{a = 1, b = {x = 1.5, y = 2}, s = "hello", p = 0x1000 <main>}``."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _WHOLE = frozenset("xduotz")
 
 
 MAX_PARTS = 20_000
-"""How many members and elements one value is shown with: a small file can describe very many."""
+"""How many members and elements of one value are shown: a small file can describe very many."""
 
 
 @frozen
 class Look:
-    """How values are shown."""
+    """The settings for showing values."""
 
     letter: str | None = None
     """One of the letters of ``print/x``."""
@@ -72,17 +72,17 @@ PLAIN = Look()
 
 
 def value_text(value: Object, look: Look = PLAIN) -> str:
-    """A value by itself: a pointer says what it points to, a reference also what is there."""
+    """Return a value by itself: a pointer with its type, a reference with the value it refers to."""
     return ValueWriter(look, is_cplus=speaks_cplus(value.type)).top(value)
 
 
 def flags_text(pattern: int, type: Base) -> str:
-    """The flags that are set: ``[ ZF PF ]``."""
+    """Return the flags that are set: ``[ ZF PF ]``."""
     return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
 
 
 class ValueWriter:
-    """Writes values. A value that cannot be read, or has none, is written as the reason."""
+    """Writes values, or the reason why a value cannot be read or does not exist."""
 
     def __init__(self, look: Look, *, is_cplus: bool) -> None:
         self.look = look
@@ -90,16 +90,16 @@ class ValueWriter:
         self.left = MAX_PARTS
         """How many members and elements may still be shown, those of all structures and arrays counted."""
         self.unnamed = 0
-        """How many members without a name are around what is written."""
+        """How many members without a name are around the current value."""
         self.shown_bases: list[Any] = []
-        """The virtual bases that have been written: each is shown once."""
+        """The virtual bases that have been shown: each is shown once."""
         self.shown_statics: list[Any] = []
         check_format(look.letter)
 
-    # --- The whole ------------------------------------------------------------------------------------------------
+    # --- Values of any type ---------------------------------------------------------------------------------------
 
     def top(self, value: Object) -> str:
-        """A value that was asked for, not one inside another."""
+        """Return a value by itself, not inside another one."""
         try:
             return self._top(value)
         except DwarfGpuError as error:
@@ -128,7 +128,7 @@ class ValueWriter:
 
     @staticmethod
     def _is_string(kind: Type, pointer: Pointer) -> bool:
-        """Whether a pointer is a string, which is shown without saying its type; one with a name of its own is none."""
+        """Whether a pointer is shown as a string without its type; not if its type has a name."""
         while isinstance(kind, Qualified):
             kind = kind.target
         prefix = character_prefix(pointer.target)
@@ -136,7 +136,7 @@ class ValueWriter:
         return kind is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
 
     def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
-        """A value inside another one, or by itself."""
+        """Return a value inside another one, or by itself."""
         inner = stripped(value.type)
         if isinstance(inner, Struct):
             if inner.is_incomplete:
@@ -159,11 +159,11 @@ class ValueWriter:
         return self._scalar(value)
 
     def _is_deep(self, depth: int) -> bool:
-        """Whether what is in a structure or an array is left out; members without a name do not count."""
+        """Whether a structure or array is too deep to be shown; members without a name do not count."""
         return depth - self.unnamed >= self.look.depth
 
     def member(self, value: Object, depth: int) -> str:
-        """A member or element: what is wrong with it is written in its place."""
+        """Return a member or element, or the error in its place."""
         try:
             return self.text(value, depth)
         except DwarfGpuError as error:
@@ -184,7 +184,7 @@ class ValueWriter:
         return self.number(int(reading.bits), scalar, value.type)
 
     def number(self, pattern: int, scalar: Scalar, type: Type) -> str:
-        """The pattern of a scalar."""
+        """Return the pattern of a scalar as text."""
         letter = self.look.letter
         width = scalar.bits
         inner = resolved(type)
@@ -234,11 +234,11 @@ class ValueWriter:
         real, imaginary, scalar = parts
         if real.undefined or imaginary.undefined:
             return OPTIMIZED_OUT
-        shown = [self.number(int(each.bits), scalar, value.type) for each in (real, imaginary)]
+        shown = [self.number(int(reading.bits), scalar, value.type) for reading in (real, imaginary)]
         return f"{shown[0]} + {shown[1]}i"
 
     def _bytes(self, value: Object) -> str:
-        """A value of a type that is not understood."""
+        """Return a value of a type that is not understood as its bits."""
         size = known_size(value.type)
         if size is None or size > MAX_READ:
             return "<a value of unknown form>"
@@ -248,16 +248,16 @@ class ValueWriter:
     # --- Pointers -------------------------------------------------------------------------------------------------
 
     def address(self, address: Address, *, symbol: bool) -> str:
-        """``0x1000 <main+4>``, ``local#0x20``."""
+        """Return ``0x1000 <main+4>``, ``local#0x20``."""
         space = None
         if address.space:
             name = None if self.look.space_name is None else self.look.space_name(address.space)
             space = f"aspace{address.space}" if name is None else name
         text = f"{'' if space is None else f'{space}#'}{address.value:#x}"
         if symbol and self.look.symbol is not None:
-            found = self.look.symbol(address)
-            if found is not None:
-                return f"{text} <{found}>"
+            name_there = self.look.symbol(address)
+            if name_there is not None:
+                return f"{text} <{name_there}>"
         return text
 
     def _pointer(self, value: Object, type: Pointer, depth: int, *, is_top: bool) -> str:
@@ -277,7 +277,7 @@ class ValueWriter:
             return f"{text}: {self.member(value.dereferenced(), depth)}"
         if letter is not None and letter not in "sr":
             scalar = value.scalar
-            assert scalar is not None  # noqa: S101 (a pointer has one)
+            assert scalar is not None  # noqa: S101 (a pointer is a scalar)
             if letter == "a":
                 return self.address(address, symbol=True)
             return formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
@@ -290,7 +290,7 @@ class ValueWriter:
         return f"{text} {self.pointed_text(value, type)}"
 
     def pointed_text(self, value: Object, type: Pointer) -> str:
-        """The string that a pointer leads to, as far as it can be read and the limit allows."""
+        """Return the string that a pointer leads to, as far as it can be read and the limit allows."""
         prefix = character_prefix(type.target) or ""
         size = known_size(type.target) or 1
         codes: list[int] = []
@@ -327,17 +327,17 @@ class ValueWriter:
         )
 
     def _array(self, value: Object, depth: int) -> str:
-        found = value.array()
-        if found.state is not None:
-            return f"<{found.state}>"
-        if found.is_open or not found.length:  # a flexible array member is shown as what it decays to
+        elements = value.array()
+        if elements.state is not None:
+            return f"<{elements.state}>"
+        if elements.is_open or not elements.length:  # a flexible array member is shown as what it decays to
             address = value.address
             return "{}" if address is None else self.address(address, symbol=True)
-        if self.look.letter in (("s", "r") if found.is_vector else (None, "s", "r")):
-            text = characters_of(self.look, found)
+        if self.look.letter in (("s", "r") if elements.is_vector else (None, "s", "r")):
+            text = characters_of(self.look, elements)
             if text is not None:
                 return text
-        return "{...}" if self._is_deep(depth) else f"{{{elements_text(self, found, depth)}}}"
+        return "{...}" if self._is_deep(depth) else f"{{{elements_text(self, elements, depth)}}}"
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
@@ -360,7 +360,7 @@ class ValueWriter:
                 fields.append(self._static(value, entry, depth))
         for part in body.variant_parts:
             try:
-                fields.extend(self._field(value, each, depth) for each in value.variant_members(part))
+                fields.extend(self._field(value, member, depth) for member in value.variant_members(part))
             except DwarfGpuError as error:
                 fields.append(problem(error))
         if not fields:
@@ -368,14 +368,14 @@ class ValueWriter:
         return self._laid_out(parts, fields, type, depth)
 
     def _laid_out(self, parts: list[str], fields: list[str], type: Struct, depth: int) -> str:
-        """Bases and members in braces, in one line or each on its own."""
+        """Return bases and members in braces, on one line or each on its own."""
         indent = "\n" + "  " * (depth + 1)
         is_empty = fields == ["<No data fields>"]
         if not self.look.is_pretty or is_empty:
             first = indent if self.look.is_pretty and parts else ""
             return f"{{{first}{f', {first}'.join(parts)}{', ' if parts else ''}{', '.join(fields)}}}"
         inside = f",{indent}".join(fields)
-        if parts:  # whose members are whose is said, as they begin at the same column
+        if parts:  # the owner of the members is named, as those of bases begin at the same column
             inside = f"{f', {indent}'.join(parts)}, {indent}members of {type.name}:{indent}{inside}"
         return f"{{{indent}{inside}{indent[:-2]}}}"
 
@@ -387,7 +387,7 @@ class ValueWriter:
             return False
 
     def _base(self, value: Object, base: Any, depth: int) -> str:
-        """A base class; one that is shared by several bases is shown with the first of them."""
+        """Return a base class; a virtual base is shown only the first time."""
         if base.is_virtual:
             key = getattr(stripped(base.type), "die", None)
             if key in self.shown_bases:
@@ -405,8 +405,8 @@ class ValueWriter:
         self.unnamed += name is None
         try:
             if name is not None and name.startswith(("_vptr.", "_vptr$")):
-                found = value.field(member)
-                reading = found.pattern()
+                pointer = value.field(member)
+                reading = pointer.pattern()
                 address = Address(None, reading.bits)
                 text = OPTIMIZED_OUT if reading.undefined else self.address(address, symbol=True)
             else:
@@ -418,16 +418,16 @@ class ValueWriter:
         return text if name is None else f"{name} = {text}"
 
     def _static(self, value: Object, name: str, depth: int) -> str:
-        """A static member; one of a class whose static members are being shown is not shown again."""
+        """Return a static member, unless static members of its class are being shown already."""
         inner = stripped(value.type)
         assert isinstance(inner, Struct)  # noqa: S101 (only structures have them)
-        member = next(each for each in inner.body.statics if each.name == name)
+        member = next(static for static in inner.body.statics if static.name == name)
         if member.die in self.shown_statics:
             return f"static {name} = <same as static member of an already seen type>"
         self.shown_statics.append(member.die)
         try:
-            found = value.static(member)
-            text = OPTIMIZED_OUT if found is None else self.text(found, depth + 1)
+            content = value.static(member)
+            text = OPTIMIZED_OUT if content is None else self.text(content, depth + 1)
         except DwarfGpuError as error:
             text = problem(error)
         finally:
@@ -436,25 +436,27 @@ class ValueWriter:
 
 
 def _enumeration(number: int, type: Enumeration) -> str:
-    """The name of a value; where all names are single bits, those that it is made of."""
+    """Return the name of a value; if all names are single bits, the names of its bits."""
     names = type.enumerators
-    for each in names:
-        if each.value == number:
-            return type.prefix + each.name
-    if not names or not all(each.value >= 0 and each.value & (each.value - 1) == 0 for each in names):
+    for enumerator in names:
+        if enumerator.value == number:
+            return type.prefix + enumerator.name
+    if not names or not all(
+        enumerator.value >= 0 and enumerator.value & (enumerator.value - 1) == 0 for enumerator in names
+    ):
         return str(number)
     rest, shown = number, []
-    for each in names:
-        if rest & each.value:
-            rest &= ~each.value
-            shown.append(type.prefix + each.name)
+    for enumerator in names:
+        if rest & enumerator.value:
+            rest &= ~enumerator.value
+            shown.append(type.prefix + enumerator.name)
     if rest:
         shown.append(f"unknown: {rest:#x}")
     return f"({' | '.join(shown)})" if shown else "0"
 
 
 def problem(error: DwarfGpuError) -> str:
-    """What stands in the place of a value that cannot be read, or has none."""
+    """Return the text shown in place of a value that cannot be read or does not exist."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
     return f"<error: {_first_line(error)}>"
@@ -464,7 +466,7 @@ def _first_line(error: DwarfGpuError) -> str:
     return error.message
 
 
-# --- The elements of arrays as text -------------------------------------------------------------------
+# --- Elements of arrays -------------------------------------------------------------------------------------------
 
 _BLOCK = 256
 """How many elements are read at once to find out whether they are alike."""
@@ -473,7 +475,7 @@ _LONGEST_RUN = 1 << 20
 
 
 def elements_text(writer: ValueWriter, found: Elements, depth: int) -> str:
-    """The elements up to the limit; a run counts as so many elements as are not folded yet."""
+    """Return the elements up to the limit; a folded run counts as ``repeats`` elements."""
     look = writer.look
     shown: list[str] = []
     index = counted = 0
@@ -494,7 +496,7 @@ def elements_text(writer: ValueWriter, found: Elements, depth: int) -> str:
 
 
 def characters_of(look: Look, found: Elements) -> str | None:
-    """An array of characters as a string; None for any other, and for one of which a part has no value."""
+    """Return an array of characters as a string; None for any other, or if a part has no value."""
     prefix = character_prefix(found.element)
     size = known_size(found.element)
     if prefix is None or not size or found.stride != 8 * size:
@@ -511,10 +513,10 @@ def characters_of(look: Look, found: Elements) -> str | None:
     )
 
 
-def _element(writer: ValueWriter, found: Elements, index: int, depth: int) -> str:
-    """One element; a character of a vector is a number."""
-    element = found.at(index)
-    if found.is_vector and writer.look.letter is None:
+def _element(writer: ValueWriter, elements: Elements, index: int, depth: int) -> str:
+    """Return one element; a character of a vector is a number."""
+    element = elements.at(index)
+    if elements.is_vector and writer.look.letter is None:
         scalar = element.scalar
         if scalar is not None and scalar.kind == "character" and not scalar.prefix:
             try:
@@ -524,18 +526,18 @@ def _element(writer: ValueWriter, found: Elements, index: int, depth: int) -> st
     return writer.member(element, depth + 1)
 
 
-def _run(found: Elements, index: int) -> int:
-    """How many elements from one on are stored alike; 0 if it cannot be read together with those behind it."""
-    size = found.stride
+def _run(elements: Elements, index: int) -> int:
+    """Count the elements from an index on that are stored alike; 0 if they cannot be read together."""
+    size = elements.stride
     if not 0 < size <= 8 * MAX_READ:
         return 1
     first: Reading | None = None
     end = index
     count = 8
-    while end < found.length and end - index < _LONGEST_RUN:
-        count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, found.length - end))
+    while end < elements.length and end - index < _LONGEST_RUN:
+        count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, elements.length - end))
         try:
-            readings = list(_split(found, end, count))
+            readings = list(_split(elements, end, count))
         except DwarfGpuError:
             return end - index
         for reading in readings:
@@ -547,24 +549,24 @@ def _run(found: Elements, index: int) -> int:
     return end - index
 
 
-def _failing(found: Elements, index: int, limit: int) -> int:
-    """How many elements from one on fail in the same way."""
+def _failing(elements: Elements, index: int, limit: int) -> int:
+    """Count the elements from an index on that fail in the same way."""
     kind = None
-    for number in range(min(limit, found.length - index)):
+    for number in range(min(limit, elements.length - index)):
         try:
-            found.place.moved((index + number) * found.stride).read(found.stride)
+            elements.place.moved((index + number) * elements.stride).read(elements.stride)
         except DwarfGpuError as error:
             kind = kind or error.kind
             if error.kind == kind:
                 continue
         return number
-    return min(limit, found.length - index)
+    return min(limit, elements.length - index)
 
 
-def _split(found: Elements, index: int, count: int) -> Iterator[Reading]:
-    """The stored bits of some elements, read at once."""
-    place = found.place.moved(index * found.stride)
-    size = found.stride
+def _split(elements: Elements, index: int, count: int) -> Iterator[Reading]:
+    """Yield the stored bits of elements, read at once."""
+    place = elements.place.moved(index * elements.stride)
+    size = elements.stride
     reading = place.read(count * size)
     bits, undefined = int(reading.bits), int(reading.undefined)
     mask = (1 << size) - 1
@@ -574,21 +576,22 @@ def _split(found: Elements, index: int, count: int) -> Iterator[Reading]:
         yield Reading(bits >> shift & mask, undefined >> shift & mask)
 
 
-# --- Pointers to members as text ----------------------------------------------------------------------
+# --- Pointers to members ------------------------------------------------------------------------------------------
 
 _CONSTU = 0x10
 MAX_DEPTH = 16
 
 
 def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer, *, is_top: bool) -> str:
-    """A pointer to a data member or to a member function."""
+    """Return a pointer to a data member or to a member function."""
     size = type.byte_size
     reading = value.place.read(8 * size)
     if reading.undefined:
-        return "<optimized out>"
+        return OPTIMIZED_OUT
     bits = int(reading.bits)
     is_method = isinstance(resolved(type.target), Function)
-    letter = None if is_method and not is_top else writer.look.letter  # inside another value it has one look
+    # the letter does not apply to a method inside another value
+    letter = None if is_method and not is_top else writer.look.letter
     if letter == "a":
         return writer.address(Address(None, bits & ((1 << 64) - 1)), symbol=False)
     if letter is not None and letter not in "sr":
@@ -599,12 +602,12 @@ def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer,
     if offset == -1:
         return "NULL"
     owner = stripped(type.owner.get())
-    found = _member_at(owner, 8 * offset, 0) if isinstance(owner, Struct) else None
-    return str(offset) if found is None else f"&{found}"
+    member = _member_at(owner, 8 * offset, 0) if isinstance(owner, Struct) else None
+    return str(offset) if member is None else f"&{member}"
 
 
 def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
-    """The name of the member at an offset, in the class or a base."""
+    """Return the name of the member at an offset, in the class or a base; None if there is none."""
     if depth > MAX_DEPTH:
         return None
     for member in owner.body.members:
@@ -613,14 +616,14 @@ def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
     for base in owner.body.bases:
         inner = stripped(base.type)
         if base.location is None and isinstance(inner, Struct) and base.bit_offset is not None:
-            found = _member_at(inner, bit_offset - base.bit_offset, depth + 1)
-            if found is not None:
-                return found
+            inherited = _member_at(inner, bit_offset - base.bit_offset, depth + 1)
+            if inherited is not None:
+                return inherited
     return None
 
 
 def _method(writer: ValueWriter, value: Object, type: MemberPointer) -> str:
-    """A pair of words: an address, or 1 plus the offset in the table of virtual functions; and what to add to this."""
+    """Return a pointer to a member function: its address or virtual function, and the adjustment of this."""
     half = 4 * type.byte_size
     pointer = int(value.place.read(half).bits)
     adjustment = signed(int(value.place.moved(half).read(half).bits), half)
@@ -638,7 +641,7 @@ def _method(writer: ValueWriter, value: Object, type: MemberPointer) -> str:
 
 
 def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
-    """The name of the virtual function in a slot of the table, in the class or a base."""
+    """Return the name of the virtual function in a slot of the table, in the class or a base."""
     if depth > MAX_DEPTH:
         return None
     for method in owner.body.methods:
@@ -646,17 +649,17 @@ def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
             return _signature(owner, method)
     for base in owner.body.bases:
         inner = stripped(base.type)
-        found = _virtual(inner, slot, depth + 1) if isinstance(inner, Struct) else None
-        if found is not None:
-            return found
+        inherited = _virtual(inner, slot, depth + 1) if isinstance(inner, Struct) else None
+        if inherited is not None:
+            return inherited
     return None
 
 
 def _slot(method: Method) -> int | None:
-    found = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
-    if found is None or found.value_class not in ("exprloc", "block"):
+    location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
+    if location is None or location.value_class not in ("exprloc", "block"):
         return None
-    data = found.block().data
+    data = location.block().data
     if len(data) < 2 or data[0] != _CONSTU:
         return None
     value = 0
@@ -668,5 +671,5 @@ def _slot(method: Method) -> int | None:
 def _signature(owner: Struct, method: Method) -> str:
     parameters = Declarer(is_cplus=True).parameters(method.to.get(), skip=1)
     shown = "" if parameters == "void" else parameters
-    qualifiers = [each for each in ("const", "volatile") if each in method.object_qualifiers]
+    qualifiers = [word for word in ("const", "volatile") if word in method.object_qualifiers]
     return " ".join([f"{owner.name or '(unnamed)'}::{method.name}({shown})", *qualifiers])

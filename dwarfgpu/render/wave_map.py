@@ -1,4 +1,4 @@
-"""A wave as a small map: which lanes are where, or what something is in each of them. It is read without colours."""
+"""Maps of a wave, readable without colours: which lanes are where, or the value in each lane."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dwarfgpu.render.layout import (
     counted,
     cut,
     fitted,
-    lanes_text,
     plain_style,
+    ranges_text,
     shown,
 )
 from dwarfgpu.render.values import value_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LABEL = 4
 CELL = 3
 OTHERS = "+"
-"""All places, or all values, for which there are no letters left."""
+"""The sign of all places or values for which no letters are left."""
 NOTHING = {UNUSED: ".", UNKNOWN: "?"}
 SHADES = ":-=+*%#@"
 """From the lowest value to the highest."""
@@ -44,13 +44,13 @@ NO_VALUE = {"absent": "x", "undefined": "u", "error": "!"}
 NOT_A_NUMBER = "n"
 
 
-# --- Places ---------------------------------------------------------------------------------------------------------
+# --- Places -------------------------------------------------------------------------------------------------------
 
 
 def places_map(
     found: Lanes, current: int | None, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
-    """Which lanes are where: a letter for each place, a capital where the lanes are active."""
+    """Yield which lanes are where: a letter for each place, a capital if the lanes are active."""
     groups: dict[Any, list[LaneStatus]] = {}
     for lane in found.lanes:
         groups.setdefault(lane.place, []).append(lane)
@@ -71,17 +71,18 @@ def places_map(
         state = f"{len(lanes)} {first.state}"
         rows.append(
             TableRow(
-                (letters[place], state, where, _list(lane.number for lane in lanes)), current in _set(lanes)
+                (letters[place], state, where, _list(lane.number for lane in lanes)),
+                any(lane.number == current for lane in lanes),
             )
         )
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
 
-def _letters(found: Lanes, places: list[Any]) -> dict[Any, str]:
-    """A letter for each place; lanes in different states at one address have the same letter."""
+def _letters(wave_lanes: Lanes, places: list[Any]) -> dict[Any, str]:
+    """Return a letter for each place; lanes in different states at one address share a letter."""
     known: dict[Any, str] = {}
     letters = {}
-    for place in sorted(places, key=lambda each: each[0] != ACTIVE):  # where the wave stands is A
+    for place in sorted(places, key=lambda place: place[0] != ACTIVE):  # the place of the wave is A
         state, *where = place
         if state in NOTHING:
             letters[place] = NOTHING[state]
@@ -91,16 +92,12 @@ def _letters(found: Lanes, places: list[Any]) -> dict[Any, str]:
     return letters
 
 
-def _set(lanes: list[LaneStatus]) -> set[int]:
-    return {lane.number for lane in lanes}
-
-
 def _list(lanes: Iterable[int]) -> str:
-    """Lanes as a list with ranges, which can be broken: ``0-3, 8``."""
-    return lanes_text(sum(1 << lane for lane in lanes)).split(" ", 1)[1].replace(",", ", ")
+    """Return lanes as a list with ranges that can be wrapped: ``0-3, 8``."""
+    return ranges_text(sorted(lanes)).replace(",", ", ")
 
 
-# --- Values ---------------------------------------------------------------------------------------------------------
+# --- Values -------------------------------------------------------------------------------------------------------
 
 
 @frozen
@@ -109,7 +106,7 @@ class _Kind:
 
     sign: str
     text: str
-    """What it means."""
+    """The meaning of the sign."""
     lanes: tuple[int, ...]
     reason: str = ""
     """Why there is no value."""
@@ -123,9 +120,11 @@ def values_map(
     width: int = WIDTH,
     style: Style = plain_style,
 ) -> Iterator[str]:
-    """What something is in each lane: a shade for each value, or for each range where there are many."""
+    """Yield a value in each lane: a shade for each value, or for each range of many values."""
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
-    lanes = {each.lane or 0: each for each in values.lanes if each.lane not in unused}
+    lanes = {
+        lane_answer.lane or 0: lane_answer for lane_answer in values.lanes if lane_answer.lane not in unused
+    }
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
     for kind in kinds:
@@ -136,16 +135,16 @@ def values_map(
     yield from _head(found, width, style)
     title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
     yield from (style("kind", line) for line in fitted(cut(title), width))
-    for each in values.repaired:
-        names = ", ".join(repair.name for repair in each.repairs)
-        yield from (style("dim", line) for line in fitted(f"{each.name} is repaired ({names})", width))
+    for variable in values.repaired:
+        names = ", ".join(repair.name for repair in variable.repairs)
+        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})", width))
     yield from _grid(signs, found.lane_count, per_row, width, style)
     yield ""
     rows = [TableRow((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     if unused:
         rows.append(TableRow((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
-    if any(not each.is_active for each in lanes.values()):
+    if any(not lane_answer.is_active for lane_answer in lanes.values()):
         yield style("dim", "  (parentheses: the lane is inactive)")
     for kind in kinds:
         if kind.reason:
@@ -157,11 +156,11 @@ def _style_of(answer: LaneAnswer) -> str:
 
 
 def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
-    """The lanes with a value."""
-    have = {number: each for number, each in lanes.items() if each.value is not None}
+    """Return the signs of the lanes with a value."""
+    have = {number: lane_answer for number, lane_answer in lanes.items() if lane_answer.value is not None}
     numbers: dict[int, Any] = {}
-    for number, each in have.items():
-        value = _number(each)
+    for number, lane_answer in have.items():
+        value = _number(lane_answer)
         if value is None:
             return _texts(have, look)
         numbers[number] = value
@@ -176,13 +175,13 @@ def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
 
 
 def _ranges(ordered: list[int], numbers: dict[int, Any], text: Callable[[int], str]) -> Iterator[_Kind]:
-    """Lanes in the order of their values: a shade for each value, or for as many lanes as come to one shade."""
+    """Yield shades for lanes ordered by value: one for each value, or for an equal share of the lanes."""
     distinct = list(dict.fromkeys(numbers[lane] for lane in ordered))
     if len(distinct) <= len(SHADES):
         step = (len(SHADES) - 1) / max(1, len(distinct) - 1)
         for position, value in enumerate(distinct):
-            some = tuple(sorted(lane for lane in ordered if numbers[lane] == value))
-            yield _Kind(SHADES[round(position * step)], text(some[0]), some)
+            equal = tuple(sorted(lane for lane in ordered if numbers[lane] == value))
+            yield _Kind(SHADES[round(position * step)], text(equal[0]), equal)
         return
     shades: dict[str, list[int]] = {}
     rank = 0
@@ -196,25 +195,25 @@ def _ranges(ordered: list[int], numbers: dict[int, Any], text: Callable[[int], s
 
 
 def _number(answer: LaneAnswer) -> Any:
-    """The value as a number; None if it is none."""
+    """Return the value as a number; None if it is no number."""
     try:
-        found = None if answer.value is None else python_value(answer.value)
+        content = None if answer.value is None else python_value(answer.value)
     except DwarfGpuError:
         return None
-    return found if isinstance(found, (int, float)) else None
+    return content if isinstance(content, (int, float)) else None
 
 
 def _texts(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
-    """A letter for each value that is no number."""
-    found: dict[str, list[int]] = {}
-    for number, each in lanes.items():
-        assert each.value is not None  # noqa: S101 (those without one are elsewhere)
-        found.setdefault(cut(value_text(each.value, look)), []).append(number)
+    """Return a letter for each value that is no number."""
+    by_text: dict[str, list[int]] = {}
+    for number, lane_answer in lanes.items():
+        assert lane_answer.value is not None  # noqa: S101 (the others are in `_missing`)
+        by_text.setdefault(cut(value_text(lane_answer.value, look)), []).append(number)
     kinds = [
         _Kind(letter, text, tuple(numbers))
-        for letter, (text, numbers) in zip(ascii_uppercase, found.items(), strict=False)
+        for letter, (text, numbers) in zip(ascii_uppercase, by_text.items(), strict=False)
     ]
-    rest = list(found.values())[len(ascii_uppercase) :]
+    rest = list(by_text.values())[len(ascii_uppercase) :]
     if rest:
         others = tuple(sorted(number for numbers in rest for number in numbers))
         kinds.append(_Kind(OTHERS, counted(len(rest), "other value"), others))
@@ -222,33 +221,35 @@ def _texts(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
 
 
 def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
-    """The lanes without a value, by the reason."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for number, each in lanes.items():
-        if each.value is None:
-            message = "" if each.reason is None else each.reason.message
-            found.setdefault((each.state, message), []).append(number)
-    for (state, message), numbers in found.items():
+    """Yield the lanes without a value, grouped by the reason."""
+    by_reason: dict[tuple[str, str], list[int]] = {}
+    for number, lane_answer in lanes.items():
+        if lane_answer.value is None:
+            message = "" if lane_answer.reason is None else lane_answer.reason.message
+            by_reason.setdefault((lane_answer.state, message), []).append(number)
+    for (state, message), numbers in by_reason.items():
         yield _Kind(NO_VALUE[state], f"<{state}>", tuple(numbers), message)
 
 
-# --- Both -----------------------------------------------------------------------------------------------------------
+# --- The parts of both maps ---------------------------------------------------------------------------------------
 
 
-def _head(found: Lanes, width: int, style: Style) -> Iterator[str]:
+def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
     counts = [
         f"{count} {state}"
         for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN)
-        if (count := sum(lane.state == state for lane in found.lanes))
+        if (count := sum(lane.state == state for lane in wave_lanes.lanes))
     ]
-    title = f"{wave_title(found.wave, found.where)}: {found.lane_count} lanes, {', '.join(counts)}"
+    title = (
+        f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {wave_lanes.lane_count} lanes, {', '.join(counts)}"
+    )
     yield from (style("kind", line) for line in fitted(title, width))
 
 
 def _grid(
     signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style
 ) -> Iterator[str]:
-    """The signs of all lanes, so many on a row."""
+    """Yield the signs of all lanes in rows."""
     while per_row > 8 and LABEL + 2 + CELL * per_row > width:
         per_row //= 2
     numbers = "".join(f"{column:^{CELL}}" for column in range(min(per_row, count)))

@@ -1,4 +1,4 @@
-"""Waves, lanes and work-groups in tables as ROCgdb has them, and what it calls each of them."""
+"""Waves, lanes and work-groups in tables and under names as ROCgdb has them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.stack.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, shown
+from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, range_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
 
 
-# --- What they are called -----------------------------------------------------------------------------------------
+# --- Names --------------------------------------------------------------------------------------------------------
 
 
 def dispatch_position(where: WavePlace) -> str | None:
-    """A wave in its dispatch: ``(2,1,3)/0``; None where that is not known."""
+    """Return the position of a wave in its dispatch, ``(2,1,3)/0``; None if it is not known."""
     if where.work_group is None or where.wave_in_group is None:
         return None
     return f"{group_text(where.work_group)}/{where.wave_in_group}"
 
 
 def item_text(item: Triple) -> str:
-    """A work-item in its work-group: ``[7,3,1]``."""
+    """Return a work-item in its work-group: ``[7,3,1]``."""
     return f"[{','.join(map(str, item))}]"
 
 
 def wave_title(name: str, where: WavePlace) -> str:
-    """``AMDGPU Wave 1:2:1:1 (0,0,0)/0 "add"``."""
+    """Return ``AMDGPU Wave 1:2:1:1 (0,0,0)/0 "add"``."""
     position = dispatch_position(where)
     kernel = where.dispatch.kernel if where.dispatch is not None else None
     text = f"AMDGPU Wave {shown(name)}" + ("" if position is None else f" {position}")
@@ -44,9 +44,9 @@ def wave_title(name: str, where: WavePlace) -> str:
 
 
 def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
-    """``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``; of several lanes ``1:2:1:1/5-7 (0,0,0)[5-7,0,0]``."""
+    """Return ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``; for several lanes ``1:2:1:1/5-7 (0,0,0)[5-7,0,0]``."""
     first, last = lanes[0], lanes[-1]
-    text = f"AMDGPU Lane {shown(name)}/{_range(first, last)}"
+    text = f"AMDGPU Lane {shown(name)}/{range_text(first, last)}"
     group = "" if where.work_group is None else f" {group_text(where.work_group)}"
     low, high = where.item(first), where.item(last)
     if low is None or high is None:
@@ -59,10 +59,6 @@ def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
     return f"{text}{group or ' '}{items}"
 
 
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
-
-
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
@@ -73,34 +69,34 @@ def waves_table(
     width: int = WIDTH,
     style: Style = plain_style,
 ) -> Iterator[str]:
-    """Waves, numbered from 1."""
+    """Yield waves, numbered from 1."""
     machine, rows = waves_of(stopped), []
     places: dict[int | None, str] = {}
     for run in runs:
-        one = run.standing
-        if one.pc not in places:
-            places[one.pc] = standing_text(stopped.loaded, one.pc, short=True)
+        standing = run.standing
+        if standing.pc not in places:
+            places[standing.pc] = standing_text(stopped.loaded, standing.pc, short=True)
         first = wave_title(machine.ids[run.first], place_of(machine, run.first))
         if run.last != run.first:
             where = place_of(machine, run.last)
             last = f"{shown(machine.ids[run.last])} {dispatch_position(where) or ''}".rstrip()
             first = f"{first} to {last}"
         cells = (
-            _range(run.first + 1, run.last + 1),
-            _active(one),
+            range_text(run.first + 1, run.last + 1),
+            _active(standing),
             first,
-            places[one.pc],
+            places[standing.pc],
         )
         rows.append(TableRow(cells, run.first == current))
     yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)
 
 
-def _active(one: WavesAtPlace) -> str:
-    return "?" if one.mask is None else f"{one.mask.bit_count()}/{one.lane_count}"
+def _active(waves: WavesAtPlace) -> str:
+    return "?" if waves.mask is None else f"{waves.mask.bit_count()}/{waves.lane_count}"
 
 
 def wave_texts(stopped: Stopped, runs: Iterable[WaveRun]) -> Iterator[tuple[int, str]]:
-    """What `waves_table` shows of each wave, with its number from 1."""
+    """Yield the text of each wave in `waves_table`, with its number from 1."""
     machine = waves_of(stopped)
     for run in runs:
         where = standing_text(stopped.loaded, run.standing.pc)
@@ -115,20 +111,22 @@ def work_groups_table(
     width: int = WIDTH,
     style: Style = plain_style,
 ) -> Iterator[str]:
-    """Work-groups with their waves; those that are alike and follow each other as one."""
+    """Yield work-groups with their waves; equal consecutive ones are one row."""
     machine, rows = waves_of(stopped), []
     for first, last, count in runs:
         name = "?" if first.position is None else group_text(first.position)
         if last.position is not None and last is not first:
             name += f" to {group_text(last.position)}"
         owner = None if first.dispatch is None else machine.dispatches[first.dispatch]
-        waves = _range(first.waves[0] + 1, last.waves[-1] + 1)
+        waves = range_text(first.waves[0] + 1, last.waves[-1] + 1)
         if count > 1 and len(first.waves) > 1:
             waves += f" ({counted(len(first.waves), 'wave')} each)"
         where = "; ".join(
-            dict.fromkeys(standing_text(stopped.loaded, one.pc, short=True) for one in first.standings)
+            dict.fromkeys(
+                standing_text(stopped.loaded, standing.pc, short=True) for standing in first.standings
+            )
         )
-        lanes = sum(one.lane_count for one in first.standings) if first.used is None else first.used
+        lanes = sum(standing.lane_count for standing in first.standings) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
         rows.append(TableRow(cells, current in first.waves))
@@ -139,7 +137,7 @@ def work_groups_table(
 
 
 def folded(lanes: Iterable[LaneStatus], current: int | None) -> Iterator[list[LaneStatus]]:
-    """Neighbours in one state at one place together; the lane that is looked at stands alone."""
+    """Yield neighbours in one state at one place together; the selected lane is alone."""
     run: list[LaneStatus] = []
     for lane in lanes:
         if run:
@@ -160,13 +158,13 @@ def lanes_table(
     width: int = WIDTH,
     style: Style = plain_style,
 ) -> Iterator[str]:
-    """Lanes with their states, and where they stand."""
+    """Yield lanes with their states and places."""
     rows = []
     for group in groups:
         lane = group[0]
-        numbers = [each.number for each in group]
+        numbers = [member.number for member in group]
         cells = (
-            _range(numbers[0], numbers[-1]),
+            range_text(numbers[0], numbers[-1]),
             LETTERS[lane.state],
             lane_title(found.wave, found.where, numbers),
             lane_place(found, lane),
@@ -176,7 +174,7 @@ def lanes_table(
 
 
 def lane_place(found: Lanes, lane: LaneStatus, *, short: bool = True) -> str:
-    """Where a lane stands; of one that does not execute that is only known where the program says it."""
+    """Return the place of a lane; for an inactive one only if DW_AT_LLVM_lane_pc gives it."""
     if lane.state == UNUSED:
         return "(unused)"
     if lane.error is not None:

@@ -1,1 +1,1 @@
-"""The debugger at a terminal, and without one: where lines come from and where output goes."""
+"""The debugger at a terminal and without one: where lines come from and where output goes."""

@@ -1,4 +1,7 @@
-"""Code in the colours of its language."""
+"""Colours of code: the languages that the debugger shows, and the colours of the prompt."""
+
+# mypy: disallow-subclassing-any=False
+# (pygments has no types)
 
 from __future__ import annotations
 
@@ -36,23 +39,23 @@ COLORS: dict[Any, str] = {
     Number: "33",
     String: "32",
 }
-"""The escape sequences of tokens; a token that is not here has that of the nearest one around it."""
+"""The escape sequences of tokens; a token that is not here has that of its nearest parent."""
 
 
 def highlighted(kind: str, lines: Sequence[str], file: str) -> list[str]:
-    """The lines in colours; those of a language that is not known stay as they are."""
+    """Return the lines in colours; lines of an unknown language stay as they are."""
     lexer = _lexer(kind, file.rpartition("/")[2] if kind not in (ASSEMBLY, OPERATIONS) else "")
     if lexer is None:
         return list(lines)
-    found: list[str] = [""]
+    colored: list[str] = [""]
     for token, text in lexer.get_tokens("\n".join(lines)):
         color = _color(token)
         first, *rest = text.split("\n")
-        found[-1] += _colored(color, first)
-        found += [_colored(color, one) for one in rest]
-    found = found[: len(lines)]
-    # a lexer takes a carriage return for the end of a line
-    return found if len(found) == len(lines) and not any("\r" in line for line in lines) else list(lines)
+        colored[-1] += _colored(color, first)
+        colored += [_colored(color, part) for part in rest]
+    colored = colored[: len(lines)]
+    # a lexer takes a carriage return as the end of a line
+    return colored if len(colored) == len(lines) and not any("\r" in line for line in lines) else list(lines)
 
 
 @lru_cache(maxsize=32)
@@ -73,13 +76,7 @@ def _colored(color: str, text: str) -> str:
     return f"\x1b[{color}m{text}\x1b[0m" if color and text and not text.isspace() else text
 
 
-# --- The languages that the debugger shows in colours -------------------------------------------------
-
-# mypy: disallow-subclassing-any=False
-# (pygments has no types)
-
-
-__all__ = ["CommandLexer", "GpuLexer", "InstructionLexer", "OperationLexer", "lexer_of_file"]
+# --- Languages ----------------------------------------------------------------------------------------------------
 
 _NUMBERS = [
     (r"0[xX][0-9a-fA-F]+[uUlL]*", Number.Hex),
@@ -93,7 +90,7 @@ _STRINGS = [
 
 
 class CommandLexer(RegexLexer):
-    """A command as it is typed: its name, format and options, and an expression."""
+    """Commands as they are typed: name, format and options, and an expression."""
 
     name = "dwarfgpu"
     tokens: ClassVar = {
@@ -153,7 +150,7 @@ class GpuLexer(CppLexer):
 
 
 class InstructionLexer(RegexLexer):
-    """Instructions as disassemblers write them: an address and a place, a mnemonic, operands, a comment."""
+    """Instructions as disassemblers write them: address and function, mnemonic, operands, comment."""
 
     name = "instructions"
     tokens: ClassVar = {
@@ -184,7 +181,7 @@ class InstructionLexer(RegexLexer):
 
 
 class OperationLexer(RegexLexer):
-    """DWARF expressions as text, as they are listed and explained."""
+    """DWARF expressions as text, as in listings and explanations."""
 
     name = "DWARF operations"
     tokens: ClassVar = {
@@ -223,7 +220,7 @@ _LIKE_C = (
 
 
 def lexer_of_file(name: str) -> Lexer | None:
-    """The lexer of a source file; None where there is none for its language."""
+    """Return the lexer for the language of a source file; None if there is none."""
     ending = name.rpartition(".")[2].lower()
     if ending in ("f", "f77", "f90", "f95", "f03", "f08", "for"):
         from pygments.lexers.fortran import FortranLexer
@@ -242,7 +239,7 @@ def lexer_of_file(name: str) -> Lexer | None:
     return GpuLexer(stripnl=False) if ending in _LIKE_C else None
 
 
-# --- The colours of the prompt ------------------------------------------------------------------------
+# --- The prompt ---------------------------------------------------------------------------------------------------
 
 STYLE = Style.from_dict(
     {
@@ -267,7 +264,7 @@ STYLE = Style.from_dict(
 
 
 class CommandColors(PromptLexer):
-    """The colours of what is typed. What they are made with is imported when something is."""
+    """The colours of the line at the prompt; the lexer is imported with the first text."""
 
     def __init__(self) -> None:
         self._lexer: Lexer | None = None

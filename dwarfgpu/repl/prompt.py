@@ -1,4 +1,4 @@
-"""The prompt of the debugger: an editor of lines with completion, history and colours."""
+"""The prompt of the debugger: a line editor with keys, history, a status line and completion."""
 
 from __future__ import annotations
 
@@ -46,13 +46,19 @@ T = TypeVar("T")
 
 IDLE = 0.1
 """Seconds that the editor has to show itself before names are read."""
+SLICE, PAUSE = 0.01, 0.002
+"""Seconds of reading names, and of leaving the program to commands."""
+LARGE = 1 << 26
+"""How many bytes of debugging information names are read from without being asked for."""
+SEPARATOR = " | "
+"""The text between the parts of the status line."""
 
 
 class Prompt:
     """Asks for lines and runs them until the user leaves."""
 
     def __init__(self, runner: Runner, **streams: Any) -> None:
-        """``streams`` are the input and the output of the editor, where they are not those of the terminal."""
+        """Set the editor up; ``streams`` are its input and output if they are not those of the terminal."""
         self.runner = runner
         self.debugger = runner.debugger
         self.history = LinesOfFile(self.debugger.settings)
@@ -60,7 +66,7 @@ class Prompt:
         self._toolbar = ""
         self._loop = asyncio.new_event_loop()
         self._busy = threading.RLock()
-        """Is held by whoever asks the program: a command, which the full screen is too, or a thread for completion."""
+        """The lock that a command (such as the full screen) or a completion thread holds while it asks the program."""
         self._names = NameReader(self.debugger, self._busy)
         self.session: PromptSession[str] = PromptSession(
             history=self.history,
@@ -94,7 +100,10 @@ class Prompt:
             self.session.color_depth = depth
 
     def run(self, first: FirstPrompt | None = None) -> int:
-        """Run lines until the user leaves; return the exit status. The first prompt may be there already."""
+        """Run lines until the user leaves; return the exit status.
+
+        ``first`` is the prompt that is on the screen already.
+        """
         self._first = first
         self.debugger.typed += reversed(self.history.lines())
         if first is not None:
@@ -116,13 +125,13 @@ class Prompt:
         self.runner.interruptible(alone)
 
     def close(self) -> None:
-        """Read no more keys, and no more names."""
+        """Stop reading keys and names."""
         self._names.close()
         self.history.trim()
         self._loop.close()
 
     def _ask(self) -> str | None:
-        """A line, or several that belong together; None when the user leaves."""
+        """Return a line, or several that belong together; None when the user leaves."""
         with self._busy:
             self._toolbar = toolbar(self.debugger, self.runner.terminal.size()[0])
         self._loop.call_later(IDLE, self._names.start)
@@ -148,25 +157,25 @@ class Prompt:
                 self._first = None
 
     def _is_interrupted(self) -> bool:
-        """Whether ^C was typed behind the line already; keys before it are dropped."""
+        """Whether ^C was typed after the line already; keys before it are dropped."""
         keys = self.session.input
-        with keys_wait():  # one that comes from now on sends its signal
+        with keys_wait():  # ^C sends its signal from now on
             waiting = [*get_typeahead(keys), *keys.read_keys()]
-        waiting = [each for each in waiting if each.key is not Keys.CPRResponse]  # where the cursor was
-        last = max((place for place, each in enumerate(waiting) if each.key is Keys.ControlC), default=-1)
+        waiting = [press for press in waiting if press.key is not Keys.CPRResponse]  # where the cursor was
+        last = max((place for place, press in enumerate(waiting) if press.key is Keys.ControlC), default=-1)
         store_typeahead(keys, waiting[last + 1 :])
         return last >= 0
 
     def wait_for(self, keys: Coroutine[Any, Any, T]) -> T:
         """Let an editor read keys.
 
-        One loop serves all of them: a new one for each would be left to the collector of garbage, and a ^C that arrives
-        while that works is lost.
+        All editors share one loop: the garbage collector would close a loop for each, and a ^C in that time
+        is lost.
         """
         return self._loop.run_until_complete(keys)
 
     def next_line(self, prompt: str) -> str | None:
-        """A further line of a command; None when the user leaves."""
+        """Return a further line of a command; None when the user leaves."""
         try:
             return self._edited(prompt)
         except EOFError:
@@ -179,11 +188,14 @@ class Prompt:
         FullScreen(self.runner, self.session).run(self.wait_for)
 
 
-# --- The keys of the prompt that the editor does not have by itself -----------------------------------
+# --- Keys ---------------------------------------------------------------------------------------------------------
 
 
 def bindings(interrupts: Interrupts) -> KeyBindings:
-    """Enter runs what is complete, and begins a further line of what is not. ^X a shows the full screen."""
+    """Return the keys that the editor lacks: Enter runs a complete command, ^X a shows the full screen.
+
+    Enter begins a further line of a command that is not complete.
+    """
     keys = KeyBindings()
     editing = has_focus(DEFAULT_BUFFER)
 
@@ -198,7 +210,7 @@ def bindings(interrupts: Interrupts) -> KeyBindings:
             buffer.cursor_position = len(buffer.text)
             buffer.newline(copy_margin=False)
         else:
-            interrupts.forget()  # they were about an earlier command
+            interrupts.forget()  # they were for an earlier command
             buffer.validate_and_handle()
 
     @keys.add("c-x", "a", filter=editing)
@@ -210,11 +222,11 @@ def bindings(interrupts: Interrupts) -> KeyBindings:
     return keys
 
 
-# --- The lines of earlier times -----------------------------------------------------------------------
+# --- History ------------------------------------------------------------------------------------------------------
 
 
 class LinesOfFile(History):
-    """The history of the prompt. What cannot be written is kept for this time alone."""
+    """The history of the prompt; if the file cannot be written, the history lasts for the session."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -222,7 +234,7 @@ class LinesOfFile(History):
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the history file."""
         chosen: str = self._settings["history filename"]
         if chosen:
             return os.path.expanduser(chosen)  # noqa: PTH111 (`pathlib` costs start-up time)
@@ -230,7 +242,7 @@ class LinesOfFile(History):
         return os.path.join(folder, "dwarfgpu", "history")  # noqa: PTH118
 
     def lines(self) -> list[str]:
-        """What the file has, the newest first."""
+        """Return the lines of the file, the newest first."""
         try:
             with open(self.path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
                 text = file.read()
@@ -251,7 +263,7 @@ class LinesOfFile(History):
             self._write([string], "a")
 
     def trim(self) -> None:
-        """Keep no more lines than the user wants."""
+        """Drop all lines but as many as the user wants to keep."""
         size = self._settings["history size"]
         if not self._settings["history save"]:
             return
@@ -272,13 +284,9 @@ class LinesOfFile(History):
                 stream.writelines(entry.replace("\n", "\\\n") + "\n" for entry in entries)
 
 
-# --- The line at the bottom ---------------------------------------------------------------------------
-
-SEPARATOR = " | "
-
-
+# --- The status line ----------------------------------------------------------------------------------------------
 def toolbar(debugger: Debugger, width: int) -> str:
-    """One line that fits into a width."""
+    """Return the status line, cut to a width."""
     parts: list[str] = []
     try:
         with errors_are_ours():
@@ -296,7 +304,7 @@ def _parts(debugger: Debugger) -> Iterator[str]:
         return
     if debugger.attached is None:
         yield shown(debugger.program.file.name).rpartition("/")[2]
-        yield "no machine"
+        yield "no state"
         return
     noun = "wave" if debugger.attached.has_waves else "thread"
     number = 0 if debugger.wave_number is None else debugger.wave_number
@@ -312,16 +320,11 @@ def _parts(debugger: Debugger) -> Iterator[str]:
     yield where
 
 
-# --- Completion at the prompt -------------------------------------------------------------------------
-
-SLICE, PAUSE = 0.01, 0.002
-"""Seconds of reading, and of leaving the program to commands."""
-LARGE = 1 << 26
-"""With more bytes of debugging information than this, names are read only when somebody asks for them."""
+# --- Completion ---------------------------------------------------------------------------------------------------
 
 
 class CommandCompleter(Completer):
-    """Completes the line that the cursor is in."""
+    """Completes the line of the cursor."""
 
     def __init__(self, debugger: Debugger, busy: threading.RLock) -> None:
         self._debugger = debugger
@@ -331,11 +334,11 @@ class CommandCompleter(Completer):
         line = document.current_line_before_cursor
         try:
             with self._busy, errors_are_ours():
-                start, found = complete(self._debugger, line)
-        except DwarfGpuError:  # a defect, which is worth no more than that nothing is offered
+                start, candidates = complete(self._debugger, line)
+        except DwarfGpuError:  # a defect must not end the prompt
             return
-        for each in found:
-            yield Completion(each.text, start - len(line), display_meta=each.meta)
+        for candidate in candidates:
+            yield Completion(candidate.text, start - len(line), display_meta=candidate.meta)
 
 
 class NameReader:
@@ -348,13 +351,13 @@ class NameReader:
         self._is_closed = False
 
     def start(self) -> None:
-        """Begin, or go on with another program."""
+        """Start reading, or go on with another program."""
         if not self._is_closed and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._read, daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._is_closed = True
         if self._thread is not None:
             self._thread.join(1.0)
@@ -364,7 +367,7 @@ class NameReader:
             with errors_are_ours():
                 while not self._is_closed and self._goes_on():
                     time.sleep(PAUSE)
-        except DwarfGpuError:  # whoever completes a line is going to meet it again
+        except DwarfGpuError:  # a completion shows it again
             return
 
     def _goes_on(self) -> bool:

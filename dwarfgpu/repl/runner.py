@@ -1,4 +1,4 @@
-"""Runs what was typed, and shows what is wrong with it: whatever happens in a command, the next one can be typed."""
+"""The runner of lines: it shows every error, so that the next line can be typed, and handles ^C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OK, INTERRUPTED = 0, 130
 
 
 class Runner:
-    """Runs lines in a debugger. Errors are shown, and are a status."""
+    """Runs lines in a debugger; an error is shown and becomes a status."""
 
     def __init__(self, session: Session, debugger: Debugger, terminal: Terminal) -> None:
         self.session = session
@@ -33,7 +33,7 @@ class Runner:
         self._prompt: Prompt | None = None
 
     def prompt(self, **streams: Any) -> Prompt:
-        """The editor of lines. What it is made of is imported when it is first asked for."""
+        """Return the line editor, which is imported at the first call."""
         if self._prompt is None:
             from dwarfgpu.repl.prompt import Prompt
 
@@ -41,14 +41,14 @@ class Runner:
         return self._prompt
 
     def close(self) -> None:
-        """Let go of the terminal, and of the log."""
+        """Release the terminal and the log."""
         self.debugger.log.close()
         if self._prompt is not None:
             self._prompt.close()
             self._prompt = None
 
     def is_confirmed(self, question: str) -> bool:
-        """Ask the user; the end of input is no."""
+        """Ask the user; the end of input means no."""
         self.session.out.flush()
         try:
             while True:
@@ -59,17 +59,17 @@ class Runner:
             return False
 
     def run(self, text: str) -> int:
-        """Run lines; what goes wrong is shown. Return the exit status."""
+        """Run lines and show errors; return the exit status."""
         return self.guarded(partial(self.execute, text))
 
     def execute(self, text: str) -> None:
-        """Run a line, or several that belong together; the first that fails ends them."""
+        """Run a line, or several that belong together, up to the first error."""
         debugger = self.debugger
         lines, further = joined(text.split("\n")), debugger.next_line
 
         def next_line(prompt: str) -> str | None:
-            found = next(lines, None)
-            return further(prompt) if found is None and further is not None else found
+            line = next(lines, None)
+            return further(prompt) if line is None and further is not None else line
 
         debugger.next_line = next_line
         try:
@@ -79,7 +79,7 @@ class Runner:
             debugger.next_line = further
 
     def guarded(self, action: Callable[[], object]) -> int:
-        """Do something; what goes wrong is shown. Return the exit status."""
+        """Do something and show errors; return the exit status."""
         try:
             self.terminal.begin()
             with errors_are_ours():
@@ -99,7 +99,7 @@ class Runner:
         self.session.err.write("".join(format_exception(error)))
 
     def interruptible(self, action: Callable[[], object]) -> int:
-        """The same, and ^C ends it."""
+        """Do the same as `guarded`, and let ^C end it."""
         try:
             with self.interrupts.raised():
                 return self.guarded(action)
@@ -111,7 +111,7 @@ class Runner:
 
 @contextmanager
 def errors_are_ours() -> Iterator[None]:
-    """Make an error of Python one of dwarfgpu: a defect must not take away what somebody looks at."""
+    """Turn an error of Python into one of dwarfgpu, so that a defect does not end the session."""
     try:
         yield
     except (DwarfGpuError, Quit, BrokenPipeError):
@@ -122,33 +122,33 @@ def errors_are_ours() -> Iterator[None]:
         raise DwarfGpuError("internal_error", message, hint=hint) from error
 
 
-# --- ^C -----------------------------------------------------------------------------------------------
+# --- ^C -----------------------------------------------------------------------------------------------------------
 
 
 class Interrupts:
-    """What the signal of ^C does. While keys are edited it does nothing: ^C is one of them."""
+    """What ^C does: it is kept for the next command while keys are edited, and ends a command that runs."""
 
     def __init__(self) -> None:
         self._has_come = False
 
     @contextmanager
     def remembered(self) -> Iterator[None]:
-        """Remember it for the next command."""
-        # a handler, because what is ignored would be ignored by programs that are run, too
+        """Remember ^C for the next command."""
+        # a handler, because programs that are started inherit a signal that is ignored
         with _handled_by(self.remember):
             yield
 
     def remember(self, *_signal: Any) -> None:
-        """It has come."""
+        """Note that ^C has come."""
         self._has_come = True
 
     def forget(self) -> None:
-        """It was about something that is over."""
+        """Drop a ^C that was for an earlier command."""
         self._has_come = False
 
     @contextmanager
     def raised(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt`, at once if it has come already."""
+        """Raise `KeyboardInterrupt` for ^C, at once if it has come already."""
         with _handled_by(signal.default_int_handler):
             if self._has_come:
                 self._has_come = False

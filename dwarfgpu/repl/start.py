@@ -1,4 +1,4 @@
-"""``dwarfgpu debug``: what happens before the first prompt, and instead of one."""
+"""``dwarfgpu debug``: everything before the first prompt, and the run without a prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def debug(session: Session, options: Any) -> int:
     """Run the debugger as the options say; return the exit status."""
     if options.json or options.jsonl:
-        raise UsageError("the debugger writes text, not JSON", hint="`dwarfgpu eval --json` and others do")
+        raise UsageError(
+            "the debugger writes text, not JSON",
+            hint="use `dwarfgpu eval --json`, or another command with --json",
+        )
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
     terminal = Terminal(session, is_terminal=is_interactive)
     debugger = Debugger(terminal.output)
@@ -46,7 +49,7 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         if not options.quiet:
             _greet(runner)
     init = init_file()
-    if not options.no_init and init is not None:  # what is wrong in it does not keep anybody from working
+    if not options.no_init and init is not None:  # an error in it does not end the session
         do(partial(run_script, runner.debugger, init))
     status = do(partial(_open, runner.debugger, options))
     if status and not is_interactive:
@@ -74,7 +77,7 @@ def _greet(runner: Runner) -> None:
 
 
 def sit_down(runner: Runner) -> None:
-    """Somebody is there who can be asked."""
+    """Connect the debugger to the user: further lines, questions and the full screen."""
 
     def next_line(prompt: str) -> str | None:
         return runner.prompt().next_line(prompt)
@@ -86,7 +89,10 @@ def sit_down(runner: Runner) -> None:
 
 
 def _prompt(runner: Runner) -> int:
-    """Ask for lines. The first prompt is there before what edits lines is imported; keys wait meanwhile."""
+    """Ask for lines; return the exit status.
+
+    The first prompt is shown before the editor is imported; keys wait meanwhile.
+    """
     runner.debugger.is_watched = True
     first = FirstPrompt(runner.session.out)
     with runner.interrupts.remembered():
@@ -98,12 +104,12 @@ def _prompt(runner: Runner) -> int:
 
 
 def _open(debugger: Debugger, options: Any) -> None:
-    """Open what the command line names, and look at what it names."""
+    """Open the file and the state of the command line, and select what it names."""
     if options.file is None and options.state is not None:
-        raise UsageError("a state needs the file of code that it is of", hint="name FILE before --state")
+        raise UsageError("--state needs the file of the code", hint="name FILE before --state")
     for name in ("wave", "frame", "lane"):
         if options.state is None and getattr(options, name) is not None:
-            raise UsageError(f"--{name} needs a machine", hint="--state S names one")
+            raise UsageError(f"--{name} needs a state", hint="name a snapshot or a core file with --state")
     if options.file is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
@@ -125,14 +131,14 @@ def _open(debugger: Debugger, options: Any) -> None:
 
 
 def init_file() -> str | None:
-    """The init file, if there is one: `$XDG_CONFIG_HOME/dwarfgpu/init`."""
+    """Return the init file `$XDG_CONFIG_HOME/dwarfgpu/init` if there is one."""
     folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
     path = os.path.join(folder, "dwarfgpu", "init")  # noqa: PTH118 (`pathlib` costs start-up time)
     return path if os.path.exists(path) else None  # noqa: PTH110
 
 
 def _read_lines(runner: Runner) -> int:
-    """Run the lines of standard input; the status of the worst error."""
+    """Run the lines of standard input; return the status of the worst error."""
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="surrogateescape")
     lines = joined(line.rstrip("\n") for line in sys.stdin)

@@ -1,4 +1,4 @@
-"""The screen that output goes to: its size, its colours, and its pages."""
+"""The terminal: the size, colours and pages of output, and keys typed before an editor reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.render.layout import WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
     from dwarfgpu.errors import DwarfGpuError
@@ -29,29 +29,30 @@ if TYPE_CHECKING:
         def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
         def report(self, error: DwarfGpuError, file: str = "") -> int: ...
 
-    from collections.abc import Iterator
-
 
 UNLIMITED = 10_000
-"""Columns of a screen whose width is unlimited."""
+"""The columns of a screen with unlimited width."""
 NARROWEST = 20
+PROMPT = "(dwarfgpu) "
+DUMB = ("dumb", "unknown")
+"""The values of ``TERM`` for terminals that cannot move the cursor."""
 MORE = "--Type <RET> for more, q to quit, c to continue without paging--"
 
 
 class Terminal:
-    """What output goes through: a terminal, or any other stream."""
+    """The output of the debugger: a terminal, or any other stream."""
 
     def __init__(self, session: Session, *, is_terminal: bool) -> None:
         self.session = session
         self.is_terminal = is_terminal
         self.output = Output(self.write, self.style, highlight=self.highlight)
         self.ask: Callable[[str], str] = input
-        """Shows a text and reads a line behind it; `EOFError` if there is none."""
+        """Shows a text and reads a line after it; raises `EOFError` at the end of input."""
         self._settings: Settings | None = None
         self._pages = False
 
     def follow(self, settings: Settings) -> None:
-        """Be as the settings say, now and whenever they change."""
+        """Apply the settings, now and whenever they change."""
         self._settings = settings
         settings.watchers.append(self._changed)
         self._measure()
@@ -63,19 +64,19 @@ class Terminal:
             self._pages = self._wants_pages()
 
     def begin(self) -> None:
-        """A command begins: the screen may have another size, and none of it is full."""
+        """Begin a command: measure the screen again, and count its rows from 0."""
         self._measure()
         self.output.rows = 0
         self._pages = self._wants_pages()
 
     def end(self) -> None:
-        """A command has ended; what is written now is not its output."""
+        """End a command; later text is not its output."""
         self._pages = False
 
     def _wants_pages(self) -> bool:
         return self.is_terminal and self._settings is not None and bool(self._settings["pagination"])
 
-    # --- Its size -------------------------------------------------------------------------------------------------
+    # --- Size -----------------------------------------------------------------------------------------------------
 
     def _measure(self) -> None:
         if self._settings is None:
@@ -89,17 +90,17 @@ class Terminal:
             output.height = max(2, lines if height == AUTOMATIC else height)
 
     def size(self) -> tuple[int, int]:
-        """Columns and lines of the terminal."""
+        """Return the columns and lines of the terminal."""
         if self.is_terminal:
             try:
-                found = os.get_terminal_size(sys.stdout.fileno())
+                terminal_size = os.get_terminal_size(sys.stdout.fileno())
             except (OSError, ValueError):
                 return WIDTH, 24
-            if found.columns > 0 and found.lines > 0:
-                return found.columns, found.lines
+            if terminal_size.columns > 0 and terminal_size.lines > 0:
+                return terminal_size.columns, terminal_size.lines
         return WIDTH, 24
 
-    # --- Its colours ----------------------------------------------------------------------------------------------
+    # --- Colours --------------------------------------------------------------------------------------------------
 
     @property
     def has_colors(self) -> bool:
@@ -107,23 +108,23 @@ class Terminal:
         return self.style("name", "x") != "x"
 
     def style(self, style: str, text: str) -> str:
-        """A text in a style, where styles are shown."""
+        """Return a text in a style, if styles are shown."""
         if self._settings is not None and not self._settings["style enabled"]:
             return text
         return self.session.style(style, text)
 
     def highlight(self, kind: str, lines: Sequence[str], file: str) -> list[str]:
-        """Lines of code with the colours of its language."""
+        """Return lines of code in the colours of its language."""
         if not self.has_colors:
             return list(lines)
         from dwarfgpu.repl.highlight import highlighted
 
         return highlighted(kind, lines, file)
 
-    # --- Its pages ------------------------------------------------------------------------------------------------
+    # --- Pages ----------------------------------------------------------------------------------------------------
 
     def write(self, text: str) -> None:
-        """Write a text. Where the screen is full the user is asked whether to go on."""
+        """Write a text; when the screen is full, ask the user whether to go on."""
         height = self.output.height
         for line in (text,) if height is None else text.splitlines(keepends=True):
             if height is not None:
@@ -139,7 +140,7 @@ class Terminal:
                 raise UsageError(f"output cannot be written: {error.strerror}", kind="unwritable") from None
 
     def _rows_of(self, line: str) -> int:
-        """How many rows of the screen a line fills."""
+        """Return how many rows of the screen a line fills."""
         columns, _lines = self.size()
         shown = without_styles(line.rstrip("\n")).expandtabs()
         return max(0, len(shown) - 1) // columns + line.endswith("\n")
@@ -158,10 +159,7 @@ class Terminal:
             self._pages = False
 
 
-# --- The terminal while no editor has it --------------------------------------------------------------
-
-PROMPT = "(dwarfgpu) "
-DUMB = ("dumb", "unknown")
+# --- Before the editor --------------------------------------------------------------------------------------------
 
 
 def is_dumb() -> bool:
@@ -171,7 +169,7 @@ def is_dumb() -> bool:
 
 @contextmanager
 def keys_wait() -> Iterator[None]:
-    """Keys that are typed wait, unseen, for whoever reads them as an editor does; but ^C sends its signal."""
+    """Keep typed keys, unseen, for an editor that reads them later; ^C sends its signal."""
     try:
         file = sys.stdin.fileno()
         before, waiting = termios.tcgetattr(file), termios.tcgetattr(file)
@@ -187,19 +185,19 @@ def keys_wait() -> Iterator[None]:
 
 
 class FirstPrompt:
-    """Shows the prompt; keys wait for the editor."""
+    """Shows the prompt before the editor is there; keys wait for the editor."""
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen
         self._mode = ExitStack()
 
     def show(self) -> None:
-        """Show it."""
+        """Show the prompt."""
         self._mode.enter_context(keys_wait())
         self._write(PROMPT)
 
     def hand_over(self) -> None:
-        """Take it away: what comes instead, and the prompt of the editor below that, stand in its place."""
+        """Erase the prompt, so that other output and the prompt of the editor take its place."""
         self._write("\r\x1b[K")
 
     def _write(self, text: str) -> None:
@@ -208,5 +206,5 @@ class FirstPrompt:
         self._screen.flush()
 
     def end(self) -> None:
-        """The terminal is as it was before."""
+        """Restore the terminal."""
         self._mode.close()

@@ -1,4 +1,4 @@
-"""The full screen: source, lanes and variables, and a command line, with keys that move what is looked at."""
+"""The full screen: source, lanes and variables, a command line, and keys that move the selection."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 KEYS = "Left/Right lane | Up/Down frame | PgUp/PgDn wave | Tab completes | ^X a leaves"
 SCROLL = 5
+KEPT = 2000
+"""How many lines of output are kept."""
+TAB = 8
 
 
 class FullScreen:
@@ -72,7 +75,7 @@ class FullScreen:
         self.app.ttimeoutlen = 0.05
 
     def run(self, wait_for: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-        """Show it until the user leaves it; ``wait_for`` lets it read keys."""
+        """Show the screen until the user leaves it; ``wait_for`` lets it read keys."""
         debugger = self._debugger
         before = debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched
         debugger.next_line, debugger.ask, debugger.full_screen = None, None, self._leave
@@ -209,14 +212,14 @@ class FullScreen:
         return False
 
     def _run(self, text: str) -> None:
-        """Run a command; what it writes and what is wrong with it goes to the window of the output."""
+        """Run a command; its output and errors go to the output window."""
         width = self.app.output.get_size().columns
         self._panels.write(PROMPT + text)
         with self._debugger.output.collected(width) as texts:
             try:
                 if is_open(text):
                     raise UsageError(
-                        "lines that belong together are typed at the prompt", hint="^X a goes there"
+                        "a command of several lines cannot be typed here", hint="type it at the prompt (^X a)"
                     )
                 with keys_wait(), self._runner.interrupts.raised(), errors_are_ours():
                     self._runner.execute(text)
@@ -230,11 +233,7 @@ class FullScreen:
         self._panels.forget()
 
 
-# --- What stands on the full screen -------------------------------------------------------------------
-
-KEPT = 2000
-"""How many lines of output are kept."""
-TAB = 8
+# --- Windows and their contents -----------------------------------------------------------------------------------
 
 
 class Panel(UIControl):
@@ -249,7 +248,7 @@ class Panel(UIControl):
 
 
 class Panels:
-    """The contents of the windows, for what the debugger looks at."""
+    """The contents of the windows, for what is selected in the debugger."""
 
     def __init__(self, debugger: Debugger, terminal: Terminal) -> None:
         self._debugger = debugger
@@ -257,24 +256,24 @@ class Panels:
         self._table: LaneTable | None = None
         self._seen: Any = None
         self.written: list[str] = []
-        """What commands have written."""
+        """The lines of output."""
         self.scrolled = 0
-        """How many lines of that are below its window."""
+        """How many lines of output are below its window."""
 
     def write(self, text: str) -> None:
-        """Add what a command has written."""
+        """Add the output of a command."""
         self.written += text.expandtabs(TAB).splitlines()
         del self.written[:-KEPT]
         self.scrolled = 0
 
     def forget(self) -> None:
-        """Something may have been assigned: read the variables again."""
+        """Read the variables again, as a command may have assigned some."""
         self._table = None
 
     # --- Source ---------------------------------------------------------------------------------------------------
 
     def source(self, width: int, height: int) -> list[StyleAndTextTuples]:
-        """The source around the frame; how many lanes stand at a line is told in front of it."""
+        """Return the source around the frame, with the number of lanes at each line."""
         try:
             with errors_are_ours():
                 return self._source(width, height)
@@ -284,11 +283,11 @@ class Panels:
     def _source(self, width: int, height: int) -> list[StyleAndTextTuples]:
         debugger = self._debugger
         if debugger.attached is None:
-            return [[("class:inactive", "no machine, so no frame"[:width])]]
-        found = file_of(debugger.frame)
-        if found is None:
-            return [[("class:inactive", "no source is known here"[:width])]]
-        file, current = found
+            return [[("class:inactive", "no state, so no frame"[:width])]]
+        place = file_of(debugger.frame)
+        if place is None:
+            return [[("class:inactive", "no source line for this address"[:width])]]
+        file, current = place
         text = text_of(debugger, file)
         if text.missing is not None:
             return [[("class:inactive", f"{current} in {shown(file.name)}: {text.missing}"[:width])]]
@@ -313,7 +312,7 @@ class Panels:
     # --- Lanes ----------------------------------------------------------------------------------------------------
 
     def lanes(self, width: int, height: int) -> list[StyleAndTextTuples]:
-        """The variables in the lanes around the one that is looked at."""
+        """Return the variables in the lanes around the selected one."""
         try:
             with errors_are_ours():
                 table = self._lane_table()
@@ -345,7 +344,7 @@ class Panels:
     # --- Output ---------------------------------------------------------------------------------------------------
 
     def output(self, width: int, height: int) -> list[StyleAndTextTuples]:
-        """The last lines that commands have written; longer ones are folded."""
+        """Return the last lines of output; longer ones are folded."""
         rows: list[str] = []
         wanted = height + self.scrolled
         for line in reversed(self.written):

@@ -141,7 +141,7 @@ def test_what_is_not_known_is_said(other):
 
 def test_a_function_without_the_attribute_says_so(other):
     done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
-    said = "no DW_AT_LLVM_lane_pc: all lanes stand where the wave does"
+    said = "no DW_AT_LLVM_lane_pc: all lanes are at the pc of the wave"
 
     assert done.returncode == 0
     assert said in " ".join(done.stdout.split())

@@ -108,10 +108,10 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
     words = [word for command in commands for word in ("-ex", command)]
     text = run_gdb(require_tool, *words, program=runnable_host, folder=tmp_path)
     assert "Saved 1 thread as a core file to core\n" in text
-    assert f"`dwarfgpu debug {runnable_host} --state core` opens it\n" in text
-    assert "core is there already, and is not overwritten (name another file)\n" in text
+    assert f"Open it with `dwarfgpu debug {runnable_host} --state core`\n" in text
+    assert "core exists already (name another file)\n" in text
     assert "waves.json would be a snapshot of waves, and these are threads of x86_64" in text
-    assert "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes\n" in text
+    assert "`dwarfgpu snapshot` takes one file; put a name with blanks in quotes\n" in text
     words = [sys.executable, "-m", "dwarfgpu", "debug", str(runnable_host), "--state", str(tmp_path / "core")]
     done = subprocess.run([*words, "-ex", "bt"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [
@@ -146,7 +146,7 @@ def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
             "pushed + 1 = 78",
         ),
         *("counter = 99", "counter = 5"),
-        "GDB has no process that could be asked (start the program, attach to one, or open a core file)",
+        "GDB has no process to read from (start the program, attach to one, or open a core file)",
     ):
         assert found.count(line) == 1, (line, found)
     assert any(line.endswith("DW_TAG_subprogram") for line in found)
@@ -189,7 +189,7 @@ def test_help_is_that_of_the_rows(require_tool):
 def test_the_prefix_alone_lists_what_may_follow(require_tool):
     assert run_gdb(require_tool, "-ex", "dwarfgpu") == run_gdb(require_tool, "-ex", "help dwarfgpu")
     about = run_gdb(require_tool, "-ex", "help function dwarfgpu").splitlines()
-    assert about[2].startswith("What GDB can reach")
+    assert about[2].startswith("A value that GDB can reach")
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
         "dwarfgpu eval -repair x counter": "there is no repair 'x'",
         "set dwarfgpu repair x": "there is no repair 'x'",
         "set dwarfgpu x": 'There is no setting "dwarfgpu x".',
-        "dwarfgpu snapshot '": "`dwarfgpu snapshot` takes one file; a name with blanks stands in quotes",
+        "dwarfgpu snapshot '": "`dwarfgpu snapshot` takes one file; put a name with blanks in quotes",
         "dwarfgpu nothing": 'Undefined dwarfgpu command: "nothing".  Try "help dwarfgpu".',
     }
     words = ["-ex", "break stop_here", "-ex", "run"]
@@ -257,7 +257,7 @@ def test_without_a_process(require_tool, runnable_host):
     )
     words = [word for command in commands for word in ("-ex", f"dwarfgpu {command}")]
     found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
-    nothing = "GDB has no process that could be asked (start the program, attach to one, or open a core file)"
+    nothing = "GDB has no process to read from (start the program, attach to one, or open a core file)"
     assert found.count(nothing) == 4, found
     assert "sizeof(int) = 4" in found
     assert any("DW_TAG_subprogram" in line for line in found)

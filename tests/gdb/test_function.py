@@ -76,7 +76,7 @@ int main(void)
 """
 
 
-NO_PROCESS = "GDB has no process that could be asked (start the program, attach to one, or open a core file)"
+NO_PROCESS = "GDB has no process to read from (start the program, attach to one, or open a core file)"
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_conditions_watchpoints_and_dprintf(require_tool, program):
 @pytest.mark.slow
 def test_what_goes_wrong_is_one_line(require_tool, program):
     for expression, expected in (
-        ("$dwarfgpu()", 'It is written $dwarfgpu("x"), or $dwarfgpu("x", LANE).'),
+        ("$dwarfgpu()", 'Usage: $dwarfgpu("x"), or $dwarfgpu("x", LANE)'),
         ('$dwarfgpu("x")', NO_PROCESS),
         ("$dwarfgpu(5)", NO_PROCESS),
     ):

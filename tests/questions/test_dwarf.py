@@ -19,7 +19,7 @@ def run():
 def test_explain(run):
     assert run("explain left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
-        "  its location list has 1 entry; at 0x7f0000001548 the marked one holds:\n"
+        "  its location list has 1 entry; at 0x7f0000001548 the marked one is valid:\n"
         "  => 0x7f000000152c to 0x7f0000001564: DW_OP_regx 2563; DW_OP_LLVM_push_lane;\n"
         "       DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset\n"
         "  in .debug_loclists+0xd9:\n"
@@ -43,7 +43,7 @@ def test_explain_an_expression_explains_its_variables(run):
 
 def test_explain_what_is_absent(run):
     text = run("explain unused")
-    assert "it has no location: it is optimized out" in text
+    assert "optimized out: the entry gives no location" in text
     assert "unused = <absent> it has neither a location nor a constant value" in text
 
 
@@ -58,7 +58,7 @@ def test_explain_a_register_of_a_caller():
     run = Run(CALLS, IN_CALLS)
     run("frame function middle")
     text = run("explain y")
-    assert "none holds" in text
+    assert "none is valid" in text
     assert "<absent> it has no location at" in text
     text = run("explain slots")
     assert "wherever it is in scope" in text
@@ -135,7 +135,7 @@ def test_print_expression(run):
         "    0x0006  24                         DW_OP_shl\n"
         "    0x0007  e9 04                      DW_OP_LLVM_offset\n"
     )
-    assert "it has no location" in run("maint print dwarf-expr unused")
+    assert "the entry gives no location" in run("maint print dwarf-expr unused")
     assert "0x152c to 0x1564:" in Run(KERNEL)("maint print dwarf-expr left")
 
 

@@ -197,5 +197,5 @@ class TestToolbar:
         assert toolbar(sitting.debugger, 20) == " wave 1 of 1 (1:1..."
 
     def test_without_a_machine_and_without_a_file(self) -> None:
-        assert toolbar(Sitting(FILE).debugger, 80) == " lane-pc.gfx90a.w64.co | no machine "
+        assert toolbar(Sitting(FILE).debugger, 80) == " lane-pc.gfx90a.w64.co | no state "
         assert toolbar(Sitting().debugger, 80) == " no file "

@@ -76,7 +76,10 @@ class TestBatch:
     def test_the_focus_is_that_of_a_machine(self, option: str) -> None:
         done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
         assert (done.out, done.status) == ("", 2)
-        assert done.err == f"dwarfgpu: error: {option} needs a machine\nhint: --state S names one\n"
+        assert (
+            done.err
+            == f"dwarfgpu: error: {option} needs a state\nhint: name a snapshot or a core file with --state\n"
+        )
 
     def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("echo two\\n\n")

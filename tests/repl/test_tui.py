@@ -120,7 +120,7 @@ class TestWindows:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         sat = Sat(FILE)
         panels = Panels(sat.debugger, sat.terminal)
-        assert fragment_list_to_text(panels.source(80, 5)[0]) == "no machine, so no frame"
+        assert fragment_list_to_text(panels.source(80, 5)[0]) == "no state, so no frame"
         assert panels.lanes(80, 5) == []
         assert "error" not in sat.types(LEFT, UP, PAGE_UP, "help quit", ENTER)
 
@@ -161,7 +161,7 @@ class TestCommands:
     def test_errors_are_shown_and_nothing_else_changes(self, sat: Sat) -> None:
         text = sat.types("pritn", ENTER, "define say", ENTER)
         assert "there is no command `pritn`\nhint: did you mean `print`?" in text
-        assert "lines that belong together are typed at the prompt" in text
+        assert "a command of several lines cannot be typed here" in text
 
     def test_a_defect_is_shown_too(self, sat: Sat, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("dwarfgpu.questions.control.echo", lambda _debugger, _arguments: int("x"))
