@@ -1,6 +1,6 @@
 """The types of a program as immutable records (DWARF 5 chapter 5, A.5).
 
-A record says what its entry says and no more. What lies behind a type, the target of a pointer or the members of a
+A record has what its entry states and no more. What lies behind a type, the target of a pointer or the members of a
 structure, is `Lazy`: it is read on first use. So a list that points to itself is no cycle here, and
 a pointer to a large class costs nothing. Types can also be made without a file, as those of literals and casts are.
 """
@@ -142,7 +142,7 @@ class Base:
     """The same with a power of 10."""
     die: Die | None = None
     flags: tuple[tuple[str, int], ...] = ()
-    """Of a register of flags the names of its bits; one without a name says nothing."""
+    """Of a register of flags: the names of its bits; a bit without a name is reserved."""
 
     @property
     def element(self) -> Base:
@@ -230,7 +230,7 @@ class Dimension:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says how many elements there are, as of a flexible array member."""
+        """Whether the number of elements is open, as in a flexible array member."""
         return self.count is None and self.upper is None
 
 

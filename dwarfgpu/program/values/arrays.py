@@ -41,7 +41,7 @@ class Elements:
     """The index of the first one."""
     is_vector: bool = False
     is_open: bool = False
-    """Whether nothing says how many there are."""
+    """Whether their number is open."""
     state: str | None = None
     """``not allocated`` or ``not associated``, where there are none for that reason."""
 
