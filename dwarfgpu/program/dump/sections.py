@@ -99,11 +99,11 @@ def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
     from dwarfgpu.objfile.frames.fde_index import read_frame_header
 
     image = file.image
-    index = image.section(section)
-    if index is None:
+    table = image.section(section)
+    if table is None:
         return
     header = read_frame_header(
-        index.data, address=index.address, byte_order=image.byte_order, address_size=image.address_size
+        table.data, address=table.address, byte_order=image.byte_order, address_size=image.address_size
     )
     if header is None:
         yield SectionPart(section, 0, "index of frames", {"table": "not searchable"})
@@ -124,7 +124,7 @@ _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_be
 
 
 def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
-    """The tables of a section; with ``pc`` those that have a row for it, and only these rows."""
+    """Yield the tables of ``.debug_line``; with ``pc`` those that have a row for it, and only these rows."""
     for table in _tables(file, section):
         if table.error is not None:
             file.dwarf.note(table.error)

@@ -289,8 +289,8 @@ class Names:
             return self._base(frame, name)
         declared = None
         parts = split_name(name)
-        found_at = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
-        for _code, die in chain(chain.from_iterable(found_at), self._alone(frame, parts, ("type",))):
+        by_scope = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
+        for _code, die in chain(chain.from_iterable(by_scope), self._alone(frame, parts, ("type",))):
             kind = self.state.types.of(die)
             if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue

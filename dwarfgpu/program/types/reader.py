@@ -18,6 +18,7 @@ from dwarfgpu.program.types.model import (
     VOID,
     Array,
     Base,
+    Dimension,
     Dynamic,
     Enumeration,
     Enumerator,
@@ -232,7 +233,7 @@ class Types:
                 generic = dimension(child)
             elif child.tag == dw.DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
                 values = [enumerator.value for enumerator in _enumerators(definition(child))] or [0]
-                dimensions.append(_indexed_by(min(values), max(values)))
+                dimensions.append(Dimension(min(values), max(values)))
         ordering = _number(die, dw.DW_AT_ordering)
         column_major = ordering == 1 or (
             ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN
@@ -329,12 +330,6 @@ def _vector_size(die: Die) -> int | None:
 def _name(die: Die) -> str | None:
     name = qualified_name(die)
     return None if name is None else canonical(name)
-
-
-def _indexed_by(first: int, last: int) -> Any:
-    from dwarfgpu.program.types.model import Dimension
-
-    return Dimension(first, last)
 
 
 def _enumerators(die: Die) -> tuple[Enumerator, ...]:

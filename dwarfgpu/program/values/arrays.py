@@ -133,9 +133,9 @@ def _dimensions(owner: Object, array: Array) -> list[tuple[Dimension, tuple[int,
     return [(array.generic, (index,)) for index in range(rank)]
 
 
-def _fixed(found: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
+def _fixed(computed: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
     """Return a dimension all of whose properties are numbers."""
-    dimension, stack = found
+    dimension, stack = computed
     lower = number(dimension.lower, owner, *stack)
     length: int | None = None
     if dimension.count is not None:

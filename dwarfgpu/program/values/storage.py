@@ -307,17 +307,19 @@ class Located:
             else b.signed(result.bits, result.type.bit_size)
         )
 
-    def _evaluated(self, found: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
+    def _evaluated(self, dynamic: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
         location = _location(place)
-        if found.attribute in _ON_STACK:
+        if dynamic.attribute in _ON_STACK:
             stack: tuple[Any, ...] = (location,)
             if value is not None:
                 stack = (Value(generic(self.around.context.target.address_size), value), location)
-            result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
+            result = self.around.evaluated(dynamic.source, object=None, initial_stack=stack, result_kind=kind)
         else:
-            result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
+            result = self.around.evaluated(
+                dynamic.source, object=location, initial_stack=(), result_kind=kind
+            )
         if not isinstance(result, Location):
-            message = f"{found.attribute} does not give a location"
+            message = f"{dynamic.attribute} does not give a location"
             raise EvaluationError("no_location", message, spec="A.5.18.1")
         return result
 
