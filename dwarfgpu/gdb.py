@@ -1,8 +1,8 @@
 """The library for scripts of GDB: ``import dwarfgpu.gdb as dg``.
 
-What the functions give are the frames, variables and values of the library itself. Inside GDB they are about the
-thread, the frame and the lane that are selected there; elsewhere about what `use` was told, so that a script also runs
-on a snapshot or a core file.
+The functions return frames, variables and values of the library. Inside GDB they use the thread, the frame and the
+lane that are selected there; elsewhere they use the program given to `use`, so that a script also runs on a snapshot
+or a core file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "u
 def use(
     where: Attached | Host | None, *, wave: int | str = 0, frame: int = 0, lane: int | None = None
 ) -> None:
-    """Say which program is asked about: one with its machine, or a host of your own. None is GDB again."""
+    """Set the program that the functions use: one with its machine, or a host of your own. None is GDB again."""
     if where is None or hasattr(where, "frame"):
         hosts.use(where)  # type: ignore[arg-type]
     else:
@@ -37,7 +37,7 @@ def use(
 
 
 def host() -> Host:
-    """Who is asked: what `use` was told, else GDB."""
+    """Return the host that `use` has set, else GDB."""
     if not hosts.is_set() and find_spec("gdb") is not None:
         from dwarfgpu.gdbplugin.host import gdb_host
 
@@ -46,22 +46,22 @@ def host() -> Host:
 
 
 def attached() -> Attached:
-    """The program of the selected thread, with its machine."""
+    """Return the program of the selected thread, with its machine."""
     return host().attached()
 
 
 def waves() -> Sequence[Wave]:
-    """All waves; of a program without any all its threads."""
+    """Return all waves, or all threads of a program without waves."""
     return host().waves()
 
 
 def wave() -> Wave:
-    """The selected wave or thread."""
+    """Return the selected wave or thread."""
     return host().wave()
 
 
 def selected() -> Frame:
-    """The selected frame. A question that names no lane is about the selected one."""
+    """Return the selected frame. Questions to it that name no lane use the selected lane."""
     return host().frame()
 
 
@@ -71,9 +71,9 @@ def eval(text: str, lanes: Iterable[int] | int | str | None = None) -> Values:  
 
 
 def locate(text: str, lane: int | None = None) -> tuple[ValueSource, ...]:
-    """Where the parts of a variable or of what an expression names are: register, lane and bit, or an address.
+    """Return where the parts of a variable or an expression are: register, lane and bit, or an address.
 
-    Without a lane it is the selected one.
+    Without ``lane`` they are those of the selected lane.
     """
     quantity: Any = selected()[text]
     return quantity.provenance(lane)  # type: ignore[no-any-return]

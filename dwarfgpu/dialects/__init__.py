@@ -1,4 +1,4 @@
-"""The dialects: encodings that exist in the wild, each in a module that cites where its numbers come from."""
+"""The dialects: one module for each encoding in use, which cites the source of its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of the operations: what the rows and the dialects say about each."""
+"""The reference of the operations, from their rows and the dialects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dwarfgpu.expr.dialect import format_path
 
 @frozen
 class OperationReference:
-    """All there is to say about an operation."""
+    """The documentation of an operation."""
 
     name: str
     aliases: tuple[str, ...]
@@ -33,31 +33,37 @@ class OperationReference:
 
 
 def references() -> list[OperationReference]:
-    """Every operation, in the order of the text."""
+    """Return the reference of every operation, in the order of the text."""
     encodings = _encodings()
     return [_reference(row, title.rstrip("."), encodings) for title, rows in table.sections() for row in rows]
 
 
 def is_repeated(name: str) -> bool:
-    """Whether a name is one of a family that another member can stand for: ``DW_OP_lit1`` to ``DW_OP_lit31``."""
+    """Whether a name is an interchangeable member of a family: ``DW_OP_lit1`` to ``DW_OP_lit31``."""
     return re.fullmatch(r"DW_OP_(lit|reg|breg)([1-9]|[12]\d|3[01])", name) is not None
 
 
 def find(name: str) -> list[OperationReference]:
-    """The operations of a name: exact, without its prefix, or part of a name."""
+    """Return the operations with a name: exact, without its prefix, or containing it."""
     everything = references()
-    exact = [one for one in everything if name in (one.name, *one.aliases)]
+    exact = [reference for reference in everything if name in (reference.name, *reference.aliases)]
     if exact:
         return exact
     wanted = name.lower().removeprefix("dw_op_")
     short = [
-        one
-        for one in everything
-        if any(wanted == alias.lower().removeprefix("dw_op_") for alias in (one.name, *one.aliases))
+        reference
+        for reference in everything
+        if any(
+            wanted == alias.lower().removeprefix("dw_op_") for alias in (reference.name, *reference.aliases)
+        )
     ]
     if short:
         return short
-    parts = [one for one in everything if wanted in one.name.lower() and not is_repeated(one.name)]
+    parts = [
+        reference
+        for reference in everything
+        if wanted in reference.name.lower() and not is_repeated(reference.name)
+    ]
     if not parts:
         message = f"there is no operation {name!r}"
         raise UsageError(message, hint=_closest(name, everything))
@@ -67,21 +73,21 @@ def find(name: str) -> list[OperationReference]:
 def _closest(name: str, everything: list[OperationReference]) -> str:
     from difflib import get_close_matches
 
-    names = [alias for one in everything for alias in (one.name, *one.aliases)]
+    names = [alias for reference in everything for alias in (reference.name, *reference.aliases)]
     close = get_close_matches(name if name.startswith("DW_OP_") else f"DW_OP_{name}", names, n=3)
-    return f"did you mean {' or '.join(close)}?" if close else "`dwarfgpu ops` lists them all"
+    return f"did you mean {' or '.join(close)}?" if close else "list all with `dwarfgpu ops`"
 
 
 def _encodings() -> dict[str, list[tuple[str, str]]]:
-    """The dialects and paths of each operation."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    """Return the dialects and paths of each operation."""
+    encodings: dict[str, list[tuple[str, str]]] = {}
     for name in dialects.NAMES:
         for encoding in dialects.get(name).by_path.values():
             row = table.find(encoding.name)
-            found.setdefault(encoding.name if row is None else row.name, []).append(
+            encodings.setdefault(encoding.name if row is None else row.name, []).append(
                 (name, format_path(encoding.path))
             )
-    return found
+    return encodings
 
 
 def _reference(

@@ -1,6 +1,6 @@
 """Reading object files: from bytes to sections, units, entries, tables and kernels, without evaluating anything.
 
-Nothing is read before it is asked for, and an error in one part leaves the others readable. The modules:
+Everything is read on first use, and an error in one part leaves the others readable. The modules:
 - `source`: sections by name and the strings in them, which is all that the readers of DWARF know of a file
 - `dwarf`: the debugging information of one file, from where everything below is reached
 - `contributions`: what most sections have in common, which consist of contributions

@@ -1,6 +1,6 @@
 """The debugging information of one file: its units, its types by signature, and what else it takes to read them.
 
-What is broken in one unit does not hide the others: it is an error when that unit is asked, and is in `problems`
+What is broken in one unit does not hide the others: it is an error when that unit is used, and is in `problems`
 when something else was asked.
 """
 

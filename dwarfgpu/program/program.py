@@ -1,4 +1,4 @@
-"""Programs: files of code, with what can be asked of them alone, and the machines that are attached to them."""
+"""Programs: files of code, what they answer without a machine, and the machines attached to them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A file of code. Without a machine its globals, constants and locations are known."""
+    """A file of code. Its globals, constants and locations are known without a machine."""
 
     def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
         self.file = file
         self.dialect = dialect
         self.repair = repair
-        """Which idioms of compilers are read as they are meant."""
+        """Which repairs of compiler errors are applied."""
         self._state: Execution | None = None
         self._live: Live | None = None
         self._last: Attached | None = None
@@ -41,7 +41,7 @@ class Program:
 
     @property
     def state(self) -> Execution:
-        """The file by itself, at the addresses it was linked for."""
+        """The file alone, at the addresses it was linked for."""
         if self._state is None:
             loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
             self._state = Execution(loaded, self.file.target.target)
@@ -49,31 +49,31 @@ class Program:
 
     @property
     def target(self) -> Target:
-        """What its code is for."""
+        """The target of its code."""
         return self.file.target.target
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
-        """What has been found broken in it so far."""
+        """The problems found in the file so far."""
         return self.file.problems
 
     # --- Without a machine ----------------------------------------------------------------------------------------
 
     def at(self, address: int) -> tuple[Frame, ...]:
-        """The functions that stand at an address, innermost first: frames without a machine."""
+        """Return the functions at an address, innermost first, as frames without a machine."""
         return tuple(frames_at(self.state, self.state.loaded.codes[0], address))
 
     @property
     def outside(self) -> Frame:
-        """A frame that stands nowhere: names are those of the whole program."""
+        """A frame without a location, in which names are those of the whole program."""
         return Frame(self.state, self.state.loaded.codes[0], None)
 
     def __getitem__(self, name: str) -> Quantity:
-        """A global or static variable, or another expression."""
+        """Return a global or static variable, or the value of another expression."""
         return self.outside[name]
 
     def eval(self, text: str) -> Any:
-        """Evaluate an expression that needs no machine; its value as Python has it."""
+        """Evaluate an expression that needs no machine; return its value as a Python object."""
         return self.outside.expression(text).value()
 
     # --- With a machine -------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Program:
     def attach(self, machine: str | os.PathLike[str] | Machine, *, force: bool = False) -> Attached:
         """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
 
-        A snapshot whose code object is another one is refused unless ``force`` is said.
+        A snapshot of a different code object is refused unless ``force`` is true.
         """
         if isinstance(machine, (str, os.PathLike)):
             path = os.fspath(machine)
@@ -101,7 +101,7 @@ class Program:
         return Attached(self, stopped)
 
     def _attach_live(self, machine: Any) -> Attached:
-        """A process in GDB. What is known of its code from the last time is kept, if that is the same."""
+        """Attach a process in GDB, keeping what is known of its code from the last time if the code is the same."""
         if self._live is None:
             self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
         stopped = self._live.stopped(machine)
@@ -136,17 +136,17 @@ class Attached:
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, wave: int | str) -> Wave:
-        """A wave by its number from 0, or by what the machine calls it."""
+        """Return a wave by its number from 0, or by the name that the machine gives it."""
         index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
         if index is None or not 0 <= index < len(self):
             raise no_wave(self.stopped.machine, str(wave))
-        found = self._waves.get(index)
-        if found is None:
-            found = self._waves[index] = Wave(self.state, self.stopped, index)
-        return found
+        known = self._waves.get(index)
+        if known is None:
+            known = self._waves[index] = Wave(self.state, self.stopped, index)
+        return known
 
     def repaired(self, repair: Policy) -> Attached:
-        """The same machine, with other idioms of compilers read as they are meant."""
+        """Return the same machine with other repairs of compiler errors applied."""
         usual = self.state.target.default_dialect
         codes = []
         for code in self.stopped.loaded.codes:
@@ -158,7 +158,7 @@ class Attached:
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
-        """What is broken in the state, and what has been found broken in the files so far."""
+        """The problems of the state, and those found in the files so far."""
         return self.stopped.problems
 
 
@@ -167,6 +167,6 @@ def open_program(
 ) -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
-    ``repair`` is ``auto``, ``off`` or names: which idioms of compilers are read as they are meant.
+    ``repair`` is ``auto``, ``off``, or the names of the repairs of compiler errors to apply.
     """
     return Program(opened(os.fspath(path)), dialect=dialect, repair=policy_of(repair))

@@ -1,6 +1,7 @@
-"""Where scripts get their program from: a debugger that has one stopped, or whoever has attached one.
+"""The selection that scripts ask for: the program, wave, frame and lane of a host.
 
-A script that asks the host for the selected frame runs in GDB, in another debugger and on a snapshot unchanged.
+The host is a debugger, or a program with an attached machine, so that a script runs unchanged in GDB, in another
+debugger and on a snapshot.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What a script asks. Each may raise `UsageError`, which says what to do first."""
+    """The provider of the selection. Each method may raise `UsageError`, which says what to do first."""
 
     def attached(self) -> Attached:
-        """The program with its machine."""
+        """Return the program with its machine."""
 
     def waves(self) -> Sequence[Wave]:
-        """All waves; of a program without any all its threads."""
+        """Return all waves, or all threads of a program without waves."""
 
     def wave(self) -> Wave:
-        """The wave or thread that is selected."""
+        """Return the selected wave or thread."""
 
     def frame(self) -> Frame:
-        """The frame that is selected, whose `selected_lane` is the lane that is."""
+        """Return the selected frame, whose `selected_lane` is the selected lane."""
 
 
 class Chosen:
-    """A program with its machine, and what is selected of it: a host for whoever has no debugger."""
+    """A program with its machine and a selection: the host of scripts that run without a debugger."""
 
     def __init__(
         self, attached: Attached, *, wave: int | str = 0, frame: int = 0, lane: int | None = None
@@ -48,7 +49,7 @@ class Chosen:
     def select(
         self, *, wave: int | str | None = None, frame: int | None = None, lane: int | None = None
     ) -> None:
-        """Select another wave, frame or lane. Another wave is seen from its innermost frame, in its first lane."""
+        """Select another wave, frame or lane. Selecting a wave selects its innermost frame and first active lane."""
         if wave is not None:
             self._wave, self._frame, self._lane = wave, 0, None
         self._frame = self._frame if frame is None else frame
@@ -68,13 +69,13 @@ class Chosen:
 
 
 def in_lane(frame: Frame, lane: int | None) -> Frame:
-    """A frame with the lane that is selected: without one the first that is active."""
+    """Return a frame with its selected lane, by default the first active one."""
     if not frame.has_lanes:
         return frame
     if lane is None:
         mask = frame.active_mask or 1
         lane = (mask & -mask).bit_length() - 1
-    frame.lane(lane)  # which there must be
+    frame.lane(lane)  # which raises an error for a lane that does not exist
     frame.selected_lane = lane
     return frame
 
@@ -83,13 +84,13 @@ _current: list[Host] = []
 
 
 def use(host: Host | None) -> None:
-    """Say which host scripts ask; None takes the last one away."""
+    """Set the host of scripts; None removes it."""
     _current[:] = [] if host is None else [host]
 
 
 @contextmanager
 def using(host: Host) -> Iterator[None]:
-    """Let scripts ask a host for a while."""
+    """Set the host of scripts for the duration of a ``with`` block."""
     before = list(_current)
     use(host)
     try:
@@ -99,15 +100,15 @@ def using(host: Host) -> Iterator[None]:
 
 
 def is_set() -> bool:
-    """Whether somebody has."""
+    """Whether a host is set."""
     return bool(_current)
 
 
 def current() -> Host:
-    """The host that somebody has set."""
+    """Return the host that is set; raise an error if there is none."""
     if not _current:
         raise UsageError(
-            "there is no program to ask about",
+            "no program is selected",
             kind="no_host",
             hint="run the script in GDB, or attach a snapshot or a core file: "
             "dwarfgpu.gdb.use(dwarfgpu.open(FILE).attach(STATE))",

@@ -129,7 +129,7 @@ def test_arguments_by_name(capsys, monkeypatch):
     found = state(capsys, *words, "--arg", "out=0x77")
     assert found["kernarg"]["arguments"][0]["bytes"] == "77" + "00" * 7
     for more, message in (
-        (("--arg", "out=1", "--arg", "2"), "--arg '2' has no name and others have"),
+        (("--arg", "out=1", "--arg", "2"), "--arg '2' has no name, but others have"),
         (("--arg", "out=1", "--arg", "out=2"), "--arg out is given twice"),
         (("--arg", "in=1"), "group_x has no argument 'in'"),
     ):
@@ -142,17 +142,17 @@ def test_arguments_by_name(capsys, monkeypatch):
     "words, status, message",
     [
         (("group_x", "--grid", "64"), 2, "the following arguments are required: --work-group"),
-        (("group_x", "--grid", "a", "--work-group", "1"), 2, "--grid 'a' is no number"),
-        (("group_x", "--grid", "1,,2", "--work-group", "1"), 2, "--grid '' is no number"),
+        (("group_x", "--grid", "a", "--work-group", "1"), 2, "--grid 'a' is not a number"),
+        (("group_x", "--grid", "1,,2", "--work-group", "1"), 2, "--grid '' is not a number"),
         (("group_x", "--grid", "1,1,1,1", "--work-group", "1"), 2, "a grid has 1 to 3 dimensions, not 4"),
-        (("group_x", "--grid", "9" * 500, "--work-group", "1"), 2, "is no number"),
+        (("group_x", "--grid", "9" * 500, "--work-group", "1"), 2, "is not a number"),
         (("group_x", "--grid", "0", "--work-group", "1"), 2, "the grid size x = 0 does not fit"),
         (("group_x", "--grid", "64", "--work-group", "64", "--wave", "1"), 2, "there is no wave 1"),
-        (("group_x", "--grid", "64", "--work-group", "64", "--arg", "one"), 2, "--arg 'one' is no value"),
+        (("group_x", "--grid", "64", "--work-group", "64", "--arg", "one"), 2, "--arg 'one' is not a value"),
         (
             ("group_x", "--grid", "64", "--work-group", "64", "--arg", "bytes:1"),
             2,
-            "--arg 'bytes:1' is no value",
+            "--arg 'bytes:1' is not a value",
         ),
         (
             ("group_x", "--grid", "64", "--work-group", "64", "--dynamic-local", "99999"),
@@ -162,7 +162,7 @@ def test_arguments_by_name(capsys, monkeypatch):
         (
             ("scratch", "--grid", "64", "--work-group", "64", "--private-size", "1"),
             2,
-            "1 bytes of private memory do not",
+            "1 bytes of private memory are not possible",
         ),
         (("nobody", "--grid", "64", "--work-group", "64"), 1, "has no kernel 'nobody'"),
     ],
@@ -244,7 +244,7 @@ def test_hsa_tells_what_must_not_be(capsys):
     assert "reserved bytes 48 to 55 must be 0" in out
     status, out, err = run(capsys, "hsa", "kernel-code", PACKET, "--state", EXAMPLE)
     assert status == 1
-    assert "this is no amd_kernel_code_t" in out
+    assert "this is not an amd_kernel_code_t" in out
     status, out, err = run(capsys, "hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
     assert status == 1
     status, out, err = run(
@@ -260,7 +260,7 @@ def test_hsa_tells_what_must_not_be(capsys):
         (("queue", "-1", "--state", EXAMPLE), 2, "amd_queue_t at -0x1 is not in the address space"),
         (("queue", hex(2**64 - 255), "--state", EXAMPLE), 2, "is not in the address space"),
         (("queue", hex(2**64), "--state", EXAMPLE), 2, "is not in the address space"),
-        (("queue", "local#0x10", "--state", EXAMPLE), 2, "ADDR 'local#0x10' is no number"),
+        (("queue", "local#0x10", "--state", EXAMPLE), 2, "ADDR 'local#0x10' is not a number"),
         (("barrier", "0x10", "--state", EXAMPLE), 2, "invalid choice: 'barrier'"),
         (("queue", "0x10"), 2, "the following arguments are required: --state"),
         (("queue", "0x10", "--state", "docs/examples/wavefront.json"), 2, "is a described state"),
@@ -278,7 +278,7 @@ def test_hsa_needs_a_target_with_such_queues(capsys, tmp_path):
     path = tmp_path / "host.json"
     path.write_text('{"schema": 1, "target": "x86_64", "waves": []}')
     status, _out, err = run(capsys, "hsa", "queue", "0x10", "--state", str(path))
-    assert (status, "x86_64 has no queues of AMD" in err) == (2, True)
+    assert (status, "x86_64 is not an AMD GPU, which has such structures" in err) == (2, True)
 
 
 def test_the_example_is_what_a_launch_gives(tmp_path):

@@ -307,7 +307,7 @@ def test_a_document_that_an_error_ends_is_whole(run):
     status, out, err = run("eval", FILE, "even", "&even", *STATE, "--lane", "2", "--json")
     assert (status, out[-2:]) == (2, "}\n")
     assert [each["expression"] for each in json.loads(out)["answers"]] == ["even"]
-    assert err.startswith("dwarfgpu: error: what is in no memory has no address, at column 1")
+    assert err.startswith("dwarfgpu: error: an object that is not in memory has no address, at column 1")
     assert run("eval", FILE, "&even", "even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
 
 

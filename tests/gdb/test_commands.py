@@ -196,7 +196,7 @@ def test_the_prefix_alone_lists_what_may_follow(require_tool):
 def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
     wrong = {
         "dwarfgpu eval": "`eval` needs EXPR",
-        "dwarfgpu eval nowhere": "there is no nowhere in inner, at column 1",
+        "dwarfgpu eval nowhere": "no variable `nowhere` in inner, at column 1",
         "dwarfgpu eval -lane 3 counter": "threads of x86_64 have no lanes",
         "dwarfgpu lanes": "threads of x86_64 have no lanes",
         "dwarfgpu eval/q counter": 'Undefined output format "q".',

@@ -165,7 +165,7 @@ def test_what_goes_wrong_is_one_line(require_tool, program):
         assert said(require_tool, program, f"print {expression}") == [expected]
     for expression, expected in (
         ("$dwarfgpu(5)", "Trying to read string with inappropriate type `int'."),
-        ('$dwarfgpu("nowhere")', "there is no nowhere in step, at column 1 of 'nowhere'"),
+        ('$dwarfgpu("nowhere")', "no variable `nowhere` in step, at column 1 of 'nowhere'"),
         ('$dwarfgpu("index", 2)', "x86_64 has no lanes"),
         ('$dwarfgpu("*(int *) 8")', "Cannot access memory at address 0x8"),
     ):

@@ -24,7 +24,7 @@ def attached(name: str = "lanes"):
     "ask", [dg.selected, dg.wave, dg.waves, dg.attached, lambda: dg.eval("1"), lambda: dg.locate("x")]
 )
 def test_without_a_host_it_is_said_what_to_do(ask):
-    with pytest.raises(dwarfgpu.UsageError, match="no program to ask about") as caught:
+    with pytest.raises(dwarfgpu.UsageError, match="no program is selected") as caught:
         ask()
     assert caught.value.kind == "no_host"
     assert "dwarfgpu.gdb.use(dwarfgpu.open(FILE).attach(STATE))" in caught.value.hint

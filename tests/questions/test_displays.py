@@ -56,7 +56,7 @@ def test_the_table(run):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("display zork", "there is no zork"),
+        ("display zork", "no variable `zork`"),
         ("display left +", "an operand is missing"),
         ("display/x", "Argument required (expression to compute)."),
         ("display/y left", 'Undefined output format "y".'),

@@ -64,7 +64,7 @@ def test_what_can_be_read_is_shown_before_the_error(run):
     "line, message",
     [
         ("x", "`x` needs an address"),
-        ("x zork", "there is no zork"),
+        ("x zork", "no variable `zork`"),
         ("x zork#1", "Address space zork not recognised by the architecture"),
         ("x/y slots", 'Undefined output format "y".'),
         ("x/- slots", "/- is no format"),

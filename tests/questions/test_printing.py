@@ -40,7 +40,7 @@ def test_printf(run, arguments, text):
         ('"%d", 1, 2', "Wrong number of arguments for specified format-string"),
         ('"%d" limit', "Invalid argument syntax"),
         ('"%y", limit', "Unrecognized format specifier"),
-        ('"%d", zork', "there is no zork"),
+        ('"%d", zork', "no variable `zork`"),
         ('"%d", unused', "it has neither a location"),
         ('"%s", limit', "%s takes a string"),
         ('"%d", slots', "Value can't be converted to integer"),

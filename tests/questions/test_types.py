@@ -49,7 +49,7 @@ def test_the_last_value(run):
     "line, message",
     [
         ("whatis", "The history is empty"),
-        ("whatis zork", "there is no zork"),
+        ("whatis zork", "no variable `zork`"),
         ("whatis struct zork", "No struct type named zork."),
         ("ptype union zork", "No union type named zork."),
         ("ptype enum zork", "No enum type named zork."),
@@ -67,7 +67,7 @@ def test_variables_of_functions_without_a_machine():
     assert run("whatis left", "whatis X::slots", "ptype out") == (
         "type = int\ntype = int [4]\ntype = int *\n"
     )
-    assert "there is no zork" in str(run.fails("whatis zork"))
+    assert "no variable `zork`" in str(run.fails("whatis zork"))
 
 
 def test_offsets_and_holes_without_a_machine():

@@ -196,7 +196,7 @@ def test_the_lane_that_is_looked_at_stands_alone(run):
         ("info lanes x", "'x' is no lane and no range"),
         ("info lanes -odd", "`info lanes`: -odd is no option of it"),
         ("lanes -row 5", "`lanes` has rows of 8, 16, 32 lanes, not '5'"),
-        ("lanes nothing", "there is no nothing in X"),
+        ("lanes nothing", "no variable `nothing` in X"),
     ],
 )
 def test_what_cannot_be_asked_of_lanes(run, command, message):

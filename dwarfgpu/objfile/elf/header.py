@@ -103,7 +103,7 @@ class ElfLayout:
 
 @frozen
 class Header:
-    """What the ELF header says (gABI, "ELF Header")."""
+    """The fields of the ELF header (gABI, "ELF Header")."""
 
     layout: ElfLayout
     osabi: int

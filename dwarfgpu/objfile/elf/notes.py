@@ -294,7 +294,7 @@ ROOT = "/usr/lib/debug"
 
 @frozen
 class DebugLink:
-    """What a stripped file says about its debug file."""
+    """The reference of a stripped file to its debug file."""
 
     name: str | None
     """The name in the section, without a directory."""
@@ -319,7 +319,7 @@ class DebugLink:
 
 
 def debug_link(image: Image) -> DebugLink | None:
-    """Return what a file says about its debug file, or None if it says nothing."""
+    """Return the reference of a file to its debug file, or None without one."""
     section = image.section(SECTION)
     name, crc = None, None
     if section is not None:

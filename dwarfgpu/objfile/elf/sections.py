@@ -31,7 +31,7 @@ FLAG_LETTERS = (
 
 
 class Section:
-    """One section of an image. Nothing of its content is read before it is asked for."""
+    """One section of an image. Its content is read on first use."""
 
     __slots__ = ("_data", "_image", "_stream", "header", "index", "name")
 

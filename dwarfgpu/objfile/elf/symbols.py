@@ -1,6 +1,6 @@
 """Symbols of an ELF file (gABI, "Symbol Table"; AMDGPU usage, "Symbols").
 
-A table is read row by row when it is asked for. The first few questions for a name or an address are answered by a
+A table is read row by row on first use. The first few questions for a name or an address are answered by a
 search of the bytes, which is several times faster than making an index; for more questions an index is made.
 """
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @frozen
 class SplitFile:
-    """What a skeleton says about the file with the rest of its entries."""
+    """The reference of a skeleton to the file with the rest of its entries."""
 
     name: str
     """DW_AT_dwo_name."""

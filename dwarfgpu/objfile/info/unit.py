@@ -1,6 +1,6 @@
 """Units: one contribution to ``.debug_info`` or ``.debug_types`` (DWARF 5 section 3.1 and 7.5.1).
 
-Everything is read when it is asked for, and can be freed.
+Everything is read on first use, and can be freed.
 """
 
 from __future__ import annotations

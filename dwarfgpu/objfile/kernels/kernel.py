@@ -193,7 +193,7 @@ class KernelCode(_BitFields):
 
 @frozen
 class Kernel:
-    """One kernel: what the file says about it in its three places."""
+    """One kernel, from the three places of the file that describe it."""
 
     name: str
     symbol: Symbol | None

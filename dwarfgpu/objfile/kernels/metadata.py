@@ -61,7 +61,7 @@ class KernelArgument:
 
 @frozen
 class KernelMetadata:
-    """What the metadata says about one kernel. None is what the document does not say."""
+    """The metadata of one kernel. A field that the document does not have is None."""
 
     name: str | None
     symbol: str | None

@@ -1,1 +1,1 @@
-"""All that a file says, in the order it says it: entries with what their values mean, and the other sections."""
+"""The dump of a file: its entries, with the meaning of their values, and its other sections, in file order."""

@@ -1,4 +1,4 @@
-"""The entries of a file as a dump shows them: unit by unit, all of them or those that were asked for."""
+"""The dump of entries, unit by unit: all of them, or those of a selection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_DEPTH = 1 << 30
 
 @frozen
 class ShownUnit:
-    """The header of a unit, and how what is in it has been read."""
+    """The header of a unit, and the dialects that its content has been read with."""
 
     file: str
     section: str
@@ -55,12 +55,12 @@ class ShownUnit:
     attributes: str
     """The dialect of its attributes."""
     reason: str
-    """Why that one."""
+    """Why this dialect was chosen."""
     augmentation: str | None
     expressions: str
     """The dialect of its expressions."""
     target: str
-    """Whose registers and address spaces have names."""
+    """The target whose names registers and address spaces have."""
 
 
 @frozen
@@ -82,7 +82,7 @@ Item: TypeAlias = "ShownUnit | ShownEntry"
 
 @frozen
 class Selection:
-    """Which entries are shown, each with what is below it. What is not given selects all."""
+    """The entries to show, each with its descendants. An empty field selects all."""
 
     names: tuple[str, ...] = ()
     """Names as in the source, with or without scopes, or linkage names."""
@@ -90,7 +90,7 @@ class Selection:
     entries: tuple[str, ...] = ()
     """Offsets: ``0x2a`` in .debug_info, or ``SECTION+0x2a``."""
     pc: int | None = None
-    """Only functions and blocks with code there."""
+    """Select only functions and blocks with code at this address."""
     depth: int | None = None
     """How many levels below an entry are shown."""
     sections: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Selection:
 
 
 def tag_number(text: str) -> int:
-    """The number of a tag: ``DW_TAG_variable`` or ``variable``."""
+    """Return the number of a tag: ``DW_TAG_variable`` or ``variable``."""
     name = text if text.startswith("DW_TAG_") else f"DW_TAG_{text}"
     number = number_of(name)
     if number is not None:
@@ -113,13 +113,13 @@ def tag_number(text: str) -> int:
         short, [known.removeprefix("DW_TAG_") for known in names("DW_TAG").values()], n=3
     )
     hint = (
-        f"did you mean {' or '.join(close)}?" if close else "a tag is called DW_TAG_subprogram, or subprogram"
+        f"did you mean {' or '.join(close)}?" if close else "write a tag as DW_TAG_subprogram, or subprogram"
     )
     raise UsageError(f"there is no tag {text!r}", hint=hint)
 
 
 class EntryDump:
-    """The entries of one file. What cannot be read is among the problems of the file, and hides nothing else."""
+    """The entries of one file. An unreadable entry becomes a problem of the file and hides no other entry."""
 
     def __init__(self, file: CodeObject, selection: Selection, dialect: str | None = None) -> None:
         self.file = file
@@ -131,7 +131,7 @@ class EntryDump:
     def __iter__(self) -> Iterator[Item]:
         if not self.file.has_dwarf:
             message = f"{self.file.name} has no debugging information entries: it has no .debug_info"
-            raise NotFound("no_dwarf", message, hint="`dwarfgpu info` says what it has")
+            raise NotFound("no_dwarf", message, hint="list what it has with `dwarfgpu info`")
         current: Unit | None = None
         for root in self._roots():
             try:
@@ -146,10 +146,10 @@ class EntryDump:
         if not self.shown:
             self._check_something_was_meant()
 
-    # --- Where to begin -------------------------------------------------------------------------------------------
+    # --- Roots ----------------------------------------------------------------------------------------------------
 
     def _roots(self) -> Iterator[Die]:
-        """The entries to begin with."""
+        """Yield the entries to begin with."""
         wanted = self.selection
         if wanted.entries:
             yield from map(self._entry_at, wanted.entries)
@@ -163,19 +163,19 @@ class EntryDump:
                     unit.dwarf.note(error)
 
     def _units(self) -> Iterator[Unit]:
-        """The units that may have what is asked for."""
+        """Yield the units that may have what the selection asks for."""
         wanted = self.selection
         if wanted.names:
-            found: dict[Unit, None] = {}
+            units: dict[Unit, None] = {}
             for name in wanted.names:
                 last = split_name(name)[-1]
-                found.update(dict.fromkeys(self.file.dwarf.index.units_with(last.encode())))
-            yield from (unit for unit in found if not wanted.sections or unit.section in wanted.sections)
+                units.update(dict.fromkeys(self.file.dwarf.index.units_with(last.encode())))
+            yield from (unit for unit in units if not wanted.sections or unit.section in wanted.sections)
         else:
             yield from self.units()
 
     def units(self) -> Iterator[Unit]:
-        """All units of the selected sections: behind a skeleton the unit that it stands for, if that is there."""
+        """Yield all units of the selected sections, with the split unit of each skeleton if it is present."""
         dwarf, sections = self.file.dwarf, self.selection.sections
         seen: set[Unit] = set()
         for unit in dwarf.units:
@@ -186,19 +186,19 @@ class EntryDump:
             except DwarfGpuError as error:
                 dwarf.note(error)
             seen.update(both)
-            yield from (each for each in both if not sections or each.section in sections)
+            yield from (shown_unit for shown_unit in both if not sections or shown_unit.section in sections)
         for unit in dwarf.compile_units():
             if unit not in seen and (not sections or unit.section in sections):
                 yield unit
 
     def _entry_at(self, text: str) -> Die:
-        """The entry at ``0x2a`` or ``.debug_types+0x2a``."""
+        """Return the entry at ``0x2a`` or ``.debug_types+0x2a``."""
         section, plus, number = text.rpartition("+")
         try:
             offset = int(number, 0)
         except ValueError:
-            message = f"{text!r} is no place of an entry"
-            raise UsageError(message, hint="it is an offset such as 0x2a, or .debug_types+0x2a") from None
+            message = f"{text!r} is not the offset of an entry"
+            raise UsageError(message, hint="write an offset such as 0x2a, or .debug_types+0x2a") from None
         units = list(self.units())
         if not plus:
             section = ".debug_info" if any(unit.section == ".debug_info" for unit in units) else ""
@@ -208,20 +208,20 @@ class EntryDump:
                 if 0 <= inner < unit.header.end - unit.offset:
                     return self._entry_in(unit, inner)
         message = f"{self.file.name} has no unit at {section or '.debug_info'}+{offset:#x}"
-        raise NotFound("no_entry", message, hint="`dwarfgpu info --units` lists the units")
+        raise NotFound("no_entry", message, hint="list the units with `dwarfgpu info --units`")
 
     def _entry_in(self, unit: Unit, offset: int) -> Die:
         if unit.tree.contains(offset):
             return unit.die_at(offset)
         place = f"{unit.section}+{unit.offset + offset:#x}"
         around = unit.tree.entry_around(offset)
-        hint = None if around is None else f"the one that holds it begins at {unit.offset + around:#x}"
+        hint = None if around is None else f"the entry around it begins at {unit.offset + around:#x}"
         raise NotFound("no_entry", f"{self.file.name}: no entry begins at {place}", hint=hint)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def _entries(self, root: Die) -> Iterator[ShownEntry]:
-        """What is shown of an entry and all below it."""
+        """Yield what is shown of an entry and all below it."""
         wanted, unit = self.selection, root.unit
         values = UnitValues(self.file, unit, self.code, wanted.pc)
         limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
@@ -243,7 +243,7 @@ class EntryDump:
                     tops.pop()
                 if self._matches(die):
                     tops.append(depth)
-            top = next((each for each in tops if depth - each <= limit), None)
+            top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
             if top is None:
                 continue
             yield ShownEntry(
@@ -256,7 +256,7 @@ class EntryDump:
             )
 
     def _is_elsewhere(self, die: Die) -> bool:
-        """Whether it is a function or block whose code is not at the address asked for."""
+        """Whether an entry is a function or block without code at the selected address."""
         pc = self.selection.pc
         if pc is None or die.tag not in SCOPES:
             return False
@@ -270,7 +270,7 @@ class EntryDump:
         return not wanted.names or any(_is_called(die, name) for name in wanted.names)
 
     def _owner(self, die: Die) -> int | None:
-        """The offset of the entry that owns the first one shown."""
+        """Return the offset of the entry that owns the first one shown."""
         if die.offset == die.unit.first:
             return None
         owner = die.parent()
@@ -299,7 +299,7 @@ class EntryDump:
         )
 
     def _said(self, unit: Unit, read: Callable[[], T]) -> T | None:
-        """What a unit says of itself, if that can be read."""
+        """Read a property of a unit; return None and note the problem if it cannot be read."""
         try:
             return read()
         except DwarfGpuError as error:
@@ -307,11 +307,11 @@ class EntryDump:
             return None
 
     def _check_something_was_meant(self) -> None:
-        """Say so when a question has no answer; a file whose entries are broken has said why already."""
+        """Raise an error for a selection that nothing matches, unless broken entries have been reported already."""
         wanted, name = self.selection, self.file.name
         if wanted.pc is not None:
             message = f"{name}: no function has code at {wanted.pc:#x}"
-            raise NotFound("no_address", message, hint="`dwarfgpu info --pc` says what is there")
+            raise NotFound("no_address", message, hint="show what is there with `dwarfgpu info --pc`")
         if wanted.is_filter:
             asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
             asked += (
@@ -332,7 +332,7 @@ _NAMED = (
 
 
 def _is_called(die: Die, name: str) -> bool:
-    """Whether a name means an entry: its linkage name, or its name below the scopes that the name has."""
+    """Whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
     known = die.abbreviation.attributes
     if not any(number in known for number in _NAMED):
         return False
@@ -342,12 +342,12 @@ def _is_called(die: Die, name: str) -> bool:
     return die.linkage_name == name
 
 
-# --- Attributes as a dump shows them ------------------------------------------------------------------
+# --- Attributes ---------------------------------------------------------------------------------------
 
 
 @frozen
 class Lists:
-    """A location list or range list. With an address asked for, of a location list only what applies there."""
+    """A location list or range list. With a selected address, a location list has only the entries that apply."""
 
     section: str
     offset: int
@@ -357,7 +357,7 @@ class Lists:
 
 @frozen
 class Reference:
-    """What begins at an offset of another section."""
+    """A reference to an offset of another section."""
 
     section: str
     offset: int
@@ -377,7 +377,7 @@ class ShownAttribute:
     value: Any
     """A number, a text, bytes or True; for a reference the offset in the section of the entry."""
     note: str | None = None
-    """What a number stands for: a name of the text, a file, an entry, an address space."""
+    """The meaning of a number: a name of the text, a file, an entry, an address space."""
     detail: Detail | None = None
     error: DwarfGpuError | None = None
     """Why the value cannot be read further."""
@@ -400,17 +400,17 @@ _NO_LIST = "DW_AT_GNU_locviews"
 
 
 def _applying(entries: tuple[DumpedListEntry, ...], pc: int) -> tuple[DumpedListEntry, ...]:
-    """The entries that apply at a program location: the bounded ones that hold it, else the default ones (A.2.5.5)."""
+    """Return the entries that apply at a program location: bounded ones around it, else default ones (A.2.5.5)."""
     bounded = tuple(
-        each
-        for each in entries
-        if each.start is not None and each.end is not None and each.start <= pc < each.end
+        entry
+        for entry in entries
+        if entry.start is not None and entry.end is not None and entry.start <= pc < entry.end
     )
-    return bounded or tuple(each for each in entries if each.is_default)
+    return bounded or tuple(entry for entry in entries if entry.is_default)
 
 
 class UnitValues:
-    """Shows the attributes of one unit. With ``pc``, location lists are those at that address."""
+    """The values of the attributes of one unit. With ``pc``, location lists are those at that address."""
 
     def __init__(self, file: CodeObject, unit: Unit, code: CodeReader, pc: int | None = None) -> None:
         self.file = file
@@ -419,15 +419,15 @@ class UnitValues:
         self.pc = pc
         self.lists = ListReader(file, code)
         self._referred: dict[tuple[int, Any], tuple[int, str]] = {}
-        """What references lead to: where it is, and what it is called."""
+        """The offset and name of the target of each reference."""
         self._looks: dict[tuple[Abbreviation, int], tuple[str, str, Class]] = {}
         """Name, form and class of the attributes of an abbreviation, which do not depend on the entry."""
         self._paths: dict[int, str | None] = {}
         self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
-            "string": lambda each: (each.text(), None, None),
-            "address": lambda each: (each.address(), None, None),
+            "string": lambda attribute: (attribute.text(), None, None),
+            "address": lambda attribute: (attribute.address(), None, None),
             "constant": self._constant,
-            "flag": lambda each: (bool(each.value), None, None),
+            "flag": lambda attribute: (bool(attribute.value), None, None),
             "reference": self._reference,
             "exprloc": self._code,
             "loclist": self._locations,
@@ -435,7 +435,7 @@ class UnitValues:
         }
 
     def shown(self, attribute: Attribute) -> ShownAttribute:
-        """An attribute. That it means nothing is no reason to stop: the error stands with it."""
+        """Return an attribute as it is shown. An error while reading its value is shown with it."""
         name, form, kind = self._look(attribute)
         value, note, detail, problem = attribute.value, None, None, None
         try:
@@ -447,12 +447,12 @@ class UnitValues:
 
     def _look(self, attribute: Attribute) -> tuple[str, str, Class]:
         abbreviation, index = attribute.die.abbreviation, attribute.index
-        found = self._looks.get((abbreviation, index))
-        if found is None:
-            found = attribute.name, attribute.form_name, attribute.value_class
+        look = self._looks.get((abbreviation, index))
+        if look is None:
+            look = attribute.name, attribute.form_name, attribute.value_class
             if abbreviation.forms[index] != dw.DW_FORM_indirect:
-                self._looks[abbreviation, index] = found
-        return found
+                self._looks[abbreviation, index] = look
+        return look
 
     # --- By class -------------------------------------------------------------------------------------------------
 
@@ -503,21 +503,21 @@ class UnitValues:
         section, offset = attribute.list_place()
         if attribute.name == _NO_LIST:
             return attribute.value, None, Reference(section, offset)
-        found = self.lists.read(section, offset, "loclist", self.unit)
-        entries = tuple(each for each in found.entries if each.code is not None)
+        listed = self.lists.read(section, offset, "loclist", self.unit)
+        entries = tuple(entry for entry in listed.entries if entry.code is not None)
         if self.pc is not None:
-            if found.error is not None:
-                raise found.error
+            if listed.error is not None:
+                raise listed.error
             entries = _applying(entries, self.pc)
         return attribute.value, None, Lists(section, offset, entries, self.pc)
 
     def _ranges(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         section, offset = attribute.list_place()
-        found = self.lists.read(section, offset, "rnglist", self.unit)
-        return attribute.value, None, Lists(section, offset, found.entries)
+        listed = self.lists.read(section, offset, "rnglist", self.unit)
+        return attribute.value, None, Lists(section, offset, listed.entries)
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
-        """Blocks, offsets in other sections, and what has no known class."""
+        """Show blocks, offsets in other sections, and attributes of no known class."""
         kind = attribute.value_class
         if kind == "macptr":
             section = _MACRO_SECTIONS.get(attribute.name, ".debug_macro")

@@ -1,4 +1,4 @@
-"""Expressions as a dump shows them: the operations, and what the operands refer to in the file."""
+"""The dump of expressions: the operations, and what the operands refer to in the file."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ MAX_KNOWN = 1 << 14
 
 @frozen
 class DumpedExpression:
-    """An expression."""
+    """A decoded expression."""
 
     data: bytes
     operations: tuple[str, ...]
     """As the assembler reads them, with the registers of the target by name."""
     notes: tuple[str, ...]
-    """What operands mean in this file: entries, addresses by index, address spaces."""
+    """The meaning of operands in this file: entries, addresses by index, address spaces."""
     error: DwarfGpuError | None
-    """Why the rest, which stands among the operations as bytes, could not be decoded."""
+    """Why the rest, which the operations show as bytes, could not be decoded."""
 
     @property
     def text(self) -> str:
@@ -53,7 +53,7 @@ class DumpedExpression:
 
 
 class CodeReader:
-    """Decodes the expressions of a file; ``dialect`` is that of the target, unless another one is named."""
+    """The decoder of a file's expressions; ``dialect`` replaces the dialect of the target."""
 
     def __init__(self, file: CodeObject, dialect: str | None = None) -> None:
         self.target = file.target.target
@@ -63,23 +63,23 @@ class CodeReader:
     def read(
         self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None
     ) -> DumpedExpression:
-        """The expression that stands at an offset of a section, in a unit or in none. It is decoded once."""
+        """Decode the expression at an offset of a section, once; ``unit`` is the unit that it belongs to, if any."""
         key = section, offset, unit
-        found = self._known.get(key)
-        if found is None or found.data != data:
+        expression = self._known.get(key)
+        if expression is None or expression.data != data:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._read(data, form, section, offset, unit)
-        return found
+            expression = self._known[key] = self._read(data, form, section, offset, unit)
+        return expression
 
     def _read(
         self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None
     ) -> DumpedExpression:
-        found = decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
+        decoded = decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
         notes: dict[str, None] = {}
-        for i in range(len(found.instructions)):
-            notes.update(dict.fromkeys(self._notes(found.instructions, i, unit)))
-        return DumpedExpression(data, tuple(statements(found, self.target)), tuple(notes), found.fault)
+        for i in range(len(decoded.instructions)):
+            notes.update(dict.fromkeys(self._notes(decoded.instructions, i, unit)))
+        return DumpedExpression(data, tuple(statements(decoded, self.target)), tuple(notes), decoded.fault)
 
     def _notes(self, program: Sequence[Instruction], i: int, unit: Unit | None) -> Iterator[str]:
         instruction = program[i]
@@ -97,7 +97,7 @@ class CodeReader:
             yield f"address space {space.number}: {space.name}"
 
     def _elsewhere(self, number: int) -> str:
-        """What a register that the target does not have is called in waves of the other size."""
+        """Return the name that a register, unknown for the target, has in waves of the other size."""
         name = self.target.name
         for size, other in (("32", "64"), ("64", "32")):
             if name.endswith(f"-wave{size}"):
@@ -107,7 +107,7 @@ class CodeReader:
         return f"{name} has no such register"
 
     def _space(self, program: Sequence[Instruction], i: int) -> AddressSpace | None:
-        """The address space that an operation takes from the literal before it, as compilers write it."""
+        """Return the address space that an operation takes from the literal before it, as compilers write it."""
         name = program[i].operation.name
         if name.startswith("DW_OP_xderef"):  # the address space is below the address
             literal = program[i - 2] if i > 1 and program[i - 1].operation.name == "DW_OP_swap" else None
@@ -129,7 +129,7 @@ def _literal(instruction: Instruction) -> int | None:
 
 
 def _referred(unit: Unit, offset: int, instruction: Instruction, kind: str) -> str:
-    """What an operand that is the offset of an entry leads to. 0 in place of a base type is the generic type."""
+    """Return the target of an operand that is the offset of an entry. 0 for a base type is the generic type."""
     if kind == "uleb" and not offset:
         return "the generic type"
     try:
@@ -143,17 +143,17 @@ def _address(unit: Unit, index: int) -> str:
         return f"{unit.tables.address(index):#x}"
     except DwarfGpuError as error:
         unit.dwarf.note(error)
-        return "not known"
+        return "unknown"
 
 
 def entry_name(die: Die) -> str:
-    """What an entry is called where another one refers to it."""
+    """Return the name of an entry in references to it."""
     if die.tag in TYPES:
         return type_name(die)
     return die.name or die.tag_name
 
 
-# --- The names of types as a dump shows them ----------------------------------------------------------
+# --- Names of types -----------------------------------------------------------------------------------
 
 _DECLARATORS = frozenset(
     (
@@ -195,7 +195,7 @@ TYPES = _DECLARATORS | frozenset(
 
 
 class _EntryTypes(Types):
-    """Types of which nothing is read but what their names are made of, in the words of the entries."""
+    """The types of entries, read only as far as their names need it, with names from the entries."""
 
     def _make(self, die: Die) -> Type:
         if die.tag in _DECLARATORS:

@@ -1,4 +1,4 @@
-"""The sections of location lists and range lists as a dump shows them: each list with the unit that it belongs to."""
+"""The dump of the sections of location lists and range lists: each list with the unit that it belongs to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TITLES = {"loclist": "location list", "rnglist": "range list"}
 
 
 class ListSection:
-    """One section of lists of a kind: ``loclist`` or ``rnglist``."""
+    """A section of lists of one kind: ``loclist`` or ``rnglist``."""
 
     def __init__(self, file: CodeObject, section: str, kind: str, code: CodeReader) -> None:
         self.file = file
@@ -58,24 +58,24 @@ class ListSection:
         self.has_tables = section.removesuffix(".dwo").endswith("lists")
 
     def parts(self) -> Iterator[SectionPart]:
-        """The headers and lists by offset: those that entries or a header lead to, else all in a row."""
+        """Yield the headers and lists by offset: those that entries or a header refer to, else all in sequence."""
         owners = self._owners()
-        found: dict[int, SectionPart | tuple[Unit | None, int | None]] = {}
+        parts: dict[int, SectionPart | tuple[Unit | None, int | None]] = {}
         for offset, unit in owners.items():
-            found[offset] = unit, None
+            parts[offset] = unit, None
         if self.has_tables:
-            self._add_tables(found, owners)
+            self._add_tables(parts, owners)
         elif not owners:
-            self._add_in_a_row(found, 0, None)
-        for offset in sorted(found):
-            each = found[offset]
-            yield each if isinstance(each, SectionPart) else self._list(offset, *each)
+            self._add_in_a_row(parts, 0, None)
+        for offset in sorted(parts):
+            part = parts[offset]
+            yield part if isinstance(part, SectionPart) else self._list(offset, *part)
 
-    # --- Where lists are ------------------------------------------------------------------------------------------
+    # --- Finding lists --------------------------------------------------------------------------------------------
 
     def _owners(self) -> dict[int, Unit]:
-        """The offsets that entries lead to, each with a unit that has such an entry."""
-        found: dict[int, Unit] = {}
+        """Return the offsets that entries refer to, each with a unit that has such an entry."""
+        owners: dict[int, Unit] = {}
         for unit in dict.fromkeys((*self.dwarf.units, *self.dwarf.compile_units())):
             known: dict[Abbreviation, list[tuple[int, int]]] = {}
             try:
@@ -88,16 +88,16 @@ class ListSection:
                     for index, form in places:
                         value = abbreviation.value(index, values)
                         self._own(
-                            found,
+                            owners,
                             unit,
                             *((value.form, value.value) if form == DW_FORM_indirect else (form, value)),
                         )
             except DwarfGpuError as error:
                 self.dwarf.note(error)
-        return found
+        return owners
 
     def _lists_in(self, unit: Unit, abbreviation: Abbreviation) -> list[tuple[int, int]]:
-        """The attributes of an abbreviation that lead to lists, by index, with their forms."""
+        """Return the attributes of an abbreviation that refer to lists, by index, with their forms."""
         names = abbreviation.names(unit.dialect, unit.version)
         return [
             (index, abbreviation.forms[index])
@@ -107,16 +107,16 @@ class ListSection:
             == self.kind
         ]
 
-    def _own(self, found: dict[int, Unit], unit: Unit, form: int, value: int) -> None:
+    def _own(self, owners: dict[int, Unit], unit: Unit, form: int, value: int) -> None:
         try:
             section, offset = unit.tables.list_offset(form, value, self.kind)
         except DwarfGpuError as error:
             self.dwarf.note(error)
         else:
             if section == self.section:
-                found.setdefault(offset, unit)
+                owners.setdefault(offset, unit)
 
-    def _add_tables(self, found: dict[int, Any], owners: dict[int, Unit]) -> None:
+    def _add_tables(self, parts: dict[int, Any], owners: dict[int, Unit]) -> None:
         for table in list_tables(self.data, section=self.section, byte_order=self.dwarf.source.byte_order):
             if isinstance(table, DwarfGpuError):
                 self.dwarf.note(table)
@@ -124,27 +124,27 @@ class ListSection:
             header = table.header
             mine = [unit for offset, unit in owners.items() if header.base <= offset < header.end]
             unit = mine[0] if mine else None
-            found[header.start] = self._header(table, unit)
+            parts[header.start] = self._header(table, unit)
             for index in range(len(table)):
                 try:
-                    found.setdefault(table[index], (unit, header.end))
+                    parts.setdefault(table[index], (unit, header.end))
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
                     break
             if not mine and not len(table):
-                self._add_in_a_row(found, header.base, header.end)
+                self._add_in_a_row(parts, header.base, header.end)
 
-    def _add_in_a_row(self, found: dict[int, Any], start: int, end: int | None) -> None:
-        """Lists that nothing leads to: one behind the other, as long as they can be read."""
+    def _add_in_a_row(self, parts: dict[int, Any], start: int, end: int | None) -> None:
+        """Add unreferenced lists in sequence, as long as they can be read."""
         position, stop = start, len(self.data) if end is None else end
         while position < stop:
             listed = self.reader.read(self.section, position, self.kind, None, end)
-            found.setdefault(position, (None, end))
+            parts.setdefault(position, (None, end))
             if listed.error is not None or listed.end <= position:
                 return
             position = listed.end
 
-    # --- What is shown --------------------------------------------------------------------------------------------
+    # --- Parts ----------------------------------------------------------------------------------------------------
 
     def _header(self, table: ListTable, unit: Unit | None) -> SectionPart:
         header = table.header
@@ -171,13 +171,13 @@ class ListSection:
         )
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> SectionPart:
-        found = self.reader.read(self.section, offset, self.kind, unit, end)
+        listed = self.reader.read(self.section, offset, self.kind, unit, end)
         facts = {
             "unit": None if unit is None else f"{unit.section}+{unit.offset:#x}",
-            "base": None if found.base is None else f"{found.base:#x}",
+            "base": None if listed.base is None else f"{listed.base:#x}",
         }
         width = len(_COLUMNS[self.kind])
-        rows = tuple(_row(each)[:width] for each in found.entries)
+        rows = tuple(_row(entry)[:width] for entry in listed.entries)
         table = Table("entries", _COLUMNS[self.kind], rows)
         return SectionPart(self.section, offset, _TITLES[self.kind], facts, (table,))
 
@@ -187,12 +187,12 @@ def _row(entry: DumpedListEntry) -> tuple[Any, ...]:
     return entry.offset, entry.kind, operands, entry.start, entry.end, entry.code
 
 
-# --- Lists of locations and of ranges as a dump shows them --------------------------------------------
+# --- Reading lists ------------------------------------------------------------------------------------
 
 
 @frozen
 class DumpedListEntry:
-    """One entry of a list. Without addresses it has none, or they cannot be found out."""
+    """One entry of a list. Its addresses are None if it has none or they cannot be resolved."""
 
     offset: int
     kind: str
@@ -203,7 +203,7 @@ class DumpedListEntry:
     is_default: bool = False
     code: DumpedExpression | None = None
     views: tuple[int, int] | None = None
-    """GCC's views at start and end, which the entry before says."""
+    """GCC's views at start and end, from the entry before."""
 
 
 @frozen
@@ -221,7 +221,7 @@ class ListedList:
 
 
 class ListReader:
-    """Reads the lists of a file; what is wrong with them is among the problems of the file."""
+    """The reader of a file's lists. Errors become problems of the file."""
 
     def __init__(self, file: CodeObject, code: CodeReader) -> None:
         self.file = file
@@ -234,7 +234,7 @@ class ListReader:
     def read(
         self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None = None
     ) -> ListedList:
-        """The list of a kind (``loclist`` or ``rnglist``) at an offset, which belongs to a unit if that is known.
+        """Read the list of a kind (``loclist`` or ``rnglist``) at an offset; ``unit`` is its unit, if that is known.
 
         The last one is remembered, because entries may share it.
         """
@@ -269,30 +269,30 @@ class ListReader:
         name = location_lists.kind_name if kind == "loclist" else range_lists.kind_name
         views: tuple[int, int] | None = None
         dwarf: Dwarf | None = self.file.dwarf if unit is None else unit.dwarf
-        for each in raw:
+        for entry in raw:
             start: int | None = None
             end: int | None = None
-            if each.kind not in (DW_LLE_default_location, DW_LLE_GNU_view_pair):
+            if entry.kind not in (DW_LLE_default_location, DW_LLE_GNU_view_pair):
                 try:
-                    start, end = bounds.of(each.kind, each.operands) or (None, None)
+                    start, end = bounds.of(entry.kind, entry.operands) or (None, None)
                 except DwarfGpuError as error:
                     if dwarf is not None:  # the first of a list speaks for all
-                        dwarf.note(error.at(section=section, offset=each.offset))
+                        dwarf.note(error.at(section=section, offset=entry.offset))
                     dwarf = None
             code = None
-            if each.expression is not None:
-                code = self.code.read(each.expression, form, section, each.expression_offset, unit)
+            if entry.expression is not None:
+                code = self.code.read(entry.expression, form, section, entry.expression_offset, unit)
             yield DumpedListEntry(
-                each.offset,
-                name(each.kind, section),
-                each.operands,
+                entry.offset,
+                name(entry.kind, section),
+                entry.operands,
                 start,
                 end,
-                each.kind == DW_LLE_default_location,
+                entry.kind == DW_LLE_default_location,
                 code,
                 views,
             )
-            views = (each.operands[0], each.operands[1]) if each.kind == DW_LLE_GNU_view_pair else None
+            views = (entry.operands[0], entry.operands[1]) if entry.kind == DW_LLE_GNU_view_pair else None
 
     def _context(self, unit: Unit | None) -> ListContext:
         if unit is None:

@@ -1,4 +1,4 @@
-"""What a section holds, in one form for all of them: parts, each with facts about it and with tables."""
+"""The parts of a section, in one form for all sections: each with facts about it and with tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections as a dump shows them: which there are, which names they go by, and how each is read."""
+"""The dump of sections: which ones can be shown, by which names they are selected, and how each is read."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
 
 
-# --- Show the sections that find names ----------------------------------------------------------------
+# --- Index sections -----------------------------------------------------------------------------------
 
 
 def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
-    """``.debug_names``: the name indices of the producer."""
+    """Yield the name indices of ``.debug_names``."""
     for table in file.dwarf.index.tables:
         facts = {
             "size": table.end - table.start,
@@ -65,46 +65,48 @@ def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
     for index in range(len(table)):
         try:
             name = decode(table.name(index))
-            for each in table.entries(index):
-                die = each.die_offset + (each.unit or 0)
-                tag = name_of("DW_TAG", each.tag)
-                yield name, each.offset, tag, each.unit, die, each.signature, each.parent
+            for entry in table.entries(index):
+                die = entry.die_offset + (entry.unit or 0)
+                tag = name_of("DW_TAG", entry.tag)
+                yield name, entry.offset, tag, entry.unit, die, entry.signature, entry.parent
         except DwarfGpuError as error:
             dwarf.note(error)
 
 
 def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
-    """``.debug_aranges``: the sets; with ``pc`` those that have it."""
+    """Yield the sets of ``.debug_aranges``; with ``pc`` those that contain it."""
     from dwarfgpu.objfile.indexes.address_index import read_sets
 
     source = file.dwarf.source
-    for found in read_sets(source.data(section), source.byte_order):
-        if isinstance(found, DwarfGpuError):
-            file.dwarf.note(found)
+    for address_set in read_sets(source.data(section), source.byte_order):
+        if isinstance(address_set, DwarfGpuError):
+            file.dwarf.note(address_set)
             continue
-        rows = tuple(found.ranges())
+        rows = tuple(address_set.ranges())
         if pc is not None:
-            rows = tuple(each for each in rows if each[0] <= pc < each[1])
+            rows = tuple(bounds for bounds in rows if bounds[0] <= pc < bounds[1])
             if not rows:
                 continue
         columns: Columns = (("start", "address"), ("end", "address"))
-        facts = {"unit": f".debug_info+{found.unit:#x}"}
-        yield SectionPart(section, found.offset, "address set", facts, (Table("ranges", columns, rows),))
+        facts = {"unit": f".debug_info+{address_set.unit:#x}"}
+        yield SectionPart(
+            section, address_set.offset, "address set", facts, (Table("ranges", columns, rows),)
+        )
 
 
 def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
-    """``.eh_frame_hdr``: the sorted table of call frame information."""
+    """Yield the sorted table of call frame information in ``.eh_frame_hdr``."""
     from dwarfgpu.objfile.frames.fde_index import read_frame_header
 
     image = file.image
-    found = image.section(section)
-    if found is None:
+    table = image.section(section)
+    if table is None:
         return
     header = read_frame_header(
-        found.data, address=found.address, byte_order=image.byte_order, address_size=image.address_size
+        table.data, address=table.address, byte_order=image.byte_order, address_size=image.address_size
     )
     if header is None:
-        yield SectionPart(section, 0, "index of frames", {"table": "none that can be searched"})
+        yield SectionPart(section, 0, "index of frames", {"table": "not searchable"})
         return
     facts = {
         "eh_frame": None if header.eh_frame is None else f"{header.eh_frame:#x}",
@@ -116,13 +118,13 @@ def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
     yield SectionPart(section, 0, "index of frames", facts, (Table("entries", columns, rows),))
 
 
-# --- ``.debug_line`` as a dump shows it ---------------------------------------------------------------
+# --- Line tables --------------------------------------------------------------------------------------
 
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 
 
 def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
-    """The tables of a section; with ``pc`` those that have a row for it, and only these rows."""
+    """Yield the tables of ``.debug_line``; with ``pc`` those that have a row for it, and only these rows."""
     for table in _tables(file, section):
         if table.error is not None:
             file.dwarf.note(table.error)
@@ -135,15 +137,15 @@ def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[Sec
 
 
 def _tables(file: CodeObject, section: str) -> Iterator[LineTable]:
-    """The tables in order, those that a unit names with the strings of that unit."""
+    """Yield the tables in order; a table that a unit names has the strings of that unit."""
     dwarf = file.dwarf
     named: dict[int, Unit] = {}
     for unit in (*dwarf.units, *dwarf.split_units):
         try:
-            found = unit.root_value(DW_AT_stmt_list)
+            line_table_offset = unit.root_value(DW_AT_stmt_list)
             start, name = unit.part(".debug_line")
-            if found is not None and name == section:
-                named.setdefault(start + int(found[1]), unit)
+            if line_table_offset is not None and name == section:
+                named.setdefault(start + int(line_table_offset[1]), unit)
         except DwarfGpuError as error:
             dwarf.note(error)
     source = dwarf.source
@@ -164,7 +166,7 @@ def _tables(file: CodeObject, section: str) -> Iterator[LineTable]:
 
 
 def _line_strings(file: CodeObject) -> Callable[[str, int], bytes]:
-    """The strings of a table that no unit names: those by index cannot be found."""
+    """Return the string lookup for a table without a unit, which cannot resolve strings by index."""
 
     def string_at(form: str, value: int) -> bytes:
         section = ".debug_line_str" if form == "line_strp" else ".debug_str"
@@ -200,14 +202,14 @@ def _part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
                 tuple(
                     (
                         number,
-                        each.directory,
-                        each.name,
-                        each.timestamp or None,
-                        each.size or None,
-                        each.md5,
-                        each.source,
+                        file.directory,
+                        file.name,
+                        file.timestamp or None,
+                        file.size or None,
+                        file.md5,
+                        file.source,
                     )
-                    for number, each in table.files()
+                    for number, file in table.files()
                 ),
             ),
             Table(
@@ -248,7 +250,7 @@ def _row(row: LineRow) -> tuple[Any, ...]:
     return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
 
 
-# --- Sections as a dump shows them --------------------------------------------------------------------
+# --- Sections -----------------------------------------------------------------------------------------
 
 ALL = "all"
 ENTRIES = frozenset((".debug_info", ".debug_types"))
@@ -269,18 +271,18 @@ _BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[SectionP
     ".debug_aranges": address_ranges,
     ".debug_line": parts,
 }
-"""The sections that can be asked for an address."""
+"""The sections that can be searched for an address."""
 _SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()
 _REST = "llvm-dwarfdump prints the other sections"
 
 
 def base_name(section: str) -> str:
-    """The name without the ending of split sections."""
+    """Return the name of a section without the suffix of split sections."""
     return section.removesuffix(".dwo")
 
 
 def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
-    """Return the sections that are meant: ``.debug_line``, ``debug_line``, ``line``, or all that can be shown."""
+    """Return the sections that names select: ``.debug_line``, ``debug_line``, ``line``, or all that can be shown."""
     images = dict.fromkeys((file.image, file.debug.image))
     known = dict.fromkeys(section.name for image in images for section in image.sections)
     shown = [section for section in known if base_name(section) in _SHOWN]
@@ -304,7 +306,7 @@ def _no_section(file: CodeObject, name: str, shown: list[str]) -> NotFound:
 
 
 class SectionDump:
-    """The sections of one file that have no debugging information entries; with ``pc`` what is about an address."""
+    """The sections of one file other than its entries; with ``pc``, only the parts about an address."""
 
     def __init__(self, file: CodeObject, dialect: str | None = None, pc: int | None = None) -> None:
         self.file = file
@@ -314,17 +316,17 @@ class SectionDump:
             file.frames.use_dialect(dialect)
 
     def frames(self, section: str) -> Iterator[DecodedFrameEntry]:
-        """The entries of a section of call frame information."""
+        """Yield the entries of a section of call frame information."""
         frames = self.file.frames
         indexes = [index for index in frames.indexes if index.section.name == section]
-        found: Iterable[Entry | DwarfGpuError]
+        entries: Iterable[Entry | DwarfGpuError]
         if self.pc is None:
-            found = (entry for index in indexes for entry in index.section.entries())
+            entries = (entry for index in indexes for entry in index.section.entries())
         else:
-            found = [fde for index in indexes for fde in index.fdes_at(self.pc)]
-            if not found:
+            entries = [fde for index in indexes for fde in index.fdes_at(self.pc)]
+            if not entries:
                 raise self._nothing(section)
-        for entry in found:
+        for entry in entries:
             if isinstance(entry, DwarfGpuError):
                 self.file.dwarf.note(entry)
                 continue
@@ -334,7 +336,7 @@ class SectionDump:
             yield listed
 
     def parts(self, section: str) -> Iterator[SectionPart]:
-        """What a section holds; what cannot be read is among the problems of the file."""
+        """Yield the parts of a section. What cannot be read becomes a problem of the file."""
         count = 0
         try:
             for part in self._parts(section):
@@ -355,8 +357,8 @@ class SectionDump:
         if name in _BY_ADDRESS:
             return _BY_ADDRESS[name](self.file, section, self.pc)
         if self.pc is not None:
-            hint = "an address can be looked for in entries, lines, aranges and call frame information"
-            raise UsageError(f"{section} cannot be asked for an address", hint=hint)
+            hint = "search for addresses in entries, lines, aranges or call frame information"
+            raise UsageError(f"{section} cannot be searched for an address", hint=hint)
         if name in _LISTS:
             return ListSection(self.file, section, _LISTS[name], self.code).parts()
         return _TABLES[name](self.file, section)

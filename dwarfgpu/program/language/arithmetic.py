@@ -1,6 +1,6 @@
-"""C's operators on values: which type the result has, and its pattern (C23, 6.3 and 6.5).
+"""C's operators on values: the type of the result, and its pattern (C23, 6.3 and 6.5).
 
-All of it works on patterns that are the same in every slot and on those that are not. The rules:
+The operators work on patterns that are the same in every slot and on patterns with one element a slot. The rules:
 
 * Integers narrower than int become int (6.3.1.1); then both operands get the type of the higher rank, unsigned where
   the unsigned one is not of lower rank or the signed one cannot hold all its numbers (6.3.1.8).
@@ -59,7 +59,7 @@ _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
 
 
 class Arithmetic:
-    """The operators, with the types of one target and language."""
+    """C's operators, with the types of one target and language."""
 
     def __init__(self, model: DataModel | None = None) -> None:
         self.model = DataModel() if model is None else model
@@ -67,7 +67,7 @@ class Arithmetic:
     # --- Literals (C23, 6.4.4) ------------------------------------------------------------------------------------
 
     def literal(self, node: Integer | Float | Character | Boolean | Null) -> ScalarOperand:
-        """The value of a literal."""
+        """Return the value of a literal."""
         if isinstance(node, Integer):
             return self._integer(node)
         if isinstance(node, Float):
@@ -87,7 +87,7 @@ class Arithmetic:
         return ScalarOperand(self.model.pointer_to(VOID), 0)
 
     def _integer(self, node: Integer) -> ScalarOperand:
-        """The first type that the number fits: of a decimal one without ``u`` a signed one (6.4.4.1)."""
+        """Return an integer as the first type that holds it; a decimal one without ``u`` is signed (6.4.4.1)."""
         order = ["int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"]
         if "ll" in node.suffix:
             order = order[4:]
@@ -102,16 +102,16 @@ class Arithmetic:
             scalar = scalar_or_error(kind)
             if node.value >> (scalar.bits - scalar.is_signed) == 0:
                 return ScalarOperand(kind, node.value)
-        raise UsageError("a number is larger than any type", kind="too_large")
+        raise UsageError("a number is too large for any type", kind="too_large")
 
     def size(self, type: Type) -> ScalarOperand:
-        """The value of ``sizeof``."""
+        """Return the value of ``sizeof``."""
         return ScalarOperand(self.model.size_type, byte_size(type))
 
     # --- Types of results -----------------------------------------------------------------------------------------
 
     def promoted(self, type: Type) -> Type:
-        """The type that an operand of integer type is computed in (6.3.1.1)."""
+        """Return the type that an operand of integer type is computed in (6.3.1.1)."""
         if not is_integral(type):
             return type
         scalar = scalar_or_error(type)
@@ -124,10 +124,10 @@ class Arithmetic:
         return self._by_rank(type)
 
     def common(self, left: Type, right: Type) -> Type:
-        """The type that two arithmetic operands are computed in (6.3.1.8)."""
-        floats = [each for each in (left, right) if is_float(each)]
+        """Return the type that two arithmetic operands are computed in (6.3.1.8)."""
+        floats = [kind for kind in (left, right) if is_float(kind)]
         if floats:
-            return max(floats, key=lambda each: (_precision(each), byte_size(each)))
+            return max(floats, key=lambda kind: (_precision(kind), byte_size(kind)))
         left, right = self.promoted(left), self.promoted(right)
         first, second = scalar_or_error(left), scalar_or_error(right)
         ranks = (self._rank(left), self._rank(right))
@@ -141,14 +141,14 @@ class Arithmetic:
         return self.model.base(f"unsigned {RANKS[self._rank(signed)]}")
 
     def _rank(self, type: Type) -> int:
-        """The rank of an integer type: by its name, else that of the first type of its size."""
+        """Return the rank of an integer type: by its name, else that of the first type of its size."""
         inner = resolved(type)
         name = (getattr(inner, "name", None) or "").replace("unsigned ", "").replace(" unsigned", "")
         if name in RANKS and isinstance(inner, Base):
             return RANKS.index(name)
         bits = scalar_or_error(type).bits
-        for rank, each in enumerate(RANKS):
-            if 8 * byte_size(self.model.base(each)) >= bits:
+        for rank, candidate in enumerate(RANKS):
+            if 8 * byte_size(self.model.base(candidate)) >= bits:
                 return rank
         return len(RANKS) - 1
 
@@ -158,7 +158,7 @@ class Arithmetic:
         return self.model.base(name if scalar.is_signed else f"unsigned {name}")
 
     def _integer_type(self, bits: int, *, is_signed: bool) -> Base:
-        """The first type of a size."""
+        """Return the first integer type that has at least a number of bits."""
         for name in RANKS[3:]:
             if 8 * byte_size(self.model.base(name)) >= bits:
                 return self.model.base(name if is_signed else f"unsigned {name}")
@@ -167,14 +167,14 @@ class Arithmetic:
     # --- Operators ------------------------------------------------------------------------------------------------
 
     def unary(self, operator: str, operand: ScalarOperand) -> ScalarOperand:
-        """``+ - ~ !``."""
-        found = unary(self, operator, operand)
-        if found is not None:
-            return found
+        """Apply ``+``, ``-``, ``~`` or ``!``."""
+        vector_result = unary(self, operator, operand)
+        if vector_result is not None:
+            return vector_result
         if operator == "!":
             return of_flags(_not(is_true(operand)), self.model.truth)
         if is_pointer(operand.type) or (operator == "~" and not is_integral(operand.type)):
-            raise _no_operator(operator, operand)
+            raise _no_operator(operator, operand.type)
         kind = self.promoted(operand.type)
         operand = converted(operand, kind)
         if operator == "-":
@@ -184,10 +184,10 @@ class Arithmetic:
         return operand
 
     def binary(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-        """All operators of two operands that evaluate both."""
-        found = binary(self, operator, left, right)
-        if found is not None:
-            return found
+        """Apply an operator that evaluates both of its operands."""
+        vector_result = binary(self, operator, left, right)
+        if vector_result is not None:
+            return vector_result
         if is_pointer(left.type) or is_pointer(right.type):
             return self._with_pointers(operator, left, right)
         if isinstance(resolved(left.type), MemberPointer) or isinstance(resolved(right.type), MemberPointer):
@@ -209,19 +209,22 @@ class Arithmetic:
         return ScalarOperand(kind, found_bits)
 
     def logical(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-        """``&&`` and ``||``, when both operands have been evaluated."""
+        """Apply ``&&`` or ``||`` to operands that have both been evaluated."""
         first, second = is_true(left), is_true(right)
         if operator == "||":
             return of_flags(b.either(first, second), self.model.truth)
         return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
 
     def cast(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
-        """``(type) operand``."""
-        found = cast(self, operand, type)
-        return converted(operand, type) if found is None else found
+        """Convert an operand to a type, as ``(type) operand`` does."""
+        vector_result = cast(self, operand, type)
+        return converted(operand, type) if vector_result is None else vector_result
 
     def assigned(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
-        """The value as an object of a type holds it. A pointer stays in its address space, or becomes generic."""
+        """Return the value as an object of a type holds it.
+
+        A pointer stays in its address space, or becomes generic.
+        """
         source, target = resolved(operand.type), resolved(type)
         if isinstance(source, Pointer) and isinstance(target, Pointer):
             _check_spaces(source, target)
@@ -258,7 +261,7 @@ class Arithmetic:
         raise _no_operators(operator, left, right)
 
     def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
-        """A pointer so many objects further on or back."""
+        """Return a pointer moved by a number of objects."""
         width = pointer.scalar.bits
         mask = (1 << width) - 1
         steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
@@ -266,7 +269,7 @@ class Arithmetic:
         return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
 
     def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-        """How many objects lie between two pointers."""
+        """Return the number of objects between two pointers."""
         _check_same_space(left.type, right.type)
         size = size_of_target(left.type)
         if size != size_of_target(right.type):
@@ -279,11 +282,11 @@ class Arithmetic:
         bytes_between = ScalarOperand(
             self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
         )
-        found = converted(bytes_between, kind)
-        return ScalarOperand(kind, computing(kind).div(found.bits, size))
+        difference = converted(bytes_between, kind)
+        return ScalarOperand(kind, computing(kind).div(difference.bits, size))
 
     def decayed(self, type: Type, space: int | None = None) -> Type:
-        """The type of an array or a function as an operand: a pointer (6.3.2.1)."""
+        """Return the type of an array or a function as an operand, which is a pointer (6.3.2.1)."""
         inner = resolved(type)
         if isinstance(inner, Array) and not inner.is_vector:
             element = inner.element
@@ -295,30 +298,28 @@ class Arithmetic:
         return type
 
     def repeated(self, type: Type, count: int) -> Array:
-        """The type of ``x@count``."""
-        from dwarfgpu.program.types.model import Dimension
-
+        """Return the type of ``x@count``."""
         if not 0 < count < 1 << 60:
-            raise UsageError(f"there is no array of {count} elements", kind="bad_index")
+            raise UsageError(f"an array cannot have {count} elements", kind="bad_index")
         return Array(Lazy.known(type), (Dimension(0, count=count),))
 
 
-# --- Parts --------------------------------------------------------------------------------------------------------
+# --- Comparisons, bits and checks ---------------------------------------------------------------------------------
 
 
 def _compared(operator: str, type: Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
-    found = computing(type)
+    numbers = computing(type)
     if operator == "==":
-        return found.equal(left.bits, right.bits)
+        return numbers.equal(left.bits, right.bits)
     if operator == "!=":
-        return _not(found.equal(left.bits, right.bits))
+        return _not(numbers.equal(left.bits, right.bits))
     if operator in (">", "<="):
         left, right = right, left
-    less = found.less(left.bits, right.bits)
+    less = numbers.less(left.bits, right.bits)
     if operator in ("<", ">"):
         return less
     # with a not-a-number neither of two is less, and neither is equal
-    return b.either(found.less(right.bits, left.bits), found.equal(left.bits, right.bits))
+    return b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits))
 
 
 def _bitwise(operator: str, left: Any, right: Any) -> Any:
@@ -348,12 +349,12 @@ GENERIC = 1
 
 
 def _check_spaces(source: Pointer, target: Pointer) -> None:
-    """A pointer converts by itself to the generic address space only (ROCgdb has the same rule)."""
+    """Check an implicit conversion: only the generic address space takes pointers of others, as in ROCgdb."""
     first, second = source.address_space, target.address_space
     if second in (first, GENERIC) or not (first or second):
         return
-    message = f"a pointer into address space {first or 0} is no pointer into address space {second or 0}"
-    raise UsageError(message, kind="address_space_mismatch", hint="a cast converts the number alone")
+    message = f"a pointer into address space {first or 0} does not convert to address space {second or 0}"
+    raise UsageError(message, kind="address_space_mismatch", hint="to convert the number alone, use a cast")
 
 
 def _check_same_space(left: Type, right: Type) -> None:
@@ -361,27 +362,27 @@ def _check_same_space(left: Type, right: Type) -> None:
     assert isinstance(first, Pointer) and isinstance(second, Pointer)  # noqa: S101, PT018 (asked of pointers alone)
     spaces = {first.address_space or 0, second.address_space or 0}
     if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
-        message = "pointers into different address spaces have nothing in common"
+        message = "pointers into different address spaces cannot be compared or subtracted"
         raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
 
 
-def _no_operator(operator: str, operand: ScalarOperand) -> UsageError:
-    return UsageError(f"{operator} has no meaning for the type {safe_text(operand.type)}", kind="bad_operand")
+def _no_operator(operator: str, type: Type) -> UsageError:
+    return UsageError(f"{operator} is not defined for the type {safe_text(type)}", kind="bad_operand")
 
 
 def _no_operators(operator: str, left: ScalarOperand, right: ScalarOperand) -> UsageError:
     types = f"{safe_text(left.type)} and {safe_text(right.type)}"
-    return UsageError(f"{operator} has no meaning for the types {types}", kind="bad_operand")
+    return UsageError(f"{operator} is not defined for the types {types}", kind="bad_operand")
 
 
-# --- Operators on complex numbers and on vectors ------------------------------------------------------
+# --- Complex numbers and vectors ----------------------------------------------------------------------
 
 _PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
 MAX_ELEMENTS = 1024
 
 
 def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> ScalarOperand | None:
-    """An operator on a complex number or a vector; None for any other operand."""
+    """Apply an operator to a complex number or a vector; return None for any other operand."""
     if _is_complex(operand.type):
         real, imaginary = _parts(computer, operand)
         if operator == "!":
@@ -394,16 +395,18 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     if vector is None:
         return None
     if operator == "!":
-        raise _refused(operator, operand.type)
+        raise _no_operator(operator, operand.type)
     element, count = vector
-    found = [computer.cast(computer.unary(operator, each), element) for each in _elements(computer, operand)]
-    return _packed(computer, element, count, found)
+    results = [
+        computer.cast(computer.unary(operator, value), element) for value in _elements(computer, operand)
+    ]
+    return _packed(computer, element, count, results)
 
 
 def binary(
     computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
 ) -> ScalarOperand | None:
-    """An operator of which an operand is a complex number or a vector; None for any others."""
+    """Apply an operator to operands of which one is a complex number or a vector; return None for others."""
     if _vector(left.type) is not None or _vector(right.type) is not None:
         return _on_vectors(computer, operator, left, right)
     if _is_complex(left.type) or _is_complex(right.type):
@@ -412,7 +415,7 @@ def binary(
 
 
 def cast(computer: Arithmetic, operand: ScalarOperand, type: Type) -> ScalarOperand | None:
-    """A conversion from or to a complex number or a vector; None for any other."""
+    """Convert from or to a complex number or a vector; return None for other conversions."""
     if _is_complex(type):
         part = computer.model.base(_PARTS[byte_size(type)])
         if _is_complex(operand.type):
@@ -454,7 +457,7 @@ def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand,
 
 
 def _complex(type: Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
-    """The real part stands first; as a number of a little-endian target that is the low half."""
+    """Combine two parts. The real part is first in memory, which is the low half of a little-endian number."""
     half = 4 * byte_size(type)
     high = b.shl(b.resized(imaginary.bits, 2 * half), half, 2 * half)
     return ScalarOperand(type, b.resized(real.bits, 2 * half) | high)
@@ -463,12 +466,16 @@ def _complex(type: Type, real: ScalarOperand, imaginary: ScalarOperand) -> Scala
 def _on_complex(
     computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
 ) -> ScalarOperand:
-    kinds = [each for each in (left.type, right.type) if _is_complex(each)]
+    kinds = [kind for kind in (left.type, right.type) if _is_complex(kind)]
     kind = max(kinds, key=byte_size)
     part = computer.model.base(_PARTS[byte_size(kind)])
-    for each in (left, right):  # complex float and double are computed as complex double
-        if not _is_complex(each.type) and is_float(each.type) and byte_size(each.type) > byte_size(part):
-            part = computer.model.base(_PARTS[2 * byte_size(each.type)])
+    for operand in (left, right):  # complex float and double are computed as complex double
+        if (
+            not _is_complex(operand.type)
+            and is_float(operand.type)
+            and byte_size(operand.type) > byte_size(part)
+        ):
+            part = computer.model.base(_PARTS[2 * byte_size(operand.type)])
             kind = computer.model.base(f"complex {part.name}")
     (a, c), (e, f) = (
         (computer.cast(x, part), computer.cast(y, part))
@@ -488,14 +495,14 @@ def _on_complex(
         real = product("/", product("+", product("*", a, e), product("*", c, f)), size)
         imaginary = product("/", product("-", product("*", c, e), product("*", a, f)), size)
         return _complex(kind, real, imaginary)
-    raise _refused(operator, kind)
+    raise _no_operator(operator, kind)
 
 
 # --- Vectors ------------------------------------------------------------------------------------------------------
 
 
 def _vector(type: Type) -> tuple[Type, int] | None:
-    """Element and count of a vector type; None for any other type."""
+    """Return the element type and the count of a vector type; None for any other type."""
     inner = resolved(type)
     if isinstance(inner, Base) and inner.vector_size is not None:
         return _limited(inner.element, inner.vector_size)
@@ -507,7 +514,7 @@ def _vector(type: Type) -> tuple[Type, int] | None:
 
 def _limited(element: Type, count: int) -> tuple[Type, int]:
     if count > MAX_ELEMENTS:
-        message = f"vectors of more than {MAX_ELEMENTS} elements are not computed with"
+        message = f"vectors of more than {MAX_ELEMENTS} elements are not supported"
         raise UsageError(message, kind="limit_exceeded")
     return element, count
 
@@ -526,14 +533,14 @@ def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperan
     ]
 
 
-def _packed(computer: Arithmetic, element: Type, count: int, found: list[ScalarOperand]) -> ScalarOperand:
+def _packed(computer: Arithmetic, element: Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
     width = 8 * byte_size(element)
     total = width * count
     if computer.model.byte_order == "big":
-        found.reverse()
+        values.reverse()
     bits: Any = 0
-    for place, each in enumerate(found):
-        bits = bits | b.shl(b.resized(each.bits, total), place * width, total)
+    for place, value in enumerate(values):
+        bits = bits | b.shl(b.resized(value.bits, total), place * width, total)
     kind = Array(Lazy.known(element), (Dimension(0, count=count),), is_vector=True)
     return ScalarOperand(kind, bits)
 
@@ -541,32 +548,28 @@ def _packed(computer: Arithmetic, element: Type, count: int, found: list[ScalarO
 def _on_vectors(
     computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
 ) -> ScalarOperand:
-    """Element by element; a scalar beside a vector stands for as many of it. A comparison gives 0 and -1."""
-    found = _vector(left.type) or _vector(right.type)
-    assert found is not None  # noqa: S101 (the caller has looked)
-    element, count = found
+    """Apply an operator to each element; a scalar operand is repeated. A comparison gives 0 and -1."""
+    shape = _vector(left.type) or _vector(right.type)
+    assert shape is not None  # noqa: S101 (the caller has looked)
+    element, count = shape
     sides = []
-    for each in (left, right):
-        vector = _vector(each.type)
+    for operand in (left, right):
+        vector = _vector(operand.type)
         if vector is None:
-            sides.append([computer.cast(each, element)] * count)
+            sides.append([computer.cast(operand, element)] * count)
             continue
         if vector[1] != count or byte_size(vector[0]) != byte_size(element):
-            raise UsageError("vectors of different shapes have no common operator", kind="type_mismatch")
-        sides.append(_elements(computer, each))
+            raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
+        sides.append(_elements(computer, operand))
     pairs = zip(*sides, strict=True)
     if operator in ("==", "!=", "<", "<=", ">", ">="):
         size = byte_size(element)
         mask = computer.model.base({1: "signed char", 2: "short", 4: "int", 8: "long"}.get(size, "long"))
-        one = [computer.unary("-", computer.binary(operator, *pair)) for pair in pairs]
-        return _packed(computer, mask, count, [computer.cast(each, mask) for each in one])
+        flags = [computer.unary("-", computer.binary(operator, *pair)) for pair in pairs]
+        return _packed(computer, mask, count, [computer.cast(flag, mask) for flag in flags])
     return _packed(
         computer, element, count, [computer.cast(computer.binary(operator, *pair), element) for pair in pairs]
     )
-
-
-def _refused(operator: str, type: Type) -> UsageError:
-    return UsageError(f"{operator} has no meaning for the type {safe_text(type)}", kind="bad_operand")
 
 
 __all__ = ["binary", "cast", "of_flags", "unary"]

@@ -1,8 +1,8 @@
-"""The meaning of source expressions: trees become objects, for one lane or for many at once.
+"""The evaluator of source expressions, which makes objects of trees, for one lane or for many at once.
 
-What is in a location stays there: ``&x`` and assignments need it. Numbers are patterns with one element a lane, and
-arithmetic on them is C's (`source.arithmetic`). Where lanes need different answers, as in ``c ? a : b``, the evaluation
-raises `Diverge`, and whoever asked asks again for each part of them.
+An object in a location stays there, because ``&x`` and assignments need the location. Numbers are patterns with one
+element a lane, and arithmetic on them is C's (`language.arithmetic`). Where lanes need different answers, as in ``c ?
+a : b``, the evaluation raises `Diverge`, and the caller evaluates each part of the lanes again.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
 
 
 MAX_TEXT = 1 << 16
-"""A string in an expression has at most so many characters."""
+"""The number of characters that a string in an expression may have."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
 @frozen
 class Write:
-    """An assignment that is to be made."""
+    """An assignment to be made."""
 
     target: Object
     pattern: Bits = field(eq=b.comparable)
@@ -77,13 +77,13 @@ class Write:
 
 @frozen
 class OfThis:
-    """A member of the object that a method is about."""
+    """A member of the object that ``this`` points to."""
 
     this: Variable
 
 
 class Evaluator:
-    """Evaluates trees in a frame, for some lanes."""
+    """The evaluator of trees in a frame, for some lanes."""
 
     def __init__(self, frame: Frame, lanes: LaneSet, text: str) -> None:
         self.frame = frame
@@ -104,16 +104,16 @@ class Evaluator:
         )
         self.writes: list[Write] = []
         self.notes: list[tuple[str, Object]] = []
-        """The convenience variables that are to be set."""
+        """The convenience variables to be set."""
 
     def _space_number(self, name: str) -> int | None:
-        found = self.frame.target.space_named(name)
-        return None if found is None else found.number
+        space = self.frame.target.space_named(name)
+        return None if space is None else space.number
 
     # --- Values and numbers ---------------------------------------------------------------------------------------
 
     def value(self, node: Any) -> Any:
-        """The value of a tree: an `Object`, or an `Operand` where it was computed."""
+        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed."""
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
@@ -123,12 +123,12 @@ class Evaluator:
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def object(self, node: Any) -> Object:
-        """The value of a tree as an object; what was computed is in an implicit location."""
-        found = self.value(node)
-        return self._placed(found) if isinstance(found, ScalarOperand) else found
+        """Return the value of a tree as an object; a computed value is in an implicit location."""
+        value = self.value(node)
+        return self._placed(value) if isinstance(value, ScalarOperand) else value
 
     def operand(self, node: Any) -> ScalarOperand:
-        """The value of a tree as a number."""
+        """Return the value of a tree as a number."""
         try:
             return self._loaded(self.value(node))
         except UsageError as error:
@@ -137,11 +137,11 @@ class Evaluator:
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def error(self, node: Any, message: str, *, hint: str | None = None, kind: str = "") -> ExpressionError:
-        """An error that points at a part of the expression."""
-        found = ExpressionError(self.text, node.position, message, hint=hint)
+        """Return an error that points at a part of the expression."""
+        error = ExpressionError(self.text, node.position, message, hint=hint)
         if kind:
-            found.kind = kind
-        return found
+            error.kind = kind
+        return error
 
     def _placed(self, operand: ScalarOperand) -> Object:
         kind = operand.type
@@ -152,22 +152,22 @@ class Evaluator:
             bits = scalar.stored(bits, self.around.context.target.byte_order)
         return Object(kind, self.around.located(locations.at(Implicit(bits, size))))
 
-    def _loaded(self, found: Any) -> ScalarOperand:
-        if isinstance(found, ScalarOperand):
-            return found
-        found = found.target()
-        inner = resolved(found.type)
+    def _loaded(self, value: Any) -> ScalarOperand:
+        if isinstance(value, ScalarOperand):
+            return value
+        value = value.target()
+        inner = resolved(value.type)
         if isinstance(inner, Function) or (isinstance(inner, Array) and not inner.is_vector):
-            address = found.address
+            address = value.address
             if address is None:
                 raise UsageError(
-                    f"the {_noun(inner)} is in no memory, so it has no address", kind="no_address"
+                    f"the {_noun(inner)} is not in memory, so it has no address", kind="no_address"
                 )
-            return ScalarOperand(self.compute.decayed(found.type, address.space), address.value)
-        return loaded(found)
+            return ScalarOperand(self.compute.decayed(value.type, address.space), address.value)
+        return loaded(value)
 
     def built(self, node: Any) -> Type:
-        """The type that a tree names."""
+        """Return the type that a tree names."""
         try:
             return self.builder.build(node)
         except UsageError as error:
@@ -177,9 +177,9 @@ class Evaluator:
             raise self.error(name, error.message, hint=error.hint, kind=error.kind) from error
 
     def named(self, node: Any) -> Variable | None:
-        """The variable that a tree names, if it is a name alone."""
-        found = self.meaning(node) if isinstance(node, s.Name) else None
-        return found if isinstance(found, Variable) else None
+        """Return the variable that a tree names, if it is a name alone."""
+        meaning = self.meaning(node) if isinstance(node, s.Name) else None
+        return meaning if isinstance(meaning, Variable) else None
 
     # --- Literals -------------------------------------------------------------------------------------------------
 
@@ -198,27 +198,27 @@ class Evaluator:
     # --- Names ----------------------------------------------------------------------------------------------------
 
     def _name(self, node: s.Name) -> Any:
-        found = self.meaning(node)
-        if isinstance(found, Variable):
-            return found.find(self.lanes)
-        if isinstance(found, NamedEnumerator):
-            return self._enumerator(found.enumeration, found.die)
-        if isinstance(found, NamedFunction):
-            address = found.code.in_program(found.address)
-            return Object(self.frame.state.types.of(found.die), self.around.memory(Address(None, address)))
-        if isinstance(found, OfThis):
-            return self._of_this(found, node)
+        meaning = self.meaning(node)
+        if isinstance(meaning, Variable):
+            return meaning.find(self.lanes)
+        if isinstance(meaning, NamedEnumerator):
+            return self._enumerator(meaning.enumeration, meaning.die)
+        if isinstance(meaning, NamedFunction):
+            address = meaning.code.in_program(meaning.address)
+            return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
+        if isinstance(meaning, OfThis):
+            return self._of_this(meaning, node)
         raise self._unknown(node)
 
-    def _of_this(self, found: OfThis, node: s.Name) -> Object:
-        """A member of the object that a method is about: ``x``, or ``Base::x``."""
-        whole = found.this.find(self.lanes).dereferenced()
+    def _of_this(self, member: OfThis, node: s.Name) -> Object:
+        """Return the member of ``*this`` that a name means: ``x``, or ``Base::x``."""
+        whole = member.this.find(self.lanes).dereferenced()
         for name in node.parts[:-1]:
             whole = base_named(whole, name)
         return whole.target().member(node.parts[-1])
 
     def meaning(self, node: s.Name) -> Meaning | OfThis | None:
-        """What a name means: in the blocks around the place, as a member of the object, and then further out."""
+        """Return what a name means: first in the blocks, then as a member of ``*this``, then further out."""
         names = self.frame.state.names
         if node.file is None and len(node.parts) == 1:
             local = names.local(self.frame, node.parts[0])
@@ -236,8 +236,8 @@ class Evaluator:
         return outer
 
     def _member_of_this(self, name: str) -> Variable | OfThis | None:
-        """In a method a name may be that of a member of the object."""
-        this = next((each for each in self.frame.variables() if each.name == "this"), None)
+        """Return the member of ``*this`` with a name, if the frame is that of a method."""
+        this = next((variable for variable in self.frame.variables() if variable.name == "this"), None)
         inner = None if this is None else resolved(this.type)
         if this is None or not isinstance(inner, Pointer):
             return None
@@ -249,15 +249,13 @@ class Evaluator:
     def _enumerator(self, owner: Any, die: Any) -> ScalarOperand:
         kind = self.frame.state.types.of(owner)
         assert isinstance(kind, Enumeration)  # noqa: S101 (the entry has that tag)
-        value = next((each.value for each in kind.enumerators if each.name == die.name), 0)
+        value = next((enumerator.value for enumerator in kind.enumerators if enumerator.name == die.name), 0)
         return ScalarOperand(kind, value & (1 << 8 * byte_size(kind)) - 1)
 
     def _unknown(self, node: s.Name) -> ExpressionError:
-        where = f" in {node.file}" if node.file is not None else ""
-        name = self.frame.name
-        here = f" in {name}" if name and not where else where
+        scope = node.file if node.file is not None else self.frame.name or "this scope"
         hint = hint_for(self.frame, node)
-        return self.error(node, f"there is no {node.text[:80]}{here}", hint=hint, kind="no_name")
+        return self.error(node, f"no variable `{node.text[:80]}` in {scope}", hint=hint, kind="no_name")
 
     def _register_name(self, node: s.RegisterName) -> Any:
         return history.value(self, node)
@@ -265,38 +263,41 @@ class Evaluator:
     # --- Parts ----------------------------------------------------------------------------------------------------
 
     def _member_access(self, node: s.MemberAccess) -> Object:
-        found = self.object(node.operand).target()
-        if node.is_arrow or isinstance(resolved(found.type), Pointer):
-            found = self._followed(found)
+        owner = self.object(node.operand).target()
+        if node.is_arrow or isinstance(resolved(owner.type), Pointer):
+            owner = self._followed(owner)
         *owners, name = node.name
-        for each in owners:
-            found = base_named(found, each)
-        return found.target().member(name)
+        for base in owners:
+            owner = base_named(owner, base)
+        return owner.target().member(name)
 
     def _member_pointer_access(self, node: s.MemberPointerAccess) -> Object:
-        found = self.object(node.operand).target()
-        found = self._followed(found) if node.is_arrow else found
-        return found.through(self.object(node.pointer).target())
+        owner = self.object(node.operand).target()
+        owner = self._followed(owner) if node.is_arrow else owner
+        return owner.through(self.object(node.pointer).target())
 
     def _subscript(self, node: s.Subscript) -> Object:
-        found = self.value(node.operand)
+        operand = self.value(node.operand)
         index = self.operand(node.index)
-        if isinstance(found, Object):
-            found = found.target()
-            if not isinstance(resolved(found.type), Pointer):
-                return self._element(found, index)
-            if found.implied() is not None:
-                return found.element(int(evolve(index, bits=uniform(index.bits)).number()))
+        if isinstance(operand, Object):
+            operand = operand.target()
+            if not isinstance(resolved(operand.type), Pointer):
+                return self._element(operand, index)
+            if operand.implied() is not None:
+                return operand.element(int(evolve(index, bits=uniform(index.bits)).number()))
         elif is_pointer(index.type):  # 3[p]
-            return self._pointed(self.compute.binary("+", index, found))
-        return self._pointed(self.compute.binary("+", self._loaded(found), index))
+            return self._pointed(self.compute.binary("+", index, operand))
+        return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
-    def _element(self, found: Object, index: ScalarOperand) -> Object:
-        """An element; where the index differs from lane to lane, in memory by its address, elsewhere lane by lane."""
+    def _element(self, owner: Object, index: ScalarOperand) -> Object:
+        """Return an element.
+
+        An index that differs between lanes needs an address, else each lane is evaluated alone.
+        """
         if isinstance(resolved(index.type), Pointer):
-            return self._pointed(self.compute.binary("+", self._loaded(found), index))
+            return self._pointed(self.compute.binary("+", self._loaded(owner), index))
         if not isinstance(index.bits, int) and not b.all_of(index.bits == index.bits[0]):
-            elements = found.array()
+            elements = owner.array()
             address = elements.place.address
             if address is not None and elements.state is None and elements.stride % 8 == 0:
                 mask = (1 << 8 * self.compute.model.pointer_size) - 1
@@ -308,18 +309,18 @@ class Evaluator:
         number = evolve(
             index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])
         ).number()
-        return found.element(int(number))
+        return owner.element(int(number))
 
-    def _followed(self, found: Object) -> Object:
-        """What an object leads to: an implicit pointer has no number, and leads somewhere all the same."""
-        if isinstance(resolved(found.type), Pointer):
-            return found.dereferenced()
-        return self._pointed(self._loaded(found))
+    def _followed(self, pointer: Object) -> Object:
+        """Return the target of a pointer, also of an implicit pointer, which has no number."""
+        if isinstance(resolved(pointer.type), Pointer):
+            return pointer.dereferenced()
+        return self._pointed(self._loaded(pointer))
 
     def _pointed(self, pointer: ScalarOperand) -> Object:
         inner = resolved(pointer.type)
         if not isinstance(inner, Pointer):
-            message = f"a value of the type {safe_text(pointer.type)} leads to no object"
+            message = f"a value of the type {safe_text(pointer.type)} is not a pointer"
             raise UsageError(message, kind="not_a_pointer")
         return self._placed(pointer).dereferenced()
 
@@ -327,12 +328,12 @@ class Evaluator:
 
     def _unary(self, node: s.Unary) -> Any:
         if node.operator == "*":
-            found = self.value(node.operand)
-            if isinstance(found, Object):
-                found = found.target()
-                inner = resolved(found.type)
-                return found if isinstance(inner, Function) else self._followed(found)
-            return self._pointed(found)
+            target = self.value(node.operand)
+            if isinstance(target, Object):
+                target = target.target()
+                inner = resolved(target.type)
+                return target if isinstance(inner, Function) else self._followed(target)
+            return self._pointed(target)
         if node.operator == "&":
             return self._address(node)
         return self.compute.unary(node.operator, self.operand(node.operand))
@@ -341,16 +342,16 @@ class Evaluator:
         pointer = address_of(self, node.operand) if isinstance(node.operand, s.Name) else None
         if pointer is not None:
             return pointer
-        found = self.value(node.operand)
-        if isinstance(found, ScalarOperand):
+        target = self.value(node.operand)
+        if isinstance(target, ScalarOperand):
             raise self.error(node, "a computed value has no address", kind="no_address")
-        found = definite(found.target())
-        address = found.address
+        target = definite(target.target())
+        address = target.address
         if address is None:
-            what = "a bit-field" if found.bit_size is not None else "what is in no memory"
-            hint = "the option `location` shows where it is"
+            what = "a bit-field" if target.bit_size is not None else "an object that is not in memory"
+            hint = "show where it is with the option `location`"
             raise self.error(node, f"{what} has no address", hint=hint, kind="no_address")
-        return ScalarOperand(self.compute.model.pointer_to(found.type, address.space), address.value)
+        return ScalarOperand(self.compute.model.pointer_to(target.type, address.space), address.value)
 
     def _binary(self, node: s.Binary) -> ScalarOperand:
         left = self.operand(node.left)
@@ -373,14 +374,14 @@ class Evaluator:
     def _cast(self, node: s.Cast) -> Any:
         kind = self.built(node.type)
         inner = resolved(kind)
-        found = self.value(node.operand)
+        value = self.value(node.operand)
         if isinstance(stripped(kind), Struct) or isinstance(inner, Array):
-            if isinstance(found, Object) and byte_size(found.target().type) >= byte_size(kind):
-                return Object(kind, found.target().place)
-            raise self.error(node, f"a value does not become a {safe_text(kind)}", kind="type_mismatch")
-        if isinstance(inner, Pointer) and inner.is_reference and isinstance(found, Object):
-            return seen_as(found.target(), inner.target)
-        operand = self._loaded(found)
+            if isinstance(value, Object) and byte_size(value.target().type) >= byte_size(kind):
+                return Object(kind, value.target().place)
+            raise self.error(node, f"a value cannot be cast to {safe_text(kind)}", kind="type_mismatch")
+        if isinstance(inner, Pointer) and inner.is_reference and isinstance(value, Object):
+            return seen_as(value.target(), inner.target)
+        operand = self._loaded(value)
         source = resolved(operand.type)
         if isinstance(inner, Pointer) and isinstance(source, Pointer):
             if inner.address_space is None:
@@ -395,7 +396,7 @@ class Evaluator:
         return self.compute.cast(operand, kind)
 
     def _of_class(self, operand: ScalarOperand, source: Type, target: Type) -> ScalarOperand:
-        """A pointer to a class as one to a base of it, or the other way; one that leads nowhere stays as it is."""
+        """Convert a pointer between a class and a base of it; a null pointer stays as it is."""
         if not (isinstance(stripped(source), Struct) and isinstance(stripped(target), Struct)):
             return operand
         if not uniform_flag(is_true(operand)):
@@ -412,10 +413,10 @@ class Evaluator:
         return self.compute.size(kind)
 
     def type_of(self, node: Any) -> Type:
-        """The type of a tree. Of a variable it is known without a location."""
-        found = self.named(node)
-        if found is not None:
-            kind = found.type
+        """Return the type of a tree. A variable needs no location for it."""
+        variable = self.named(node)
+        if variable is not None:
+            kind = variable.type
             inner = resolved(kind)
             return inner.target if isinstance(inner, Pointer) and inner.is_reference else kind
         value = self.value(node)
@@ -424,42 +425,42 @@ class Evaluator:
     def _repeat(self, node: s.Repeat) -> Object:
         if isinstance(node.count, s.Name) and node.count.parts == ("entry",):
             return self._at_entry(node)
-        found = self.value(node.operand)
-        if isinstance(found, ScalarOperand):
+        first = self.value(node.operand)
+        if isinstance(first, ScalarOperand):
             raise self.error(
-                node, "a computed value has nothing behind it", hint="write *p@8", kind="no_address"
+                node, "a computed value has no address, which @ needs", hint="write *p@8", kind="no_address"
             )
-        found = definite(found.target())
+        first = definite(first.target())
         count = self.operand(node.count)
         number = evolve(count, bits=uniform(count.bits)).number()
-        return Object(self.compute.repeated(found.type, int(number)), found.place)
+        return Object(self.compute.repeated(first.type, int(number)), first.place)
 
     def _at_entry(self, node: s.Repeat) -> Object:
-        """``x@entry``: what a parameter was when the function was called, as GDB writes it."""
+        """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
         from dwarfgpu.program.stack.call_sites import at_entry
         from dwarfgpu.program.variables.variable import PARAMETER
 
-        found = self.named(node.operand)
-        if found is None:
+        parameter = self.named(node.operand)
+        if parameter is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        if found.kind != PARAMETER:  # a variable of a block has its name
-            same = (each for each in found.frame.variables() if each.name == found.name)
-            found = next((each for each in same if each.kind == PARAMETER), None)
-        if found is None:
+        if parameter.kind != PARAMETER:  # a variable of a block has its name
+            same = (variable for variable in parameter.frame.variables() if variable.name == parameter.name)
+            parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
+        if parameter is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(at_entry(found, self.lanes))
+        return self._placed(at_entry(parameter, self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.built(node.type)
-        found = self.operand(node.address)
-        inner = resolved(found.type)
+        address = self.operand(node.address)
+        inner = resolved(address.type)
         space = inner.address_space if isinstance(inner, Pointer) else None
-        return Object(kind, self.around.memory(Address(space, found.bits)))
+        return Object(kind, self.around.memory(Address(space, address.bits)))
 
     def _in_space(self, node: s.InSpace) -> ScalarOperand:
         number = self._space_number(node.space)
         if number is None:
-            names = (each.name for each in self.frame.target.address_spaces)
+            names = (space.name for space in self.frame.target.address_spaces)
             known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
@@ -471,41 +472,47 @@ class Evaluator:
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:
             return self._cast(s.Cast(node.function, node.arguments[0], node.position))
-        raise self.error(node, "nothing is called: the program stands still", kind="unsupported")
+        raise self.error(node, "function calls are not supported", kind="unsupported")
 
     # --- Assignment -----------------------------------------------------------------------------------------------
 
     def _assignment(self, node: s.Assignment) -> Any:
         if isinstance(node.target, s.RegisterName) and history.may_set(self, node.target.name):
             return history.note(self, node, node.target.name)
-        found = self.value(node.target)
-        if isinstance(found, ScalarOperand):
-            raise self.error(node, "a computed value cannot be assigned to", kind="not_writable")
+        target = self.value(node.target)
+        if isinstance(target, ScalarOperand):
+            raise self.error(
+                node,
+                "the left side of an assignment must be a variable, a register or memory",
+                kind="not_writable",
+            )
         operand = self.operand(node.value)
-        before = self._loaded(found) if node.operator else operand
+        before = self._loaded(target) if node.operator else operand
         after = self.assign(
-            found, self.compute.binary(node.operator, before, operand) if node.operator else operand
+            target, self.compute.binary(node.operator, before, operand) if node.operator else operand
         )
         return before if node.is_postfix else after
 
-    def assign(self, found: Object, operand: ScalarOperand) -> ScalarOperand:
-        """Note an assignment, which is made when everything has been evaluated; its value is that of the target."""
-        found = found.target()
-        scalar = found.scalar
+    def assign(self, target: Object, operand: ScalarOperand) -> ScalarOperand:
+        """Note an assignment, to be made when everything has been evaluated; return the value of its target."""
+        target = target.target()
+        scalar = target.scalar
         if scalar is None:
-            message = f"a value of the type {safe_text(found.type)} is not assigned as a whole"
-            raise UsageError(message, hint="assign its parts", kind="not_a_scalar")
-        kind = found.type
+            message = f"a value of the type {safe_text(target.type)} cannot be assigned as a whole"
+            raise UsageError(message, hint="assign its members or elements", kind="not_a_scalar")
+        kind = target.type
         value = self.compute.assigned(operand, kind)
         bits = value.bits
-        if found.bit_size is not None:
-            bits = b.resized(bits, found.bit_size)
+        if target.bit_size is not None:
+            bits = b.resized(bits, target.bit_size)
         order = self.around.context.target.byte_order
         if isinstance(bits, int):
             stored: Bits = scalar.stored(bits, order)
         else:
-            stored = b.array([scalar.stored(int(each), order) for each in bits.tolist()], scalar.storage_bits)
-        self.writes.append(Write(found, stored, scalar.storage_bits))
+            stored = b.array(
+                [scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits
+            )
+        self.writes.append(Write(target, stored, scalar.storage_bits))
         return value
 
 
@@ -513,44 +520,44 @@ def _noun(type: Type) -> str:
     return "function" if isinstance(type, Function) else "array"
 
 
-# --- Classes in expressions ---------------------------------------------------------------------------
+# --- Members and bases of classes ---------------------------------------------------------------------
 
 MAX_DEPTH = 16
-"""How deep bases and unnamed members are looked into."""
+"""How deep a member is searched in bases and unnamed members."""
 
 
 def member_named(type: Type, name: str, depth: int = 0) -> Member | StaticMember | None:
-    """The member of a class with a name, its own or that of a base."""
+    """Return the member of a class with a name, its own or that of a base."""
     inner = stripped(type)
     if not isinstance(inner, Struct) or depth > MAX_DEPTH:
         return None
     body = inner.body
     parts: list[Member | StaticMember] = [*body.members, *body.statics]
-    own = next((each for each in parts if each.name == name), None)
+    own = next((part for part in parts if part.name == name), None)
     if own is not None:
         return own
-    inside = [each.type for each in body.members if each.name is None]
+    inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    found = (member_named(each, name, depth + 1) for each in inside)
-    return next((each for each in found if each is not None), None)
+    members = (member_named(kind, name, depth + 1) for kind in inside)
+    return next((member for member in members if member is not None), None)
 
 
-def base_named(found: Object, name: str) -> Object:
-    """The part of an object that is a base class."""
-    inner = stripped(found.type)
+def base_named(owner: Object, name: str) -> Object:
+    """Return the part of an object that is a base class."""
+    inner = stripped(owner.type)
     if not isinstance(inner, Struct):
-        raise UsageError(f"the type {safe_text(found.type)} has no bases", kind="no_member")
+        raise UsageError(f"the type {safe_text(owner.type)} has no bases", kind="no_member")
     if inner.name is not None and inner.name.rpartition("::")[2] == name:
-        return found
+        return owner
     for base in inner.body.bases:
         own = str(getattr(stripped(base.type), "name", ""))
         if own == name or own.rpartition("::")[2] == name:
-            return found.base(base)
-    raise UsageError(f"{safe_text(found.type)} has no base {name}", kind="no_member")
+            return owner.base(base)
+    raise UsageError(f"{safe_text(owner.type)} has no base {name}", kind="no_member")
 
 
 def has_base(pointer: Type, names: tuple[str, ...]) -> bool:
-    """Whether names lead from the class that a pointer is to, through itself and its bases, to one of them."""
+    """Whether names lead from the class that a pointer points to, through itself and its bases, to one of them."""
     target = getattr(stripped(pointer), "target", None)
     for name in names:
         inner = None if target is None else stripped(target)
@@ -559,8 +566,8 @@ def has_base(pointer: Type, names: tuple[str, ...]) -> bool:
         if (inner.name or "").rpartition("::")[2] == name:
             continue
         named = {
-            str(getattr(stripped(each.type), "name", "")).rpartition("::")[2]: each
-            for each in inner.body.bases
+            str(getattr(stripped(base.type), "name", "")).rpartition("::")[2]: base
+            for base in inner.body.bases
         }
         if name not in named:
             return False
@@ -568,27 +575,27 @@ def has_base(pointer: Type, names: tuple[str, ...]) -> bool:
     return True
 
 
-def seen_as(found: Object, type: Type) -> Object:
-    """An object as one of another type: its part that is a base of that name, or what is in the same place."""
+def seen_as(owner: Object, type: Type) -> Object:
+    """Return an object as one of another type: its base of that name, or an object in the same place."""
     wanted = getattr(stripped(type), "name", None)
-    part = None if wanted is None else _part(found, wanted, 0)
-    return Object(type, found.place, container=found.container) if part is None else part
+    part = None if wanted is None else _part(owner, wanted, 0)
+    return Object(type, owner.place, container=owner.container) if part is None else part
 
 
-def class_moved(found: Object, type: Type) -> Bits | None:
-    """The address of an object as a pointer to another class has it: to a base, or to what it is the base of.
+def class_moved(owner: Object, type: Type) -> Bits | None:
+    """Return the address of an object converted to a pointer to a base, or to a class derived from it.
 
-    None where the classes have nothing to do with each other, and the address stays as it is.
+    None where neither class is a base of the other, and the address stays as it is.
     """
-    name, wanted = getattr(stripped(found.type), "name", None), getattr(stripped(type), "name", None)
-    address = found.address
+    name, wanted = getattr(stripped(owner.type), "name", None), getattr(stripped(type), "name", None)
+    address = owner.address
     if name is None or wanted is None or name == wanted or address is None:
         return None
-    part = _part(found, wanted, 0)
+    part = _part(owner, wanted, 0)
     if part is not None:
         moved = part.address
         return None if moved is None else moved.value
-    part = _part(Object(type, found.place), name, 0)
+    part = _part(Object(type, owner.place), name, 0)
     moved = None if part is None else part.address
     if moved is None:
         return None
@@ -596,27 +603,24 @@ def class_moved(found: Object, type: Type) -> Bits | None:
     return b.sub(address.value, b.sub(moved.value, address.value, mask), mask)
 
 
-def _part(found: Object, name: str, depth: int) -> Object | None:
-    inner = stripped(found.type)
+def _part(owner: Object, name: str, depth: int) -> Object | None:
+    inner = stripped(owner.type)
     if not isinstance(inner, Struct) or depth > MAX_DEPTH:
         return None
     if inner.name == name:
-        return found
+        return owner
     for base in inner.body.bases:
-        part = _part(found.base(base), name, depth + 1)
+        part = _part(owner.base(base), name, depth + 1)
         if part is not None:
             return part
     return None
 
 
-# --- Pointers to members in expressions ---------------------------------------------------------------
-
-MAX_BASES = 16
-"""How deep bases and unnamed members are looked into."""
+# --- Pointers to members ------------------------------------------------------------------------------
 
 
 def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
-    """What ``&`` makes of a name if that is of such a member; None for anything else, which has an address."""
+    """Return the pointer to a member that ``&`` of a name gives; None for a name that has an address."""
     *scopes, last = name.parts
     if name.file is not None or not scopes:
         return None
@@ -629,70 +633,68 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     if isinstance(meaning, Variable):
         return None
     if isinstance(meaning, NamedFunction):
-        same = [each for each in owner.body.methods if each.name == last]
-        if not same or any(each.is_static or each.is_virtual for each in same):
-            return (
-                None  # a function as any other; of a virtual one the class of the object says which is meant
-            )
+        same = [method for method in owner.body.methods if method.name == last]
+        if not same or any(method.is_static or method.is_virtual for method in same):
+            return None  # a function as any other; a virtual one depends on the class of the object
         method = Lazy.known(frame.state.types.of(meaning.die))
         kind = MemberPointer(method, Lazy.known(owner), 2 * size)  # with what is added to `this`, which is 0
         return ScalarOperand(kind, meaning.code.in_program(meaning.address))
-    found = _data_member(owner, last, 0)
-    if found is None:
+    data_member = _data_member(owner, last, 0)
+    if data_member is None:
         return None
-    whole, member, offset = found
+    whole, member, offset = data_member
     if member.bit_size is not None:
-        raise UsageError("there is no pointer to a bit-field", kind="no_address")
+        raise UsageError("a bit-field has no address", kind="no_address")
     if offset is None:
-        raise UsageError("there is no pointer to a member whose place is computed", kind="no_address")
+        raise UsageError("a member with a computed place has no constant offset", kind="no_address")
     return ScalarOperand(MemberPointer(member.to, Lazy.known(whole), size), offset // 8)
 
 
 def _data_member(type: Type, name: str, depth: int) -> tuple[Type, Member, int | None] | None:
-    """A data member, the class that has it, which may be a base, and where it is in that, in bits."""
+    """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, Struct) or depth > MAX_BASES:
+    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
         return None
-    for each in inner.body.members:
-        if each.name == name:
-            return type, each, each.bit_offset
-        found = _data_member(each.type, name, depth + 1) if each.name is None else None
-        if found is not None:
-            _unnamed, member, offset = found
+    for candidate in inner.body.members:
+        if candidate.name == name:
+            return type, candidate, candidate.bit_offset
+        inner_member = _data_member(candidate.type, name, depth + 1) if candidate.name is None else None
+        if inner_member is not None:
+            _unnamed, member, offset = inner_member
             return (
                 type,
                 member,
-                None if offset is None or each.bit_offset is None else offset + each.bit_offset,
+                None if offset is None or candidate.bit_offset is None else offset + candidate.bit_offset,
             )
     bases = (_data_member(base.type, name, depth + 1) for base in inner.body.bases)
-    return next((found for found in bases if found is not None), None)
+    return next((member for member in bases if member is not None), None)
 
 
-# --- What to say of a name that means nothing at a place ----------------------------------------------
+# --- Hints for unknown names --------------------------------------------------------------------------
 
 MANY, FEW = 10, 4
-"""How many names, and how many that lead to the same thing, are shown."""
+"""How many names, and how many of them for the same thing, are shown."""
 
 
 def hint_for(frame: Frame, node: Name) -> str | None:
-    """What to do about a name that is not found."""
+    """Return what to do about a name that is not found."""
     code = frame.code
     if code is not None and not code.file.has_dwarf:
         return f"{code.file.name} has no debugging information"
-    others = [each for each in _elsewhere(frame, node) if each != node.text]
+    others = [candidate for candidate in _elsewhere(frame, node) if candidate != node.text]
     if others:
-        return f"say which: {_listed(others, FEW)}"
+        return f"did you mean {_listed(others, FEW)}?"
     ranges = _in_other_blocks(frame, node)
     if ranges:
         return f"it is in scope at {_listed([f'{low:#x} to {high:#x}' for low, high in ranges], FEW)}"
     if frame.place is None:
-        return "what a function declares needs a place: an address, or a machine that stands in it"
-    known = [each.name for each in frame.variables() if not each.is_shadowed]
+        return "locals need a frame: give an address, or attach a state"
+    known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
     return f"there are {_listed(known, MANY)}" if known else None
 
 
 def _elsewhere(frame: Frame, node: Name) -> list[str]:
-    """How what has the name can be called: with its scopes, or with its file."""
+    """Return the names by which variables of other scopes or files are reached."""
     names = frame.state.names
     if node.file is None:
         return names.candidates(node.parts[-1])
@@ -700,12 +702,12 @@ def _elsewhere(frame: Frame, node: Name) -> list[str]:
 
 
 def _in_other_blocks(frame: Frame, node: Name) -> list[tuple[int, int]]:
-    """Where other blocks of the function have a variable with the name."""
+    """Return the addresses at which other blocks of the function have a variable with the name."""
     if frame.code is None or frame.function is None or len(node.parts) != 1:
         return []
-    found = scope_of_name(frame.function, node.parts[0])
-    return [(frame.code.in_program(low), frame.code.in_program(high)) for low, high in found]
+    ranges = scope_of_name(frame.function, node.parts[0])
+    return [(frame.code.in_program(low), frame.code.in_program(high)) for low, high in ranges]
 
 
-def _listed(found: list[str], count: int) -> str:
-    return ", ".join(found[:count]) + (", ..." if len(found) > count else "")
+def _listed(names: list[str], count: int) -> str:
+    return ", ".join(names[:count]) + (", ..." if len(names) > count else "")

@@ -1,4 +1,4 @@
-"""Expressions of the source language in a frame: read once, evaluated for one lane or for all."""
+"""Source expressions in a frame: parsed once, evaluated for one lane or for all."""
 
 from __future__ import annotations
 
@@ -40,39 +40,39 @@ class SourceExpression(Quantity):
 
     @property
     def type(self) -> Type:
-        """The type of the program; an error where it cannot be told without evaluating what has no value."""
+        """The type of the value; an error where it depends on a value that is missing."""
         return self.find(self.frame.lane(None)).type
 
     def find(self, lanes: LaneSet) -> Object:
-        """The value as an object, for some lanes. Assignments in it are made."""
+        """Return the value as an object, for some lanes. Assignments in it are made."""
         evaluator = Evaluator(self.frame, lanes, self.text)
-        found = evaluator.object(self.tree)
+        value = evaluator.object(self.tree)
         finish([evaluator])
-        return found
+        return value
 
     def groups(self, lanes: LaneSet) -> list[Group[Object]]:
-        """The value in some lanes. Assignments are made when all lanes are known: no lane sees those of another."""
+        """Return the value in some lanes. Assignments wait for all lanes: no lane sees those of another."""
         evaluators: dict[int, Evaluator] = {}
 
         def find(part: LaneSet) -> Object:
             evaluator = Evaluator(self.frame, part, self.text)
-            found = evaluator.object(self.tree)
-            evaluators[id(found)] = evaluator
-            return found
+            value = evaluator.object(self.tree)
+            evaluators[id(value)] = evaluator
+            return value
 
         groups = each_part(lanes, find)
         finish([evaluators[id(group.result)] for group in groups if group.result is not None])
         return groups
 
     def perform(self, lanes: LaneSet) -> None:
-        """Evaluate it for its assignments alone, which are made if it has a value in all of the lanes."""
+        """Evaluate it for its assignments, which are made if it has a value in all of the lanes."""
         evaluators: list[Evaluator] = []
 
         def find(part: LaneSet) -> Object:
             evaluator = Evaluator(self.frame, part, self.text)
-            found = evaluator.object(self.tree)
+            value = evaluator.object(self.tree)
             evaluators.append(evaluator)
-            return found
+            return value
 
         for group in each_part(lanes, find):
             if group.result is None:
@@ -83,19 +83,19 @@ class SourceExpression(Quantity):
         finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
-        """Why there is nothing: the reason of the variable or register that the expression is, or is a part of."""
+        """Return why there is no value: the reason of the variable or register that the expression is part of."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         tree = self.tree
         while isinstance(tree, Subscript) or (isinstance(tree, MemberAccess) and not tree.is_arrow):
             tree = tree.operand
         if isinstance(tree, RegisterName):
             return registers.explain(evaluator, tree.name)
-        found = evaluator.named(tree)
-        return found.explain(lanes) if isinstance(found, Variable) else None
+        variable = evaluator.named(tree)
+        return variable.explain(lanes) if isinstance(variable, Variable) else None
 
 
 def finish(evaluators: Iterable[Evaluator]) -> None:
-    """Do the assignments of an expression, each evaluator those of its lanes."""
+    """Make the assignments of an expression, each evaluator those of its lanes."""
     notes: dict[str, list[tuple[LaneSet, Object]]] = {}
     remembered: Remembered | None = None
     for evaluator in evaluators:
@@ -110,12 +110,12 @@ def finish(evaluators: Iterable[Evaluator]) -> None:
 
 
 def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
-    """Do an assignment."""
+    """Make an assignment."""
     store(write.target, write.pattern, write.bit_size, frame, lanes)
 
 
 def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
-    """``target = text`` in some lanes; all values are found before the first is written."""
+    """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
     numbers = frame.lane_numbers(lanes)
     tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
     writes: list[tuple[Write, LaneSet]] = []
@@ -125,12 +125,12 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
         evaluator.assign(target.find(part), evaluator.operand(tree))
         return evaluator.writes[-1], part
 
-    for some, chosen in frame.lane_sets(numbers):
+    for lane_numbers, chosen in frame.lane_sets(numbers):
         for group in each_part(chosen, find):
             if group.result is None:
                 error = group.outcome(0)
                 assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-                first = some[positions_in(group, chosen.count)[0]]
+                first = lane_numbers[positions_in(group, chosen.count)[0]]
                 raise error if first is None else _in_lane(error, first)
             writes.append(group.result)
     for write, part in writes:
@@ -138,7 +138,7 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
 
 
 def _in_lane(error: DwarfGpuError, lane: int) -> DwarfGpuError:
-    """An error that says which lane it is about."""
+    """Return an error that names its lane."""
     if isinstance(error, ExpressionError):
         return error
     error.message = f"{error.message} (lane {lane})"
@@ -146,6 +146,6 @@ def _in_lane(error: DwarfGpuError, lane: int) -> DwarfGpuError:
 
 
 def type_named(frame: Frame, name: str) -> Type:
-    """The type that a text such as ``struct S *`` means in a frame."""
-    tree = parse_type(name, lambda each: frame.state.names.type(frame, each) is not None)
+    """Return the type that a text such as ``struct S *`` means in a frame."""
+    tree = parse_type(name, lambda word: frame.state.names.type(frame, word) is not None)
     return Evaluator(frame, frame.lane(None), name).built(tree)

@@ -1,4 +1,4 @@
-"""What a name means at a place of a program: look-up from the inside out, and by scopes that are said."""
+"""The names of a program: look-up from the inside out, and by explicit scopes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NamedFunction:
 
 
 class Names:
-    """The names of a program. What is global is found once."""
+    """The names of a program. Global names are searched once."""
 
     def __init__(self, state: Execution) -> None:
         self.state = state
@@ -63,29 +63,29 @@ class Names:
         self._base_types: dict[Unit, dict[str, Die]] = {}
         self._types: dict[tuple[str, str, Unit | None, Die | None], Type | None] = {}
 
-    # --- What a name means ----------------------------------------------------------------------------------------
+    # --- Look-up --------------------------------------------------------------------------------------------------
 
     def local(self, frame: Frame, name: str) -> Variable | NamedEnumerator | None:
-        """What a name means in the blocks around the place."""
-        found = next((each for each in frame.variables() if each.name == name), None)
-        if found is not None:
-            return found
-        return next(filter(None, (self._enumerators_in(each).get(name) for each in frame.blocks)), None)
+        """Return what a name means in the blocks around the place."""
+        variable = next((variable for variable in frame.variables() if variable.name == name), None)
+        if variable is not None:
+            return variable
+        return next(filter(None, (self._enumerators_in(block).get(name) for block in frame.blocks)), None)
 
     def outer(self, frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Meaning | None:
-        """What a name means outside of the blocks; an empty first part is the outermost scope.
+        """Return what a name means outside of the blocks; an empty first part is the outermost scope.
 
-        What is nearest counts: the scopes around the function with what each imports, of its unit before all others.
-        Behind them come all scopes of the program: a name that only one thing has needs no scope.
+        The nearest scope wins: those around the function with their imports, of its unit before all others. All other
+        scopes of the program come last: a name that is unique in the program needs no scope.
         """
         if file is not None:
             return self._of_file(frame, parts, file)
         for path in self._paths(frame, parts):
-            found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
-            if found is None and frame.unit is not None:
-                found = self._enumerators_of(frame.unit).get("::".join(path))
-            if found is not None:
-                return found
+            meaning = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+            if meaning is None and frame.unit is not None:
+                meaning = self._enumerators_of(frame.unit).get("::".join(path))
+            if meaning is not None:
+                return meaning
         alone = self._alone(frame, parts, ("variable", "function"))
         return (
             self._chosen(frame, alone)
@@ -94,18 +94,18 @@ class Names:
         )
 
     def candidates(self, name: str) -> list[str]:
-        """The qualified names of all variables and functions of the program that have a name."""
-        found = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
-        return sorted(found - {""})
+        """Return the qualified names of all variables and functions of the program that have a name."""
+        names = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted(names - {""})
 
     def files_of(self, name: str) -> list[str]:
-        """The source files with a variable or function of a name, without their folders."""
-        found = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
-        return sorted({each.rpartition("/")[2] for each in found} - {""})
+        """Return the source files with a variable or function of a name, without their folders."""
+        paths = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
+        return sorted({path.rpartition("/")[2] for path in paths} - {""})
 
-    def _chosen(self, frame: Frame, found: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
-        """The first of some entries that can be meant: a variable, or a function with code."""
-        for code, die in found:
+    def _chosen(self, frame: Frame, entries: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
+        """Return the first usable entry: a variable, or a function with code."""
+        for code, die in entries:
             if KIND_OF.get(die.tag) == "variable":
                 return Variable(frame, die, code, STATIC)
             if (address := address_of(die)) is not None:
@@ -113,25 +113,29 @@ class Names:
         return None
 
     def _paths(self, frame: Frame, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """The qualified names that a name may stand for, as the function sees it: the nearest first."""
+        """Return the qualified names that a name in the function may mean, the nearest first."""
         if parts[0] == "":
             return self._imports.paths(frame.unit, (), (), parts[1:])
         around = () if frame.function is None else tuple(name for name, _ in scopes_of(frame.function))
         return self._imports.paths(frame.unit, frame.blocks, around, parts)
 
     def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
-        """The entries with a qualified name, those of the unit of the function first."""
-        found = self._find("::".join(("", *path)), kinds)
+        """Return the entries with a qualified name, those of the unit of the function first."""
+        entries = self._find("::".join(("", *path)), kinds)
         if "type" in kinds:  # one of another function is not in the outermost scope
-            found = (each for each in found if not is_local(each[1]))
-        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+            entries = (entry for entry in entries if not is_local(entry[1]))
+        return sorted(
+            entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code)
+        )
 
     def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
-        """The entries that a name may mean without its scopes: if they are all one thing."""
-        found = [] if parts[0] == "" else [*self._find("::".join(parts), kinds)]
-        if len({qualified_name(die) for _code, die in found}) > 1:
+        """Return the entries that a name may mean without its scopes, if they are all one thing."""
+        entries = [] if parts[0] == "" else [*self._find("::".join(parts), kinds)]
+        if len({qualified_name(die) for _code, die in entries}) > 1:
             return []  # seen from nowhere here, and not the only one
-        return sorted(found, key=lambda each: (each[1].unit is not frame.unit, each[0] is not frame.code))
+        return sorted(
+            entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code)
+        )
 
     def _find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
         for code in self.state.loaded.codes:
@@ -143,26 +147,26 @@ class Names:
                 yield code, entry.die
 
     def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
-        """What only another unit says: its enumerators, and, for whoever is in no unit, what it imports."""
+        """Return what a name means in other units: an enumerator, and for a frame without a unit an import."""
         for _code, unit in self._units():
             if unit is frame.unit:
                 continue
-            found: Meaning | None
+            meaning: Meaning | None
             paths = self._paths(frame, parts)
             if frame.unit is None:
                 paths = self._imports.paths(unit, (), (), parts[parts[0] == "" :])
             for path in paths:
-                found = self._enumerators_of(unit).get("::".join(path))
-                if found is None and frame.unit is None and self._imports.of_unit(unit):
-                    found = self._chosen(frame, self._at(frame, path, ("variable", "function")))
-                if found is not None:
-                    return found
+                meaning = self._enumerators_of(unit).get("::".join(path))
+                if meaning is None and frame.unit is None and self._imports.of_unit(unit):
+                    meaning = self._chosen(frame, self._at(frame, path, ("variable", "function")))
+                if meaning is not None:
+                    return meaning
         return None
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
     def statics(self, frame: Frame, unit: Unit) -> Iterator[Variable]:
-        """The variables of a unit that belong to no function, in the order of the source."""
+        """Yield the variables of a unit that belong to no function, in the order of the source."""
         code = self.state.code_of(unit, frame.code)
         waiting: list[Iterator[Die]] = [unit.root.children()]
         while waiting:
@@ -180,51 +184,56 @@ class Names:
                 waiting.pop()
 
     def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
-        """A variable or function of a source file: ``'file.c'::x``."""
+        """Return a variable or function of a source file: ``'file.c'::x``."""
         for code, unit in self._units():
             if not _is_file(unit.name, file):
                 continue
-            for each in self.statics(frame, unit):
-                if each.name == parts[-1] and (len(parts) == 1 or each.qualified_name == "::".join(parts)):
-                    return each
+            for variable in self.statics(frame, unit):
+                if variable.name == parts[-1] and (
+                    len(parts) == 1 or variable.qualified_name == "::".join(parts)
+                ):
+                    return variable
             if len(parts) > 1:
-                found = self._of_function(frame, parts, unit)
-                if found is not None:
-                    return found
+                local = self._of_function(frame, parts, unit)
+                if local is not None:
+                    return local
             for _code, die in self._find("::".join(parts), ("function",)):
                 if die.unit is unit and (address := address_of(die)) is not None:
                     return NamedFunction(code, address, die)
         return None
 
     def _of_function(self, frame: Frame, parts: tuple[str, ...], unit: Unit | None = None) -> Variable | None:
-        """A variable of a function, ``fn::x``: of a frame of it where there is one, else one that is static."""
+        """Return a variable of a function, ``fn::x``: of a frame of the function, else a static one."""
         *owner, name = parts
         text = "::".join(owner)
         if not text:
             return None
         for other in self.frames_of(frame):
-            if any(each == text or split_name(each)[-1] == text for each in other.names):
-                found = next((each for each in other.variables() if each.name == name), None)
-                if found is not None:
-                    return found
+            if any(
+                function_name == text or split_name(function_name)[-1] == text
+                for function_name in other.names
+            ):
+                variable = next((variable for variable in other.variables() if variable.name == name), None)
+                if variable is not None:
+                    return variable
         elsewhere = False
         for code, die in self._find(text, ("function",)):
             if unit is not None and die.unit is not unit:
                 continue
-            for each, _depth in die.walk():
-                if each.tag in scopes.DECLARED and each.name == name:
-                    if _is_static(each):
-                        return Variable(frame, each, code, STATIC)
+            for entry, _depth in die.walk():
+                if entry.tag in scopes.DECLARED and entry.name == name:
+                    if _is_static(entry):
+                        return Variable(frame, entry, code, STATIC)
                     elsewhere = True
         if elsewhere:
-            raise unavailable(MISSING, f"no frame of {text} is executing, so its {name} is nowhere")
+            raise unavailable(MISSING, f"{text} is not on the call stack, so its {name} has no location")
         return None
 
     @staticmethod
     def frames_of(frame: Frame) -> Iterable[Frame]:
-        """The frames that a name of a function can mean, from the frame that asks outwards."""
+        """Return the frames that the name of a function can mean, from the current frame outwards."""
         wave = frame.wave
-        return () if wave is None else (each for each in wave if each.number >= frame.number)
+        return () if wave is None else (outer for outer in wave if outer.number >= frame.number)
 
     def _units(self) -> Iterator[tuple[LoadedCode, Unit]]:
         for code in self.state.loaded.codes:
@@ -235,39 +244,39 @@ class Names:
     # --- Enumerators ----------------------------------------------------------------------------------------------
 
     def _enumerators_of(self, unit: Unit) -> dict[str, NamedEnumerator]:
-        """The enumerators of a unit by their qualified names."""
-        found = self._enumerators.get(unit)
-        if found is None:
-            found = self._enumerators[unit] = {}
+        """Return the enumerators of a unit by their qualified names."""
+        enumerators = self._enumerators.get(unit)
+        if enumerators is None:
+            enumerators = self._enumerators[unit] = {}
             try:
-                _collect(unit.root, "", found, 0)
+                _collect(unit.root, "", enumerators, 0)
             except DwarfGpuError as error:
                 unit.dwarf.note(error)
-        return found
+        return enumerators
 
     def _enumerators_in(self, block: Die) -> dict[str, NamedEnumerator]:
-        """The enumerators that a block declares."""
-        found = self._local_enumerators.get(block)
-        if found is None:
-            found = self._local_enumerators[block] = {}
+        """Return the enumerators that a block declares."""
+        enumerators = self._local_enumerators.get(block)
+        if enumerators is None:
+            enumerators = self._local_enumerators[block] = {}
             for die in block.children():
                 if die.tag == dw.DW_TAG_enumeration_type:
-                    for each in die.children():
-                        found.setdefault(each.name or "", NamedEnumerator(die, each))
-        return found
+                    for enumerator in die.children():
+                        enumerators.setdefault(enumerator.name or "", NamedEnumerator(die, enumerator))
+        return enumerators
 
     # --- Types ----------------------------------------------------------------------------------------------------
 
     def type(self, frame: Frame, name: str, keyword: str = "") -> Type | None:
-        """The type with a name; after ``struct`` or ``enum`` the one with that tag."""
+        """Return the type with a name; after ``struct`` or ``enum`` the one with that tag."""
         for block in frame.blocks:
             for die in block.children():
                 if KIND_OF.get(die.tag) != "type" or die.name != name:
                     continue
                 if scopes.is_visible(die, block, frame.place_in_file):
-                    found = self.state.types.of(die)
-                    if _fits(found, keyword, is_cplus(die.unit)):
-                        return found
+                    kind = self.state.types.of(die)
+                    if _fits(kind, keyword, is_cplus(die.unit)):
+                        return kind
         key = (name, keyword, frame.unit, frame.blocks[0] if frame.blocks else None)
         if key not in self._types:
             self._types[key] = self._type(frame, name, keyword)
@@ -280,18 +289,18 @@ class Names:
             return self._base(frame, name)
         declared = None
         parts = split_name(name)
-        found_at = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
-        for _code, die in chain(chain.from_iterable(found_at), self._alone(frame, parts, ("type",))):
-            found = self.state.types.of(die)
-            if not _fits(found, keyword, is_cplus(die.unit)):
+        by_scope = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
+        for _code, die in chain(chain.from_iterable(by_scope), self._alone(frame, parts, ("type",))):
+            kind = self.state.types.of(die)
+            if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue
-            if not getattr(found, "is_incomplete", False):
-                return found
-            declared = found
+            if not getattr(kind, "is_incomplete", False):
+                return kind
+            declared = kind
         return declared
 
     def _base(self, frame: Frame, name: str) -> Type | None:
-        """A base type: a compiler may call it ``long int`` where it is written ``long``."""
+        """Return a base type. A compiler may name it ``long int`` where the expression has ``long``."""
         units = [frame.unit] if frame.unit is not None else [unit for _, unit in self._units()]
         for unit in units:
             known = self._base_types.get(unit)
@@ -306,30 +315,30 @@ class Names:
         return None
 
 
-def _fits(found: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
-    """Whether a type can be meant: in C a structure needs its keyword, and a keyword needs a structure."""
-    is_tagged = isinstance(found, (Struct, Enumeration))
+def _fits(type: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
+    """Whether a type is allowed: in C a structure needs its keyword, and a keyword needs a structure."""
+    is_tagged = isinstance(type, (Struct, Enumeration))
     if not keyword:
         return cplus or not is_tagged
     if not is_tagged:
         return False
-    return isinstance(found, Enumeration) is (keyword == "enum")
+    return isinstance(type, Enumeration) is (keyword == "enum")
 
 
-def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: int) -> None:
-    """The enumerators of a scope by their qualified names."""
+def _collect(owner: Die, prefix: str, enumerators: dict[str, NamedEnumerator], depth: int) -> None:
+    """Collect the enumerators of a scope by their qualified names."""
     for die in owner.children():
         if die.tag == dw.DW_TAG_enumeration_type:
             name = die.name
             is_class = die.number(dw.DW_AT_enum_class) is not None
-            for each in die.children():
-                if each.tag != dw.DW_TAG_enumerator:
+            for enumerator in die.children():
+                if enumerator.tag != dw.DW_TAG_enumerator:
                     continue
-                own = each.name or ""
+                own = enumerator.name or ""
                 if name:
-                    found.setdefault(f"{prefix}{name}::{own}", NamedEnumerator(die, each))
+                    enumerators.setdefault(f"{prefix}{name}::{own}", NamedEnumerator(die, enumerator))
                 if not is_class:
-                    found.setdefault(f"{prefix}{own}", NamedEnumerator(die, each))
+                    enumerators.setdefault(f"{prefix}{own}", NamedEnumerator(die, enumerator))
         elif die.tag in NAMED_SCOPES and depth < MAX_SCOPES and die.has_children:
             name = die.name
             inner = (
@@ -337,11 +346,11 @@ def _collect(owner: Die, prefix: str, found: dict[str, NamedEnumerator], depth: 
                 if name and (die.tag == dw.DW_TAG_namespace or die.tag in _CLASSES)
                 else prefix
             )
-            _collect(die, inner, found, depth + 1)
+            _collect(die, inner, enumerators, depth + 1)
 
 
 def address_of(function: Die) -> int | None:
-    """Where a function begins, in the file; an entry point has that address alone."""
+    """Return the address of the first instruction of a function, in the file."""
     ranges = function.ranges()
     if ranges:
         return ranges[0][0]
@@ -358,7 +367,7 @@ def _is_static(die: Die) -> bool:
 
 
 def _is_of_function(die: Die) -> bool:
-    """Whether a variable is local to a function, so that only the function's name leads to it from outside."""
+    """Whether a variable is local to a function, so that it is reached from outside only through its function."""
     return any(
         owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
         for owner in die.ancestors()
@@ -370,13 +379,12 @@ def _is_file(path: str | None, wanted: str) -> bool:
     return path is not None and (path == wanted or path.endswith(f"/{wanted}"))
 
 
-# --- Names that a scope takes from elsewhere ----------------------------------------------------------
+# --- Imported names -----------------------------------------------------------------------------------
 # An imported declaration makes one entry visible, by another name where it has one of its own; an imported
 # module makes everything visible that a namespace, or a module of Fortran, has (DWARF 5, 3.2.3 to 3.2.5).
 
-MAX_IMPORTED_SCOPES = 64
 MAX_LOOKUPS = 256
-"""A name is looked for in no more scopes than this: directives may lead to each other."""
+"""The number of scopes in which a name is searched: directives may lead to each other."""
 
 Path: TypeAlias = "tuple[str, ...]"
 """The parts of a name from the outermost scope on."""
@@ -384,10 +392,10 @@ Path: TypeAlias = "tuple[str, ...]"
 
 @frozen
 class Imported:
-    """What one scope takes from elsewhere."""
+    """The imports of one scope."""
 
     declarations: dict[str, list[Path]]
-    """What a name means."""
+    """The targets of each imported name."""
     directives: list[Path]
     """Namespaces whose names are visible."""
 
@@ -399,25 +407,25 @@ NOTHING = Imported({}, [])
 
 
 class Imports:
-    """What the scopes of units import, found once for each unit."""
+    """The imports of the scopes of units, read once for each unit."""
 
     def __init__(self) -> None:
         self._units: dict[Unit, dict[Path, Imported]] = {}
 
     def of_unit(self, unit: Unit) -> dict[Path, Imported]:
-        """What the namespaces of a unit import, by their names; ``()`` is the outermost scope."""
-        found = self._units.get(unit)
-        if found is None:
-            found = self._units[unit] = {}
+        """Return the imports of the namespaces of a unit, by their names; ``()`` is the outermost scope."""
+        imports = self._units.get(unit)
+        if imports is None:
+            imports = self._units[unit] = {}
             if _may_import(unit):
                 try:
-                    _collect_imports(unit.root, (), found)
+                    _collect_imports(unit.root, (), imports)
                 except DwarfGpuError as error:
                     unit.dwarf.note(error)
-        return found
+        return imports
 
     def paths(self, unit: Unit | None, blocks: Iterable[Die], around: Path, parts: Path) -> Iterator[Path]:
-        """What a name can mean in a function, nearest first: qualified names, of which some may name nothing.
+        """Yield the qualified names that a name in a function can mean, nearest first; some may name nothing.
 
         ``blocks`` are the blocks around the place, innermost first, and ``around`` the scopes of the function. What a
         directive makes visible counts as if it were in the nearest namespace around both it and the one that it names
@@ -446,7 +454,7 @@ class Imports:
     def _within(
         self, known: dict[Path, Imported], scope: Path, parts: Path, seen: set[Path], *, directs: bool = True
     ) -> Iterator[Path]:
-        """What a name means in a scope: its own, what it declares, and then what its directives lead to."""
+        """Yield the meanings of a name in a scope: its own, its imported declarations, then by directives."""
         if scope in seen or len(seen) > MAX_LOOKUPS:
             return
         seen.add(scope)
@@ -462,7 +470,7 @@ class Imports:
                 yield from self._within(known, target, parts, seen)
 
     def _behind(self, known: dict[Path, Imported], target: Path, rest: Path) -> Iterator[Path]:
-        """What the rest of a name means behind the scope that its beginning names."""
+        """Yield the meanings of the rest of a name inside the scope that its beginning names."""
         if rest:
             yield from self._within(known, target, rest, set())
         else:
@@ -470,50 +478,51 @@ class Imports:
 
 
 def _may_import(unit: Unit) -> bool:
-    """Whether a unit has such entries at all: most have not."""
+    """Whether a unit has imports at all, which most units have not."""
     return any(
-        each.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module) for each in unit.table.all()
+        abbreviation.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module)
+        for abbreviation in unit.table.all()
     )
 
 
-def _shared(one: Path, other: Path) -> int:
-    """How many scopes two names have in common."""
+def _shared(path: Path, other_path: Path) -> int:
+    """Return the number of leading scopes that two names have in common."""
     count = 0
-    for ours, theirs in zip(one, other, strict=False):
+    for ours, theirs in zip(path, other_path, strict=False):
         if ours != theirs:
             break
         count += 1
     return count
 
 
-def _collect_imports(owner: Die, scope: Path, found: dict[Path, Imported]) -> None:
-    own = found.setdefault(scope, Imported({}, []))
+def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> None:
+    own = imports.setdefault(scope, Imported({}, []))
     for die in owner.children():
         if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
             _add(die, own)
         elif (
             die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module)
             and die.has_children
-            and len(scope) < MAX_IMPORTED_SCOPES
+            and len(scope) < MAX_SCOPES
         ):
-            _collect_imports(die, (*split_name(qualified_name(die) or ""),), found)
+            _collect_imports(die, (*split_name(qualified_name(die) or ""),), imports)
 
 
 def _of_block(block: Die) -> Imported:
-    """What a block or function imports, as its abstract instance may say as well."""
-    found = Imported({}, [])
+    """Return the imports of a block or function and of its abstract instance."""
+    imported = Imported({}, [])
     for owner in block.origins():
         try:
             for die in owner.children():
                 if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
-                    _add(die, found)
+                    _add(die, imported)
         except DwarfGpuError as error:
             owner.unit.dwarf.note(error)
-    return found
+    return imported
 
 
-def _add(die: Die, found: Imported) -> None:
-    """Note one import. What is broken hides nothing beside it."""
+def _add(die: Die, imported: Imported) -> None:
+    """Note one import. A broken one is reported and hides no other."""
     try:
         reference = die.number(dw.DW_AT_import)
         if reference is None:
@@ -525,11 +534,11 @@ def _add(die: Die, found: Imported) -> None:
         own = target.name if target.name is not None else name
         path = (*(scope for scope, _ in scopes_of(target)), own)
         if die.tag == dw.DW_TAG_imported_declaration:
-            found.declarations.setdefault(die.name or own, []).append(path)
+            imported.declarations.setdefault(die.name or own, []).append(path)
             return
-        found.directives.append(path)
-        for each in die.children():  # entities that are renamed as they are imported
-            if each.tag == dw.DW_TAG_imported_declaration:
-                _add(each, found)
+        imported.directives.append(path)
+        for child in die.children():  # entities that are renamed as they are imported
+            if child.tag == dw.DW_TAG_imported_declaration:
+                _add(child, imported)
     except DwarfGpuError as error:
         die.unit.dwarf.note(error)

@@ -1,4 +1,4 @@
-"""What operators work on: a type and a pattern, the same in every slot or one a slot; and how types convert."""
+"""Scalar operands: a type and a pattern, the same in every slot or one a slot; and how types convert."""
 
 from __future__ import annotations
 
@@ -40,39 +40,39 @@ class ScalarOperand:
         return scalar_or_error(self.type)
 
     def number(self) -> Any:
-        """The number that it is."""
+        """Return the number of the pattern."""
         return self.scalar.number(self.bits)
 
 
-def loaded(found: Object) -> ScalarOperand:
-    """The value of an object as an operand; a bit-field has the type that it was declared with.
+def loaded(source: Object) -> ScalarOperand:
+    """Return the value of an object as an operand; a bit-field has its declared type.
 
-    OPEN: C has a narrow bit-field become int, whatever its type is (6.3.1.1); GDB computes in its type, and so it is
+    OPEN: In C a narrow bit-field becomes int, whatever its type is (6.3.1.1); GDB computes in its type, as is done
     here.
     """
-    reading = found.read() if found.scalar is None else found.pattern()
+    reading = source.read() if source.scalar is None else source.pattern()
     if type(reading.undefined) is not int or reading.undefined:
         raise optimized_out()
     bits = reading.bits
-    if found.bit_size is not None:
-        narrow, wide = found.scalar, scalar_or_error(found.type)
+    if source.bit_size is not None:
+        narrow, wide = source.scalar, scalar_or_error(source.type)
         if narrow is not None and narrow.is_signed:
             bits = b.of_signed(b.signed(bits, narrow.bits), wide.bits)
-    return ScalarOperand(found.type, bits)
+    return ScalarOperand(source.type, bits)
 
 
 def scalar_or_error(type: Type) -> Scalar:
-    """How the bits of a type are read; an error for one that has no arithmetic."""
-    found = scalar_of(type)
-    if found is None or found.kind == "bytes" or not found.bits:
+    """Return how the bits of a type are read; raise an error for a type without arithmetic."""
+    scalar = scalar_of(type)
+    if scalar is None or scalar.kind == "bytes" or not scalar.bits:
         raise UsageError(
             f"a value of the type {safe_text(type)} cannot be computed with", kind="not_a_scalar"
         )
-    return found
+    return scalar
 
 
 def computing(type: Type) -> Computing:
-    """What computes with the patterns of a type."""
+    """Return the arithmetic on the patterns of a type."""
     scalar = scalar_or_error(type)
     layout = scalar.layout
     if layout is None:
@@ -105,7 +105,7 @@ def is_true(operand: ScalarOperand) -> Flags:
 
 
 def of_flags(flags: Flags, type: Type) -> ScalarOperand:
-    """The value of a condition."""
+    """Return the value of a condition."""
     return ScalarOperand(type, b.of_flags(flags))
 
 
@@ -113,7 +113,7 @@ def of_flags(flags: Flags, type: Type) -> ScalarOperand:
 
 
 def converted(operand: ScalarOperand, type: Type) -> ScalarOperand:
-    """The value as another type has it; what does not fit is cut, as C does."""
+    """Convert a value to another type, cutting it as C does where it does not fit."""
     source, target = operand.scalar, scalar_or_error(type)
     if target.kind == "boolean":
         return of_flags(is_true(operand), type)
@@ -137,7 +137,7 @@ def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
 
 
 def _truncated(bits: Bits, layout: FloatFormat, target: Scalar) -> Bits:
-    """Floating-point numbers cut to integers; what does not fit becomes the nearest that does."""
+    """Cut floating-point numbers to integers; a number that does not fit becomes the nearest that does."""
     mask = (1 << target.bits) - 1
     highest = mask >> 1 if target.is_signed else mask
     lowest = -highest - 1 if target.is_signed else 0
@@ -158,21 +158,21 @@ def _reencoded(bits: Bits, source: FloatFormat, target: FloatFormat) -> Bits:
 
 
 def _each(numbers: Any, function: Any, width: int) -> Bits:
-    """A function of one number in every slot."""
+    """Apply a function of one number to every slot."""
     if isinstance(numbers, int):
-        found: int = function(numbers)
-        return found
+        result: int = function(numbers)
+        return result
     return b.array([function(number) for number in numbers.tolist()], width)
 
 
 def size_of_target(pointer: Type) -> int:
-    """By how many bytes a pointer moves: the size of its target, 1 where that has none."""
+    """Return how many bytes a pointer moves in a step: the size of its target, 1 where that has none."""
     inner = resolved(pointer)
     assert isinstance(inner, Pointer)  # noqa: S101 (asked of pointers alone)
     return max(1, byte_size(inner.target))
 
 
-# --- The sizes of C's own types -----------------------------------------------------------------------
+# --- C's own types ------------------------------------------------------------------------------------
 
 RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
 """The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""
@@ -180,7 +180,7 @@ RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
 
 @frozen
 class DataModel:
-    """What C's types are on a target. The defaults are those of AMDGPU and of x86-64: LP64."""
+    """The sizes of C's types on a target. The defaults are those of AMDGPU and of x86-64: LP64."""
 
     is_cplus: bool = False
     pointer_size: int = 8
@@ -191,19 +191,19 @@ class DataModel:
     wchar_size: int = 4
 
     def type(self, name: str) -> Base | Void:
-        """A type of the language by its usual name, such as ``unsigned long``."""
+        """Return a type of the language by its usual name, such as ``unsigned long``."""
         if name == "void":
             return VOID
-        found = self._find(name)
-        if found is None:
+        kind = self._find(name)
+        if kind is None:
             raise UsageError(f"there is no type named {name}", kind="no_type")
-        return found
+        return kind
 
     def base(self, name: str) -> Base:
-        """The same for one that has values."""
-        found = self._find(name)
-        assert found is not None, name  # noqa: S101 (the names stand in this package)
-        return found
+        """Return a type of the language that has values, by a name that exists."""
+        kind = self._find(name)
+        assert kind is not None, name  # noqa: S101 (only names of this package come here)
+        return kind
 
     def _find(self, name: str) -> Base | None:
         name = {"bool": "_Bool", "unsigned": "unsigned int", "signed": "int"}.get(name, name)
@@ -231,7 +231,7 @@ class DataModel:
         return None
 
     def pointer_to(self, type: Type, space: int | None = None) -> Pointer:
-        """A pointer to a type."""
+        """Return a pointer to a type."""
         return Pointer("*", Lazy.known(type), self.pointer_size, space)
 
     @property

@@ -1,6 +1,6 @@
-"""Source expressions, read into a tree: C's operators by precedence, with what GDB adds to them.
+"""The parser of source expressions: C's operators by precedence, with GDB's additions.
 
-Whether ``(T) x`` is a cast depends on whether ``T`` is a type: ``is_type`` knows.
+Whether ``(T) x`` is a cast depends on whether ``T`` is a type, which ``is_type`` decides.
 """
 
 from __future__ import annotations
@@ -43,52 +43,52 @@ PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "@": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, ".*": 12, "->*": 12,
 }  # fmt: skip
-"""How tightly binary operators bind. ``@`` stands where GDB has it, between shifts and sums."""
+"""How tightly binary operators bind. ``@`` is between shifts and sums, as in GDB."""
 UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
 MAX_DEPTH = 100
-"""How deep expressions are nested; nobody types deeper ones."""
+"""How deep expressions may be nested."""
 MAX_OPERATORS = 2000
-"""How many operators an expression has at most: the tree of a long sum is as deep as the sum is long."""
+"""How many operators an expression may have: the tree of a long sum is as deep as the sum is long."""
 SOURCE_FILES = frozenset(
     ("c", "cc", "cp", "cpp", "cppm", "cxx", "C", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "hip", "cl",
      "clcpp", "cu", "cuh", "m", "mm", "s", "S", "asm", "ll", "f", "F", "f90", "F90", "f95", "f03", "f08", "rs", "go",
      "d", "py", "metal", "comp", "glsl", "hlsl")
 )  # fmt: skip
-"""What the names of source files end with: ``a.c::x`` is ``x`` of a file, ``a.b::x`` a member of the base ``b``."""
+"""The endings of source file names: ``a.c::x`` is ``x`` of a file, ``a.b::x`` a member of the base ``b``."""
 _CONSTANTS = {"true": True, "false": False}
 
 
 def parse(text: str, is_type: Callable[[str], bool] | None = None) -> Node:
-    """The tree of an expression. ``is_type`` says whether a name is a type's; without it only C's own are."""
+    """Parse an expression. ``is_type`` says whether a name is that of a type; without it only C's own are."""
     parser = Parser(text, is_type)
-    found = parser.expression()
+    tree = parser.expression()
     if parser.token.kind != "end":
         no_type = ""
-        if isinstance(found, Name) and text.lstrip().startswith("("):  # what follows would be a cast
-            no_type = f": {found.text[:80]} is not a type"
+        if isinstance(tree, Name) and text.lstrip().startswith("("):  # what follows would be a cast
+            no_type = f": {tree.text[:80]} is not a type"
         raise parser.error(f"{parser.shown()} does not belong here{no_type}")
-    return found
+    return tree
 
 
 def _step(target: Node, token: Token, *, is_postfix: bool = False) -> Node:
-    """``++x`` is ``x += 1``."""
-    one = Integer(1, "", is_decimal=True, position=token.position)
-    return Assignment(target, token.text[0], one, token.position, is_postfix)
+    """Return ``++x`` as ``x += 1``."""
+    step = Integer(1, "", is_decimal=True, position=token.position)
+    return Assignment(target, token.text[0], step, token.position, is_postfix)
 
 
 def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> TypeNode:
-    """The tree of a type."""
+    """Parse a type."""
     parser = Parser(text, is_type)
     if not parser.types.starts():
         raise parser.error("a type is missing")
-    found = parser.types.type()
+    tree = parser.types.type()
     if parser.token.kind != "end":
         raise parser.error(f"{parser.shown()} does not belong here")
-    return found
+    return tree
 
 
 class Parser:
-    """Reads one expression, word by word."""
+    """The parser of one expression, token by token."""
 
     def __init__(self, text: str, is_type: Callable[[str], bool] | None = None) -> None:
         self.text = text
@@ -106,7 +106,7 @@ class Parser:
         return self.tokens[self.index]
 
     def peek(self, count: int) -> Token:
-        """A word further on; behind the last one is the end."""
+        """Return a later token; after the last one, the end."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def advance(self) -> Token:
@@ -116,7 +116,7 @@ class Parser:
         return token
 
     def accept(self, sign: str) -> bool:
-        """Whether a sign stands here; then it is read."""
+        """Whether the current token is a sign, which is consumed then."""
         token = self.token
         if token.kind == "sign" and token.text == sign:
             self.index += 1
@@ -125,11 +125,11 @@ class Parser:
 
     def expect(self, sign: str) -> None:
         if not self.accept(sign):
-            found = "" if self.token.kind == "end" else f" before {self.shown()}"
-            raise self.error(f"a {sign} is missing{found}")
+            place = "" if self.token.kind == "end" else f" before {self.shown()}"
+            raise self.error(f"a {sign} is missing{place}")
 
     def shown(self) -> str:
-        """The current word, for a message."""
+        """Return the current token, for a message."""
         text = self.token.text
         return "the end" if self.token.kind == "end" else text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -152,7 +152,7 @@ class Parser:
     # --- Operators ------------------------------------------------------------------------------------------------
 
     def expression(self) -> Node:
-        """An expression, with assignments and conditions."""
+        """Parse an expression, with assignments and conditions."""
         self._deeper()
         left = self._conditional()
         token = self.token
@@ -177,7 +177,7 @@ class Parser:
         return Conditional(condition, yes, no, token.position)
 
     def _binary(self, lowest: int) -> Node:
-        """Operators that bind at least as tightly as some precedence; those of one precedence from left to right."""
+        """Parse operators that bind at least as tightly as a precedence; those of one precedence associate left."""
         left = self._unary()
         while True:
             token = self.token
@@ -196,9 +196,9 @@ class Parser:
 
     def _unary(self) -> Node:
         self._deeper()
-        found = self._prefixed()
+        operand = self._prefixed()
         self.depth -= 1
-        return found
+        return operand
 
     def _prefixed(self) -> Node:
         token = self.token
@@ -230,9 +230,9 @@ class Parser:
     def _is_cast(self) -> bool:
         """Whether a parenthesis holds a type."""
         self.index += 1
-        found = self.types.starts() and not self._is_conversion()
+        is_cast = self.types.starts() and not self._is_conversion()
         self.index -= 1
-        return found
+        return is_cast
 
     def _is_conversion(self) -> bool:
         """Whether a type in parentheses is the beginning of ``(int(x))`` or of ``(T::x)``."""
@@ -241,7 +241,7 @@ class Parser:
             self.types.type()
             return self.token.text != ")"
         except ExpressionError:
-            # the error is better told by whoever reads it as a type; a name that goes on with :: is an expression
+            # reading it as a type gives the better error; a name that goes on with :: is an expression
             return self.tokens[start + 1].text == "(" and self.tokens[start].kind == "name"
         finally:
             self.index = start
@@ -272,26 +272,26 @@ class Parser:
     # --- Postfixes ------------------------------------------------------------------------------------------------
 
     def _postfixed(self) -> Node:
-        found = self._primary()
+        operand = self._primary()
         while self.token.kind == "sign":
             token = self.token
             if token.text == "[":
                 self.advance()
                 index = self.expression()
                 self.expect("]")
-                found = Subscript(found, index, token.position)
+                operand = Subscript(operand, index, token.position)
             elif token.text in (".", "->"):
                 self.advance()
-                found = MemberAccess(found, self._member_name(), token.text == "->", token.position)
+                operand = MemberAccess(operand, self._member_name(), token.text == "->", token.position)
             elif token.text == "(":
-                found = Call(found, self._arguments(), token.position)
+                operand = Call(operand, self._arguments(), token.position)
             elif token.text in STEPS:
                 self.advance()
-                found = _step(found, token, is_postfix=True)
+                operand = _step(operand, token, is_postfix=True)
             else:
                 break
             self._count(token.position)
-        return found
+        return operand
 
     def _member_name(self) -> tuple[str, ...]:
         parts: list[str] = []
@@ -304,13 +304,13 @@ class Parser:
 
     def _arguments(self) -> tuple[Node, ...]:
         self.expect("(")
-        found: list[Node] = []
+        arguments: list[Node] = []
         if self.accept(")"):
             return ()
         while True:
-            found.append(self.expression())
+            arguments.append(self.expression())
             if self.accept(")"):
-                return tuple(found)
+                return tuple(arguments)
             self.expect(",")
 
     # --- Names and literals ---------------------------------------------------------------------------------------
@@ -331,15 +331,15 @@ class Parser:
         if token.kind == "name":
             return self._name()
         if self.accept("("):
-            found = self.expression()
+            inner = self.expression()
             self.expect(")")
-            return found
+            return inner
         if token.text == "::":
             return self._name()
         raise self.error(f"an operand is missing before {self.shown()}")
 
     def _string(self) -> Node:
-        """Strings that stand beside each other are one."""
+        """Parse adjacent strings as one."""
         first = self.advance()
         value = first.value
         while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
@@ -347,7 +347,7 @@ class Parser:
         return StringLiteral(value, first.prefix, first.position)
 
     def _character(self) -> Node:
-        """A character; or a name in quotes, if a scope follows or it cannot be a character."""
+        """Parse a character; or a name in quotes, if a scope follows or it cannot be a character."""
         token = self.advance()
         if self.token.text == "::" and self.token.kind == "sign" and not token.prefix:
             self.advance()
@@ -375,25 +375,25 @@ class Parser:
         return self._scoped((), token.position, None)
 
     def _converted(self) -> Node | None:
-        """``int(x)``: a cast that is written as a call; None where a name only begins as a type's does."""
+        """Parse a cast in the form of a call, ``int(x)``; None where a name only begins like that of a type."""
         start, position = self.index, self.token.position
         count = 1
         if self.token.text not in ("const", "volatile", "struct", "class", "union", "enum"):
-            found = self.types._named_type()  # noqa: SLF001 (the two read one text)
-            count = 1 if found is None else found[1]
+            named = self.types._named_type()  # noqa: SLF001 (the two read one text)
+            count = 1 if named is None else named[1]
             following = self.tokens[start + count]
             if following.text == "(":
                 name = self.types._specifiers()  # noqa: SLF001
                 arguments = self._arguments()
                 if len(arguments) != 1:
-                    raise self.error_at(position, "a conversion is about one value")
+                    raise self.error_at(position, "a conversion takes one value")
                 return Cast(name, arguments[0], position)
-            if following.text == "::" or found is not None:
+            if following.text == "::" or named is not None:
                 return None
         raise self.error_at(position, f"{self.tokens[start].text} is a type, and a value is needed")
 
     def _file_name(self) -> str | None:
-        """``file.c`` of ``file.c::x``; a name with directories, or with another ending, must be in quotes."""
+        """Parse ``file.c`` of ``file.c::x``; a name with directories, or with another ending, must be in quotes."""
         index = self.index
         while self.tokens[index].kind == "name":
             index += 1
@@ -408,15 +408,15 @@ class Parser:
         return None
 
     def _scoped(self, parts: tuple[str, ...], position: int, file: str | None) -> Node:
-        """A name with its scopes."""
-        found = list(parts)
+        """Parse a name with its scopes."""
+        names = list(parts)
         if self.accept("::"):
-            found.append("")
+            names.append("")
         while True:
             token = self.token
-            if token.kind == "sign" and token.text == "~" and found:
+            if token.kind == "sign" and token.text == "~" and names:
                 self.advance()
-                raise self.error_at(token.position, "a destructor is no value")
+                raise self.error_at(token.position, "a destructor has no value")
             if token.kind != "name":
                 raise self.error(f"a name is missing before {self.shown()}")
             self.advance()
@@ -428,12 +428,12 @@ class Parser:
                 if closed is not None and self.tokens[closed + 1].text == "::":
                     name += self.template_text(self.index, closed)
                     self.index = closed + 1
-            found.append(name)
+            names.append(name)
             if not self.accept("::"):
-                return Name(tuple(found), position, file)
+                return Name(tuple(names), position, file)
 
     def _operator(self) -> str:
-        """What ``operator`` is about: a sign, or two brackets."""
+        """Parse the sign or the two brackets after ``operator``."""
         token = self.token
         if token.kind != "sign":
             raise self.error("the sign of an operator is missing")
@@ -447,7 +447,7 @@ class Parser:
     # --- Template arguments ---------------------------------------------------------------------------------------
 
     def closing_angle(self, index: int) -> int | None:
-        """Where the ``<`` at an index is closed, if what is between can be template arguments."""
+        """Return the index of the ``>`` that closes a ``<``, if template arguments can be between them."""
         depth = 0
         words = self.tokens
         for position in range(index, min(index + 200, len(words))):
@@ -469,13 +469,13 @@ class Parser:
         return None
 
     def _split(self, position: int) -> None:
-        """Make two closing brackets of a ``>>``."""
+        """Split a ``>>`` into two closing brackets."""
         token = self.tokens[position]
         pair = [Token("sign", ">", token.position), Token("sign", ">", token.position + 1)]
         self.tokens[position : position + 1] = pair
 
     def template_text(self, first: int, last: int) -> str:
-        """Template arguments as names of types have them: ``<int, 4>``, with a space between closing brackets."""
+        """Return template arguments as type names have them: ``<int, 4>``, with a space between closing brackets."""
         text = ""
         before = ""
         for token in self.tokens[first : last + 1]:

@@ -1,4 +1,4 @@
-"""Registers in source expressions: ``$pc``, ``$v4``, ``$exec``, and what a lane knows of itself: ``$lane``."""
+"""Registers in source expressions: ``$pc``, ``$v4``, ``$exec``; and ``$lane`` and ``$wave``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _WAVE = ("wave", "_wave")
 
 
 def named(evaluator: Evaluator, name: str) -> Any:
-    """What ``$name`` is: a register as an object, or a number; None if there is nothing of that name."""
+    """Return the value of ``$name``: a register as an object, or a number; None if nothing has that name."""
     frame, lanes = evaluator.frame, evaluator.lanes
     model = evaluator.compute.model
     if name in _LANE and frame.has_lanes:
         if lanes.lane is None:
             raise UsageError(
-                "$lane needs a lane", hint="choose lanes, on the command line with --lane", kind="no_lane"
+                "$lane needs a lane", hint="select a lane, on the command line with --lane", kind="no_lane"
             )
         return ScalarOperand(model.base("int"), lanes.lane)
     if name in _WAVE and frame.physical is not None:
@@ -60,7 +60,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
         return None
     info = evaluator.around.context.frame
     if info is None:
-        raise UsageError("there is no frame whose registers are meant", kind="no_frame")
+        raise UsageError("no frame is selected, so there are no registers", kind="no_frame")
     location = info.register(register.number, lanes)
     kind = _type(evaluator, register)
     if not frame.has_lanes and name in _STACK:
@@ -69,18 +69,20 @@ def named(evaluator: Evaluator, name: str) -> Any:
     if part is not None:
         return Object(part[1], place.moved(part[2]))
     if kind is None:
-        raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, which no type has")
+        raise unavailable(
+            UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, and no type has that size"
+        )
     return Object(kind, place)
 
 
 def knows(evaluator: Evaluator, name: str) -> bool:
-    """Whether ``$name`` is a register of the target, or something of the state."""
+    """Whether ``$name`` is a register of the target, or a number such as ``$lane``."""
     is_part = part_of(evaluator.frame.target, name) is not None
     return is_part or name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
 
 
 def explain(evaluator: Evaluator, name: str) -> Unavailable | None:
-    """Why a register has no value in a frame, if that is because its callee did not keep it."""
+    """Return why a register has no value in a frame, if its callee did not keep it."""
     register, frame = _register(evaluator, name), evaluator.frame.physical
     if register is None or frame is None:
         return None
@@ -92,20 +94,20 @@ def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:
     machine: Any = evaluator.frame.backend
     find = getattr(machine, "register_named", None) or target.register_named
     lower = name.lower()
-    found: TargetRegister | None = find(lower)
-    if found is None and lower in ("sp", "fp") and target.stack_pointer is not None:
+    register: TargetRegister | None = find(lower)
+    if register is None and lower in ("sp", "fp") and target.stack_pointer is not None:
         numbers = {"sp": target.stack_pointer, "fp": 6 if target.name.startswith("x86") else None}
         number = numbers[lower]
-        found = None if number is None else target.register(number)
-    return found if found is not None and found.number >= 0 else None
+        register = None if number is None else target.register(number)
+    return register if register is not None and register.number >= 0 else None
 
 
 def _type(evaluator: Evaluator, register: TargetRegister) -> Type | None:
-    """The type of a register: a signed number of its size, of a vector register an array of them."""
+    """Return the type of a register: a signed number of its size; for a vector register, an array of such numbers."""
     model = evaluator.compute.model
-    found = type_of(evaluator.frame.target, register.name)
-    if found is not None:
-        return found
+    known = type_of(evaluator.frame.target, register.name)
+    if known is not None:
+        return known
     unit = register.lane_bits or register.bit_size
     element: Type | None = None
     if unit in _INTEGERS:
@@ -118,7 +120,7 @@ def _type(evaluator: Evaluator, register: TargetRegister) -> Type | None:
     return Array(Lazy.known(element), (Dimension(0, count=count),))
 
 
-# --- The types of registers of x86-64 -----------------------------------------------------------------
+# --- Types of x86-64 registers ------------------------------------------------------------------------
 
 # Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
 _EFLAGS = {
@@ -139,14 +141,14 @@ _VECTORS = (
     ("v4_int32", "v4i32", "int32_t", DW_ATE_signed, 4),
     ("v2_int64", "v2i64", "int64_t", DW_ATE_signed, 8),
 )
-"""What an ``xmm`` register may be: the member of the union, the name of its type, and its elements."""
+"""The views of an ``xmm`` register: the member of the union, the name of its type, and its elements."""
 _VECTOR_SIZE = 16
 
 _LETTERED = re.compile(r"e([a-d]x|[sd]i|[bs]p)|([a-d]x|[sd]i|bp)|([a-d])([lh])|([sd]i|[bs]p)l|r(\d+)([dwl])")
 
 
 def type_of(target: Target, name: str) -> Type | None:
-    """The type of a register; None where its size says all."""
+    """Return the type of a register; None where its size determines it."""
     if target.name != "x86_64":
         return None
     if name == "rflags":
@@ -172,7 +174,7 @@ def _vector() -> Type:
 
 
 def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
-    """What ``eax``, ``ax``, ``ah`` and ``r8d`` are parts of, with their type and where in it they begin, in bits."""
+    """Return the whole of ``eax``, ``ax``, ``ah`` or ``r8d``, the type of the part, and its first bit."""
     match = None if target.name != "x86_64" else _LETTERED.fullmatch(name)
     if match is None:
         return None

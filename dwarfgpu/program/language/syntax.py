@@ -1,4 +1,4 @@
-"""The tree of a source expression. Every node knows the column it stands at, for the errors of whoever evaluates it."""
+"""The syntax tree of a source expression. Each node has its column, for error messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Name:
 
 @frozen
 class RegisterName:
-    """``$pc``, ``$v4``, ``$lane``: a register, or something of the state; without the dollar."""
+    """``$pc``, ``$v4``, ``$lane``: a register, or a number of the state; without the dollar."""
 
     name: str
     position: int
@@ -31,7 +31,7 @@ class RegisterName:
 
 @frozen
 class Integer:
-    """A number as it was written: what type it has depends on the sizes of the target (`arithmetic.literal`)."""
+    """A number as it was written: its type depends on the sizes of the target (`arithmetic.literal`)."""
 
     value: int
     suffix: str
@@ -150,7 +150,7 @@ class Assignment:
     value: Node
     position: int
     is_postfix: bool = False
-    """Whether its value is that from before, as of ``x++``."""
+    """Whether its value is the old one, as of ``x++``."""
 
 
 @frozen
@@ -172,7 +172,7 @@ class SizeOf:
 
 @frozen
 class Repeat:
-    """``x@8``: so many objects that lie behind each other as an array."""
+    """``x@8``: consecutive objects as an array."""
 
     operand: Node
     count: Node
@@ -199,7 +199,7 @@ class InSpace:
 
 @frozen
 class Call:
-    """``f(x)``. Nothing here calls a function; conversions are written so too, ``int(x)``."""
+    """``f(x)``. Functions are not called; conversions are written so too, ``int(x)``."""
 
     function: Node | TypeNode
     arguments: tuple[Node, ...]
@@ -211,7 +211,7 @@ class Call:
 
 @frozen
 class NamedType:
-    """A type by its name; ``keyword`` is ``struct``, ``class``, ``union`` or ``enum`` where that was said."""
+    """A type by its name; ``keyword`` is the ``struct``, ``class``, ``union`` or ``enum`` before it, if any."""
 
     name: str
     keyword: str

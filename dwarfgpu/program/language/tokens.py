@@ -1,4 +1,4 @@
-"""The words of source expressions: names, numbers, characters, strings, signs."""
+"""The tokens of source expressions: names, numbers, characters, strings, signs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAX_LENGTH = 1 << 16
-"""Longer texts are no expressions that somebody typed."""
+"""The longest text that is read."""
 
 SIGNS = (
     "<<=", ">>=", "->*", "...",
@@ -35,7 +35,7 @@ STEPS = frozenset(("++", "--"))
 _SPACE = re.compile(r"\s+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
 _REGISTER = re.compile(r"\$(?:[fg]s\.base\b|\$?\w*)")
-"""What begins with a dollar; of what GDB calls values of its history, ``$``, ``$$`` and ``$$3`` too."""
+"""Names with a dollar; also ``$``, ``$$`` and ``$$3`` of GDB's value history."""
 _HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")
 _FLOAT = re.compile(
     r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*"
@@ -47,7 +47,7 @@ _QUOTE = re.compile(r"(u8|[LuU])?(['\"])")
 
 @frozen
 class Token:
-    """One word."""
+    """One token."""
 
     kind: str
     """``name``, ``register``, ``integer``, ``float``, ``character``, ``string``, ``sign`` or ``end``."""
@@ -64,11 +64,11 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """All words of an expression; the last one is the end."""
+    """Split an expression into tokens; the last one is the end."""
     if len(text) > MAX_LENGTH:
         message = f"an expression of {len(text)} characters is longer than {MAX_LENGTH}"
         raise ExpressionError(text[:MAX_LENGTH], 0, message)
-    found: list[Token] = []
+    words: list[Token] = []
     position = 0
     while position < len(text):
         space = _SPACE.match(text, position)
@@ -76,15 +76,15 @@ def tokens(text: str) -> list[Token]:
             position = space.end()
             continue
         token = _next(text, position)
-        found.append(token)
+        words.append(token)
         position = token.end
-    found.append(Token("end", "", len(text)))
-    return found
+    words.append(Token("end", "", len(text)))
+    return words
 
 
 def is_assignment(text: str) -> bool:
     """Whether an expression assigns something."""
-    return any(each.kind == "sign" and each.text in ASSIGNMENTS | STEPS for each in tokens(text))
+    return any(word.kind == "sign" and word.text in ASSIGNMENTS | STEPS for word in tokens(text))
 
 
 def _next(text: str, position: int) -> Token:
@@ -104,10 +104,10 @@ def _next(text: str, position: int) -> Token:
     for sign in SIGNS:
         if text.startswith(sign, position):
             return Token("sign", sign, position)
-    raise ExpressionError(text, position, f"{text[position]!r} has no meaning in an expression")
+    raise ExpressionError(text, position, f"unexpected character {text[position]!r}")
 
 
-# --- Quotes -------------------------------------------------------------------------------------------------------
+# --- Characters and strings ---------------------------------------------------------------------------------------
 
 _SIMPLE = {
     "a": "\a", "b": "\b", "e": "\033", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
@@ -132,11 +132,11 @@ def _quoted(text: str, start: int, prefix: str, quote: str) -> Token:
         value.append(character)
         position += 1
     what = "character" if quote == "'" else "string"
-    raise ExpressionError(text, start, f"the {what} has no end", hint=f"it ends with another {quote}")
+    raise ExpressionError(text, start, f"the {what} has no end", hint=f"close it with {quote}")
 
 
 def _escape(text: str, position: int) -> tuple[str, int]:
-    """The character of an escape sequence, and where the text goes on."""
+    """Return the character of an escape sequence, and the position after it."""
     letter = text[position : position + 1]
     if letter in _SIMPLE and letter:
         return _SIMPLE[letter], position + 1
@@ -144,14 +144,14 @@ def _escape(text: str, position: int) -> tuple[str, int]:
     if octal is not None:
         return chr(int(octal[0], 8)), octal.end()
     if letter == "x":
-        found = _HEX.match(text, position + 1)
-        if found is not None:
-            return _character(text, position, int(found[0], 16)), found.end()
+        digits = _HEX.match(text, position + 1)
+        if digits is not None:
+            return _character(text, position, int(digits[0], 16)), digits.end()
     if letter in ("u", "U"):
         length = 4 if letter == "u" else 8
-        found = _HEX.match(text, position + 1, position + 1 + length)
-        if found is not None and len(found[0]) == length:
-            return _character(text, position, int(found[0], 16)), found.end()
+        digits = _HEX.match(text, position + 1, position + 1 + length)
+        if digits is not None and len(digits[0]) == length:
+            return _character(text, position, int(digits[0], 16)), digits.end()
     return _no_escape(text, position)
 
 
@@ -162,17 +162,17 @@ def _character(text: str, position: int, code: int) -> str:
 
 
 def _no_escape(text: str, position: int) -> NoReturn:
-    raise ExpressionError(text, position - 1, "no character is written with this escape sequence")
+    raise ExpressionError(text, position - 1, "unknown escape sequence")
 
 
-# --- What is wrong with a source expression -----------------------------------------------------------
+# --- Errors -------------------------------------------------------------------------------------------
 
 SHORT = 60
-"""An expression with no more characters is quoted."""
+"""The length up to which messages quote an expression."""
 
 
 class ExpressionError(UsageError):
-    """A source expression that cannot be read. ``column`` counts from 1."""
+    """The error of a source expression that cannot be read. ``column`` counts from 1."""
 
     def __init__(self, text: str, position: int, message: str, *, hint: str | None = None) -> None:
         self.text = text
@@ -186,13 +186,13 @@ class ExpressionError(UsageError):
         return self.position + 1
 
     def pointed(self) -> tuple[str, str]:
-        """The expression, and a line with a mark below the place; a long expression is cut around it."""
+        """Return the expression, and a line with a mark below the place; a long expression is cut around it."""
         first = max(0, self.position - 50)
         line = self.text[first : first + 76].replace("\n", " ").replace("\t", " ")
         return line, " " * (self.position - first) + "^"
 
 
-# --- Numbers and characters as they are written in C and C++ ------------------------------------------
+# --- Literals of C and C++ ----------------------------------------------------------------------------
 
 _INTEGER_LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(\w*)")
 _SUFFIXES = frozenset(("", "u", "l", "ul", "lu", "ll", "ull", "llu"))
@@ -205,7 +205,7 @@ MAX_EXPONENT = 20_000
 
 
 def integer(token: Token, text: str) -> Integer:
-    """An integer literal."""
+    """Parse an integer literal."""
     match = _INTEGER_LITERAL.fullmatch(token.text.replace("'", ""))
     suffix = "" if match is None else match[2].lower()
     if match is None or suffix not in _SUFFIXES or len(match[1]) > MAX_DIGITS:
@@ -227,7 +227,7 @@ def integer(token: Token, text: str) -> Integer:
 
 
 def floating(token: Token, text: str) -> Float:
-    """A floating-point literal, exactly."""
+    """Parse a floating-point literal, exactly."""
     word = token.text.replace("'", "")
     error = ExpressionError(text, token.position, f"{_cut(token.text)} is not a number")
     if len(word) > MAX_DIGITS:
@@ -241,7 +241,7 @@ def floating(token: Token, text: str) -> Float:
         power, base = int(exponent[:8]), 2
     else:
         match = _DECIMAL.fullmatch(word)
-        if match is None or match[1].count(".") > 1 or not any(each.isdigit() for each in match[1]):
+        if match is None or match[1].count(".") > 1 or not any(letter.isdigit() for letter in match[1]):
             raise error
         number, suffix = Fraction(match[1] if match[1][-1] != "." else match[1] + "0"), match[3]
         power, base = int((match[2] or "0")[:8]), 10
@@ -252,7 +252,7 @@ def floating(token: Token, text: str) -> Float:
 
 
 def character(token: Token, text: str) -> Character:
-    """A character literal: one character."""
+    """Parse a character literal, which has one character."""
     if len(token.value) != 1:
         raise ExpressionError(text, token.position, f"{_cut(token.text)} is not one character")
     code = ord(token.value)
@@ -267,15 +267,15 @@ def _cut(text: str) -> str:
 
 
 STRINGS = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
-"""The type of the characters of a string, by what stands before it."""
+"""The type of the characters of a string, by its prefix."""
 
 
 def string_bytes(node: StringLiteral, model: DataModel) -> tuple[str, bytes]:
-    """The bytes of a string with the null character that ends it, and the name of the type of its characters."""
+    """Return the type name of a string's characters, and its bytes with the null character at the end."""
     size = {"": 1, "u8": 1, "u": 2, "U": 4, "L": model.wchar_size}[node.prefix]
     if size == 1:
         return STRINGS[node.prefix], node.value.encode("utf-8", "surrogateescape") + b"\0"
-    codes = [ord(each) for each in node.value] if size == 4 else _utf16(node.value)
+    codes = [ord(letter) for letter in node.value] if size == 4 else _utf16(node.value)
     return STRINGS[node.prefix], b"".join(code.to_bytes(size, model.byte_order) for code in [*codes, 0])
 
 

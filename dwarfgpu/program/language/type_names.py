@@ -33,12 +33,12 @@ ARITHMETIC = frozenset(
     ("void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "bool", "_Bool", "wchar_t",
      "char8_t", "char16_t", "char32_t", "__int128", "_Float16", "__bf16", "_Complex")
 )  # fmt: skip
-"""The words of types that are no names."""
+"""The words that make up C's own types."""
 MAX_DECLARATORS = 64
 
 
 class TypeParser:
-    """Reads the type that begins at the current word of a parser."""
+    """The parser of the type that begins at the current token of a parser."""
 
     def __init__(self, parser: Parser) -> None:
         self.parser = parser
@@ -53,11 +53,11 @@ class TypeParser:
         return self._named_type() is not None
 
     def type(self) -> TypeNode:
-        """A whole type: its name and what is declared of it."""
+        """Parse a whole type: its name and its declarator."""
         base = self._specifiers()
         return self._declarator(base, 0)
 
-    # --- The name -------------------------------------------------------------------------------------------------
+    # --- Specifiers -----------------------------------------------------------------------------------------------
 
     def _specifiers(self) -> TypeNode:
         parser = self.parser
@@ -77,10 +77,10 @@ class TypeParser:
                 parser.advance()
                 named = NamedType(self._any_name(word), word, position)
             elif named is None and not words:
-                found = self._named_type()
-                if found is None:
+                named_type = self._named_type()
+                if named_type is None:
                     break
-                name, count = found
+                name, count = named_type
                 for _ in range(count):
                     parser.advance()
                 named = NamedType(name, "", position)
@@ -93,25 +93,25 @@ class TypeParser:
         return named
 
     def _any_name(self, keyword: str) -> str:
-        """The name behind a keyword, which need not be known yet."""
+        """Parse the name after a keyword, which may be unknown."""
         parser = self.parser
         token = parser.token
         if token.kind != "name":
             raise parser.error(f"the name of a {keyword} is missing")
-        found = self._longest(lambda _name: True)
-        if found is None:
+        longest = self._longest(lambda _name: True)
+        if longest is None:
             raise parser.error(f"the name of a {keyword} is missing")
-        name, count = found
+        name, count = longest
         for _ in range(count):
             parser.advance()
         return name
 
     def _named_type(self) -> tuple[str, int] | None:
-        """The longest name here that is a type's, and how many words it has."""
+        """Return the longest name here that is that of a type, and the number of its tokens."""
         return self._longest(self.parser.is_type)
 
     def _longest(self, accepts: object) -> tuple[str, int] | None:
-        """The longest qualified name that is accepted, template arguments included."""
+        """Return the longest accepted qualified name, with its template arguments, and the number of its tokens."""
         parser = self.parser
         best: tuple[str, int] | None = None
         index = parser.index
@@ -140,7 +140,7 @@ class TypeParser:
         return best
 
     def _arithmetic(self, words: list[str], position: int) -> str:
-        """The usual name of a type that is made of words."""
+        """Return the usual name of a type that is made of words."""
         parser = self.parser
         if not words:
             raise parser.error("a type is missing")
@@ -166,7 +166,7 @@ class TypeParser:
         if is_complex and base not in ("float", "double"):
             wrong = True
         if wrong:
-            raise parser.error_at(position, f"no type is called {' '.join(words)}")
+            raise parser.error_at(position, f"there is no type {' '.join(words)}")
         sign = "unsigned " if "unsigned" in signs else ""
         if base == "char":
             return f"{signs[0]} char" if signs else "char"
@@ -179,7 +179,7 @@ class TypeParser:
     # --- Declarators ----------------------------------------------------------------------------------------------
 
     def _declarator(self, base: TypeNode, depth: int) -> TypeNode:
-        """``*``, ``&``, ``(*)[3]`` and the like, without a name in them."""
+        """Parse a declarator without a name: ``*``, ``&``, ``(*)[3]``."""
         parser = self.parser
         if depth > MAX_DECLARATORS:
             raise parser.error("a type is nested too deep")
@@ -191,10 +191,10 @@ class TypeParser:
             base = self._suffixes(base, depth)
             after = parser.index
             parser.index = start
-            found = self._declarator(base, depth + 1)
+            kind = self._declarator(base, depth + 1)
             parser.expect(")")
             parser.index = after
-            return found
+            return kind
         return self._suffixes(base, depth)
 
     def _pointers(self, base: TypeNode, depth: int) -> TypeNode:
@@ -227,7 +227,7 @@ class TypeParser:
         return base
 
     def _owner_words(self) -> int:
-        """How many words ``C::*`` has that begins here; 0 where none does."""
+        """Return the number of tokens of the ``C::*`` that begins here; 0 where there is none."""
         parser = self.parser
         index = parser.index
         while parser.tokens[index].kind == "name":
@@ -264,7 +264,7 @@ class TypeParser:
         return is_owner
 
     def _skip_group(self) -> None:
-        """Move behind the parenthesis that closes the group just begun."""
+        """Move past the parenthesis that closes the current group."""
         parser = self.parser
         depth = 1
         while depth:
@@ -276,7 +276,7 @@ class TypeParser:
             parser.advance()
 
     def _suffixes(self, base: TypeNode, depth: int) -> TypeNode:
-        """``[4]`` and ``(int)`` behind a declarator; the last one is about what comes first."""
+        """Parse ``[4]`` and ``(int)`` after a declarator; the last one applies first."""
         parser = self.parser
         token = parser.token
         if token.text == "[" and token.kind == "sign":
@@ -312,13 +312,13 @@ class TypeParser:
         if parser.peek(1).text == ")":
             return True
         parser.index += 1
-        found = self.starts()
+        starts = self.starts()
         parser.index -= 1
-        return found
+        return starts
 
     def _parameters(self, depth: int) -> tuple[tuple[TypeNode, ...], bool]:
         parser = self.parser
-        found: list[TypeNode] = []
+        parameters: list[TypeNode] = []
         is_variadic = False
         if depth > MAX_DECLARATORS:
             raise parser.error("a type is nested too deep")
@@ -327,20 +327,22 @@ class TypeParser:
                 is_variadic = True
                 parser.advance()
                 break
-            found.append(self._declarator(self._specifiers(), depth + 1))
+            parameters.append(self._declarator(self._specifiers(), depth + 1))
             if parser.token.text != ",":
                 break
             parser.advance()
         parser.expect(")")
-        is_void = len(found) == 1 and isinstance(found[0], NamedType) and found[0].name == "void"
-        return (() if is_void else tuple(found)), is_variadic
+        is_void = (
+            len(parameters) == 1 and isinstance(parameters[0], NamedType) and parameters[0].name == "void"
+        )
+        return (() if is_void else tuple(parameters)), is_variadic
 
 
-# --- The types that are written in source expressions -------------------------------------------------
+# --- Building types -----------------------------------------------------------------------------------
 
 
 class TypeBuilder:
-    """Makes types. ``lookup`` finds one by name and keyword, ``space_number`` an address space by name."""
+    """The builder of types. ``lookup`` finds one by name and keyword, ``space_number`` an address space by name."""
 
     def __init__(self, model: DataModel, lookup: Lookup, space_number: SpaceNumber | None = None) -> None:
         self.model = model
@@ -348,14 +350,14 @@ class TypeBuilder:
         self.space_number = space_number
 
     def build(self, node: TypeNode) -> Type:
-        """The type of a tree."""
+        """Return the type of a tree."""
         if isinstance(node, NamedType):
             return self._named(node)
         if isinstance(node, QualifiedType):
-            found = self.build(node.to)
+            kind = self.build(node.to)
             for word in reversed(node.words):
-                found = Qualified(word, Lazy.known(found))
-            return found
+                kind = Qualified(word, Lazy.known(kind))
+            return kind
         if isinstance(node, PointerType):
             size, space = self.model.pointer_size, None
             if node.space is not None:
@@ -369,23 +371,23 @@ class TypeBuilder:
         if isinstance(node, ArrayType):
             return self._array(node)
         assert isinstance(node, FunctionType)  # noqa: S101 (there are no others)
-        parameters = tuple(Lazy.known(self.build(each)) for each in node.parameters)
+        parameters = tuple(Lazy.known(self.build(parameter)) for parameter in node.parameters)
         return Function(Lazy.known(self.build(node.result)), Lazy.known(parameters), node.is_variadic)
 
     def _named(self, node: NamedType) -> Type:
         if not node.keyword:
             words = node.name.split()
             if all(word in ARITHMETIC or word == "complex" for word in words):
-                found = self.lookup(node.name, "")
-                return self.model.type(node.name) if found is None else found
-        found = self.lookup(node.name, node.keyword)
-        if found is None:
+                built = self.lookup(node.name, "")
+                return self.model.type(node.name) if built is None else built
+        built = self.lookup(node.name, node.keyword)
+        if built is None:
             kind = node.keyword or "type"
             raise UsageError(f"there is no {kind} named {node.name}", kind="no_type")
-        return found
+        return built
 
     def _array(self, node: ArrayType) -> Type:
-        """Arrays of arrays are one array with several dimensions, as compilers describe them."""
+        """Return an array; arrays of arrays become one array with several dimensions, as compilers describe them."""
         element = self.build(node.element)
         dimension = Dimension(0, count=node.count)
         if isinstance(element, Array) and not element.is_vector and isinstance(node.element, ArrayType):

@@ -1,7 +1,7 @@
-"""A dispatch: which addresses, packets, arguments and registers a kernel gets, before any machine is touched.
+"""A planned dispatch: the addresses, packets, arguments and registers that a kernel gets.
 
-AMDGPU usage, "Kernel Dispatch". `planning.plan` makes one; a machine is given it as it is, and so is whoever explains
-the initial state of a wave.
+AMDGPU usage, "Kernel Dispatch". `planning.plan` makes one before any machine is touched. Launching writes it to a
+machine; `initial_state` explains the registers of a wave from it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 FIRST_ADDRESS = 0x7F00_0000_0000
-"""Where the memory of a dispatch begins, if nobody says: in the upper half of what a process has."""
+"""Where the memory of a dispatch begins by default: in the upper half of what a process has."""
 QUEUE_PACKETS = 64
 
 
 class Addresses:
-    """Gives out addresses of global memory, one behind the other.
+    """An allocator of global memory, which gives out one address after the other.
 
     ``loaded`` is where address 0 of the code object is, if a launch before has placed it.
     """
@@ -47,7 +47,7 @@ class Addresses:
         self.loaded = loaded
 
     def take(self, size: int, alignment: int) -> int:
-        """The address of a new block."""
+        """Return the address of a new block."""
         address = align(self.next, alignment)
         self.next = address + size
         return address
@@ -99,28 +99,28 @@ class PlannedDispatch:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What the descriptor of the kernel asks for and does not get."""
+        """The requests of the kernel's descriptor that are not met."""
         return problems(self.start)
 
     @property
     def apertures(self) -> Apertures | None:
-        """Where generic addresses mean local and private memory; None on GFX6, which has no generic addresses."""
+        """The addresses at which generic addresses mean local and private memory; None on GFX6, which has none."""
         return apertures_of(self.start.processor)
 
 
 def apertures_of(processor: Processor) -> Apertures | None:
-    """The apertures that the driver gives a process."""
+    """Return the apertures that the driver gives a process."""
     if not processor.has("generic"):
         return None
     return address_spaces.GFX7 if processor.has("queue-apertures") else address_spaces.GFX9
 
 
-# --- Registers ----------------------------------------------------------------------------------------------------
+# --- Initial registers --------------------------------------------------------------------------------------------
 
 
 @frozen
 class RegisterState:
-    """What a row of the initial state is for one wave."""
+    """The content of a row of the initial state for one wave."""
 
     row: InitialRow
     words: tuple[int, ...]
@@ -130,7 +130,7 @@ class RegisterState:
 
 
 def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[RegisterState, ...]:
-    """Every register of one wave that the documents speak of."""
+    """Return every register of one wave that the documents define."""
     start = dispatch.start
     lanes = range(start.geometry.lanes_of(place))
     return tuple(
@@ -147,11 +147,11 @@ def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[Regis
     )
 
 
-# --- Structures ---------------------------------------------------------------------------------------------------
+# --- Structures in memory -----------------------------------------------------------------------------------------
 
 
 def structures(start: Start, places: DispatchAddresses, kernel_object: int) -> tuple[GlobalBlock, ...]:
-    """Packets, queue and signals in memory."""
+    """Return packets, queue and signals in memory."""
     invalid = queue.DISPATCH_PACKET.encode({"header": queue.INVALID})
     packets = _packet(start, places, kernel_object) + invalid * (QUEUE_PACKETS - 1)
     # GFX7-GFX8 have legacy doorbells; the value of either is the address of the doorbell itself
@@ -188,7 +188,7 @@ def _packet(start: Start, places: DispatchAddresses, kernel_object: int) -> byte
 
 
 def _queue(start: Start, places: DispatchAddresses) -> bytes:
-    """The queue after the packet has been read. Limits of the device that nobody knows are 0."""
+    """Encode the queue after the packet has been read. Unknown limits of the device are 0."""
     scratch, processor = start.scratch, start.processor
     words = b"".join(word.to_bytes(DWORD, "little") for word in scratch.descriptor)
     values = {

@@ -1,4 +1,4 @@
-"""The kernarg segment of a dispatch: argument values, and what the runtime adds, laid out as the metadata says.
+"""The kernarg segment of a dispatch: argument values and those that the runtime adds, laid out by the metadata.
 
 AMDGPU usage, "Code Object Metadata": each argument has an offset, a size and a ``value_kind``; the kinds that begin
 with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metadata Map Additions and Changes").
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SPEC = 'AMDGPU usage, "Code Object Metadata"'
 MAX_SIZE = 1 << 20
-"""No kernarg segment of a compiler is near it: a packet processor reads them of some KiB."""
+"""A limit that no compiler comes near: packet processors read segments of a few KiB."""
 
 _FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
 _FLOAT_TYPE = re.compile(r"(?:const |volatile )*(half|float|double)(?:\d*)")
@@ -46,7 +46,7 @@ class Written:
     """The argument's name, or ``value_kind`` for what the runtime adds."""
     value: bytes
     is_given: bool
-    """Whether somebody gave it; what nobody gave is 0."""
+    """Whether the launch gave a value; without one it is 0."""
 
 
 @frozen
@@ -71,7 +71,7 @@ class Kernarg:
 
 @frozen
 class LaunchFacts:
-    """What hidden arguments tell."""
+    """The facts of a launch that hidden arguments hold."""
 
     geometry: Geometry
     queue: int
@@ -84,7 +84,7 @@ class LaunchFacts:
 
 
 def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
-    """The explicit arguments of a kernel.
+    """Lay out the explicit arguments of a kernel.
 
     ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
     0. A number becomes what the argument's size and type say, ``bytes`` are taken as they are, and an object with a
@@ -94,7 +94,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
     size, alignment = segment_size(kernel)
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
-            message = f"the kernarg segment of {kernel.name} has {size} bytes, {len(args)} are given"
+            message = f"the kernarg segment of {kernel.name} has {size} bytes, but {len(args)} are given"
             raise UsageError(message)
         part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
         return Kernarg(size, alignment, (part,), (), 0)
@@ -124,7 +124,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
 
 
 def segment_size(kernel: Kernel) -> tuple[int, int]:
-    """The size and alignment of the segment, at least 16 bytes ("Kernel Dispatch", 3)."""
+    """Return the size and alignment of the segment, at least 16 bytes ("Kernel Dispatch", 3)."""
     size, alignment = 0, 16
     if kernel.code is not None:
         size, alignment = (
@@ -137,10 +137,8 @@ def segment_size(kernel: Kernel) -> tuple[int, int]:
         size = size or kernel.metadata.kernarg_segment_size or 0
         alignment = kernel.metadata.kernarg_segment_align or alignment
     if not 0 <= size <= MAX_SIZE or not 0 < alignment <= MAX_SIZE or alignment & (alignment - 1):
-        message = (
-            f"the kernel {kernel.name} says {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
-        )
-        raise UsageError(message, hint=f"a segment of up to {MAX_SIZE} bytes can be laid out")
+        message = f"the kernel {kernel.name} asks for {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
+        raise UsageError(message, hint=f"at most {MAX_SIZE} bytes are supported")
     return size, max(16, alignment)
 
 
@@ -149,9 +147,9 @@ def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
     if metadata is None:
         if size == 0:
             return []
-        message = f"there is no metadata for the arguments of {kernel.name}"
+        message = f"the file has no metadata for the arguments of {kernel.name}"
         raise UsageError(message, hint=f"give the {size} bytes of the kernarg segment as bytes")
-    return [each for each in metadata.args if not each.is_hidden]
+    return [argument for argument in metadata.args if not argument.is_hidden]
 
 
 def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
@@ -162,7 +160,7 @@ def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
     return offset, length
 
 
-# --- Which value goes where ---------------------------------------------------------------------------------------
+# --- Matching values to arguments ---------------------------------------------------------------------------------
 
 _NOTHING = object()
 
@@ -170,7 +168,7 @@ _NOTHING = object()
 def _matched(
     kernel: Kernel, explicit: list[KernelArgument], args: Any
 ) -> list[tuple[KernelArgument, object]]:
-    """Each argument with its value. With no values at all every argument is 0."""
+    """Return each argument with its value. With no values at all, every argument is 0."""
     if args is None:
         return [(argument, _NOTHING) for argument in explicit]
     if isinstance(args, Mapping):
@@ -191,7 +189,7 @@ def _by_name(
     for name in args:
         if name not in names:
             named = any(names)
-            hint = _listed(kernel, explicit) if named else "the metadata names none: give them by position"
+            hint = _listed(kernel, explicit) if named else "the metadata has no names: give them by position"
             raise UsageError(f"{kernel.name} has no argument {name!r}", hint=hint)
     missing = [name or f"number {index}" for index, name in enumerate(names) if name not in args]
     if missing:
@@ -221,7 +219,7 @@ def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
 
 
 def _buffer(value: object) -> bytes | None:
-    """The bytes of an object that has some, such as an array; None for a number."""
+    """Return the bytes of an object that has a buffer, such as an array; None for a number."""
     if getattr(value, "shape", None) == ():  # a number of numpy
         return None
     try:
@@ -231,7 +229,7 @@ def _buffer(value: object) -> bytes | None:
 
 
 def _number(value: object) -> int | float | None:
-    """A number of Python, of a number of Python or numpy."""
+    """Return the Python number of a number of Python or numpy; None for other objects."""
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "shape", None) == ():
         value = item()
@@ -285,7 +283,7 @@ def _by_value(value: object, argument: KernelArgument, length: int, what: str) -
 
 def _float(number: float, length: int, what: str) -> bytes:
     if length not in _FLOATS:
-        message = f"{what} has {length} bytes: there is no float of that size"
+        message = f"{what} has {length} bytes, and no float has that size"
         raise UsageError(message, hint="give bytes or an array")
     pattern = int(_FLOATS[length].encode(number))
     if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
@@ -295,7 +293,7 @@ def _float(number: float, length: int, what: str) -> bytes:
 
 def _exact(data: bytes, length: int, what: str) -> bytes:
     if len(data) != length:
-        raise UsageError(f"{what} has {length} bytes, {len(data)} are given")
+        raise UsageError(f"{what} has {length} bytes, but {len(data)} are given")
     return data
 
 
@@ -307,7 +305,7 @@ def _told(value: object) -> str:
 
 
 def _full_groups(axis: int) -> Callable[[LaunchFacts], int]:
-    """Work-groups without the partial one; at least 1 where the grid has fewer dimensions."""
+    """Count the work-groups without the partial one; at least 1 where the grid has fewer dimensions."""
     return lambda told: told.geometry.grid[axis] // told.geometry.work_group[axis]
 
 
@@ -333,8 +331,8 @@ HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
 
 
 def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written, ...]:
-    """The arguments that the runtime adds."""
-    found = []
+    """Return the arguments that the runtime adds."""
+    parts = []
     for argument in kernel.metadata.args if kernel.metadata is not None else ():
         if not argument.is_hidden:
             continue
@@ -344,18 +342,18 @@ def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written,
         value = rule(told) if rule is not None else 0
         if value >> length * 8:
             raise UsageError(f"{kind} of {kernel.name} has {length} bytes, which {value} does not fit")
-        found.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
-    return tuple(found)
+        parts.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
+    return tuple(parts)
 
 
 def pointing(part: Written, address: int) -> Written:
-    """A part that holds an address, as far as it has room for it."""
+    """Return a part that holds an address, as far as it has room for it."""
     value = address.to_bytes(8, "little").ljust(part.size, b"\0")[: part.size]
     return evolve(part, value=value)
 
 
 def segment_bytes(size: int, parts: tuple[Written, ...]) -> bytes:
-    """The segment with all its parts."""
+    """Return the bytes of the segment with all its parts."""
     data = bytearray(size)
     for part in parts:
         data[part.offset : part.offset + part.size] = part.value

@@ -1,7 +1,7 @@
-"""Launching a kernel on a machine: its code, arguments, queue and waves as they are at the first instruction.
+"""The launch of a kernel on a machine: its code, arguments, queue and waves at the first instruction.
 
-AMDGPU usage, "Kernel Dispatch". `launch` plans first (`planning.plan`), so that what cannot be launched leaves the
-machine as it was.
+AMDGPU usage, "Kernel Dispatch". `launch` plans first (`planning.plan`), so that a launch that fails leaves the
+machine unchanged.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Launched:
 
 
 def machine_for(file: CodeObject | str, kernel: str) -> Machine:
-    """An empty machine of the target that a kernel was compiled for."""
+    """Return an empty machine of the target that a kernel was compiled for."""
     code_object = opened(file) if isinstance(file, str) else file
-    (found, *_more) = code_object.kernels_named([kernel])
-    described = found.descriptor or found.code
+    (chosen, *_more) = code_object.kernels_named([kernel])
+    described = chosen.descriptor or chosen.code
     return machines.Machine(
         find_target(code_object.image, described.wavefront_size if described else None).target
     )
@@ -65,7 +65,7 @@ def launch(
     private_size: int | None = None,
     dynamic_local: int = 0,
 ) -> Launched:
-    """Launch a kernel: everything is in memory, and every wave at its first instruction.
+    """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
     ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
     numbers, ``bytes``, or arrays, which get global memory; without any all are 0. ``private_size`` gives a work-item
@@ -87,7 +87,7 @@ def launch(
         message = (
             f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
         )
-        raise UsageError(message, hint="`machine_for` makes one that fits")
+        raise UsageError(message, hint="make the machine with `machine_for`")
     waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     check_room(waves)
 
@@ -96,7 +96,7 @@ def launch(
         machine.memory.map(space, block.address, bytearray(block.data))
     if code is None:
         machine.code_objects.append(_code(code_object, planned.load_address))
-    number = max((each.id for each in machine.dispatches), default=0) + 1
+    number = max((dispatch.id for dispatch in machine.dispatches), default=0) + 1
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(
@@ -116,14 +116,14 @@ def launch(
 
 
 def _free(machine: Machine) -> int:
-    """An address above all global memory of a machine."""
+    """Return an address above all global memory of a machine."""
     extents = machine.memory.extents(machine.target.default_space)
     top = max((address + size for _owner, address, size in extents), default=0)
     return max(top, FIRST_ADDRESS)
 
 
 def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | None:
-    """The code object in the machine, if a launch before has placed it there."""
+    """Return the code object in the machine, if an earlier launch has placed it there."""
     wanted = _code(file, 0)
     for code in machine.code_objects:
         if (code.path, code.sha256) == (wanted.path, wanted.sha256) and code.load_address is not None:
@@ -132,7 +132,7 @@ def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | N
 
 
 def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
-    """How a machine remembers a file. The hash is that of the file, if the code object is not only a part of it."""
+    """Return the record of a file in a machine, with the hash of the file if the file is only the code object."""
     import hashlib
 
     image = file.image
@@ -142,7 +142,7 @@ def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
 
 
 def _counts(kernel: Kernel) -> RegisterCounts:
-    """The registers that a wave of a kernel is given."""
+    """Return the register counts that a wave of a kernel gets."""
     descriptor = kernel.descriptor
     described = descriptor or kernel.code
     scalar = min(described.sgprs or 0, MAX_SCALAR) if described is not None else 0

@@ -1,7 +1,7 @@
-"""Planning a dispatch: checking all that can be wrong with a launch, and giving everything it needs an address.
+"""The planner of dispatches, which checks a launch and gives everything that it needs an address.
 
-AMDGPU usage, "Kernel Dispatch", steps 1 to 8. Nothing is written anywhere: a launch that cannot be is an error here,
-before a machine is touched.
+AMDGPU usage, "Kernel Dispatch", steps 1 to 8. Nothing is written here: a launch that is not possible fails before a
+machine is touched.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MAX_SCRATCH = 1 << 32
 
 @frozen
 class Facts:
-    """What the descriptor or the ``amd_kernel_code_t`` of a kernel says, in one form."""
+    """The content of the descriptor or the ``amd_kernel_code_t`` of a kernel, in one form."""
 
     kernel: Kernel
     fields: dict[str, int]
@@ -83,7 +83,7 @@ def plan(
     _check_processor(processor, shape)
     private = _private_size(facts, private_size)
     if dynamic_local < 0:
-        raise UsageError(f"{dynamic_local} bytes of local memory cannot be added")
+        raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
     laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local)
@@ -113,18 +113,18 @@ def plan(
     return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present)
 
 
-# --- The kernel ---------------------------------------------------------------------------------------------------
+# --- Kernel and processor -----------------------------------------------------------------------------------------
 
 
 def _facts(file: CodeObject, name: str) -> Facts:
     kernel, *others = file.kernels_named([name])
     if others:
-        known = ", ".join(each.name for each in (kernel, *others[:6]))
+        known = ", ".join(candidate.name for candidate in (kernel, *others[:6]))
         raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
     described = kernel.descriptor or kernel.code
     if described is None or kernel.symbol is None or kernel.entry is None:
         message = f"{file.name}: the kernel {kernel.name} has no descriptor"
-        raise UsageError(message, hint="`dwarfgpu kernels` shows what is known of it")
+        raise UsageError(message, hint="show what is known of it with `dwarfgpu kernels`")
     if kernel.code is not None:
         private = kernel.code.workitem_private_segment_byte_size
         group = kernel.code.workgroup_group_segment_byte_size
@@ -139,16 +139,16 @@ def _facts(file: CodeObject, name: str) -> Facts:
 
 
 def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
-    """The target with the wave size of the kernel, and its processor."""
-    found = find_target(file.image, facts.wave_size)
-    name = target_id(found.target).partition(":")[0]
-    processor = processor_named(name) if found.is_known else None
+    """Return the target with the wave size of the kernel, and its processor."""
+    choice = find_target(file.image, facts.wave_size)
+    name = target_id(choice.target).partition(":")[0]
+    processor = processor_named(name) if choice.is_known else None
     if processor is None:
-        raise UsageError(f"{file.name}: the processor of {facts.kernel.name} is not known", hint=found.reason)
-    if facts.wave_size is not None and found.target.lane_count != facts.wave_size:
-        message = f"{facts.kernel.name} has waves of {facts.wave_size} lanes, which {name} has not"
+        raise UsageError(f"{file.name}: the processor of {facts.kernel.name} is unknown", hint=choice.reason)
+    if facts.wave_size is not None and choice.target.lane_count != facts.wave_size:
+        message = f"{facts.kernel.name} has waves of {facts.wave_size} lanes, which {name} does not support"
         raise UsageError(message)
-    return found.target, processor
+    return choice.target, processor
 
 
 def _check_readable(file: CodeObject) -> None:
@@ -159,7 +159,7 @@ def _check_readable(file: CodeObject) -> None:
 
 
 def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
-    """What the metadata of a kernel asks of a grid."""
+    """Check a grid against the metadata of a kernel."""
     metadata = kernel.metadata
     if metadata is None:
         return
@@ -186,7 +186,7 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
 
 
 def _check_processor(processor: Processor, shape: Geometry) -> None:
-    """What the registers of a processor can hold of a grid."""
+    """Check that the registers of a processor can hold the numbers of a grid."""
     for axis in (1, 2):
         if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
             message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
@@ -194,11 +194,11 @@ def _check_processor(processor: Processor, shape: Geometry) -> None:
 
 
 def _private_size(facts: Facts, asked: int | None) -> int:
-    """Bytes of private memory of a work-item."""
+    """Return the bytes of private memory of a work-item."""
     if asked is None:
         return facts.private_size
     if not facts.private_size <= asked < 1 << 32:
-        message = f"{asked} bytes of private memory do not do for {facts.kernel.name}"
+        message = f"{asked} bytes of private memory are not possible for {facts.kernel.name}"
         raise UsageError(
             message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size"
         )
@@ -209,7 +209,7 @@ def _private_size(facts: Facts, asked: int | None) -> int:
 
 
 def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock]]:
-    """Place the code object: by how much its addresses are moved, and its segments."""
+    """Place the code object: return by how much its addresses are moved, and its segments."""
     from dwarfgpu.objfile.elf.loading import load, span
 
     if addresses.loaded is not None:
@@ -218,11 +218,13 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
     alignment = max(PAGE, alignment)
     below = first % alignment
     bias = addresses.take(size + below, alignment) + below - first
-    return bias, [GlobalBlock("code object", each.address, each.data) for each in load(file.image, bias)]
+    return bias, [
+        GlobalBlock("code object", segment.address, segment.data) for segment in load(file.image, bias)
+    ]
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
-    """The scratch memory of all waves. What it holds is the waves', so there is no block of it."""
+    """Allocate the scratch memory of all waves. Its content belongs to the waves, so it is no block."""
     wave_bytes = scratch_wave_bytes(processor, private, shape.wave_size)
     size = wave_bytes * shape.wave_count
     if size > MAX_SCRATCH:
@@ -255,11 +257,11 @@ def _arguments(
     dynamic_local: int,
     addresses: Addresses,
 ) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
-    """All parts of the kernarg segment, and the memory of the arrays that were given."""
+    """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
     buffers = {buffer.offset: addresses.take(len(buffer.data), 256) for buffer in laid_out.buffers}
     blocks = [
-        GlobalBlock(f"argument at {each.offset:#x}", buffers[each.offset], each.data)
-        for each in laid_out.buffers
+        GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
+        for buffer in laid_out.buffers
     ]
     explicit = [
         kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part
@@ -276,7 +278,7 @@ def _arguments(
     return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
 
 
-# --- Launches in the words of a user ------------------------------------------------------------------
+# --- Launch options as text ---------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
@@ -287,19 +289,19 @@ MAX_DIGITS = 400
 
 
 def number(text: str, what: str) -> int:
-    """A number in decimal, or as 0x10; ``what`` is what messages call it."""
+    """Parse a number in decimal or hexadecimal (0x10); ``what`` is its name in messages."""
     if not _INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
-        raise UsageError(f"{what} {text[:40]!r} is no number", hint="write it in decimal, or as 0x10")
+        raise UsageError(f"{what} {text[:40]!r} is not a number", hint="write it in decimal, or as 0x10")
     return int(text, 0) if "x" in text.lower() else int(text)
 
 
 def sizes(text: str, what: str) -> tuple[int, ...]:
-    """``X``, ``X,Y`` or ``X,Y,Z``."""
+    """Parse ``X``, ``X,Y`` or ``X,Y,Z``."""
     return tuple(number(part.strip(), what) for part in text.split(","))
 
 
 def arguments(texts: Sequence[str] | None, what: str) -> Any:
-    """Values of arguments: by name where they have one, as in ``n=5``, else by position; None without any."""
+    """Parse argument values: by name where they have one, as in ``n=5``, else by position; None without any."""
     if not texts:
         return None
     named = [_NAMED.fullmatch(text) for text in texts]
@@ -309,7 +311,7 @@ def arguments(texts: Sequence[str] | None, what: str) -> Any:
     for text, match in zip(texts, named, strict=True):
         if match is None:
             hint = "write NAME=VALUE for each"
-            raise UsageError(f"{what} {text[:40]!r} has no name and others have", hint=hint)
+            raise UsageError(f"{what} {text[:40]!r} has no name, but others have", hint=hint)
         if match[1] in values:
             raise UsageError(f"{what} {match[1]} is given twice")
         values[match[1]] = value(match[2], what)
@@ -317,7 +319,7 @@ def arguments(texts: Sequence[str] | None, what: str) -> Any:
 
 
 def value(text: str, what: str) -> Any:
-    """A number, or bytes."""
+    """Parse a number, or bytes."""
     match = _BYTES.fullmatch(text)
     if match:
         return bytes.fromhex(match[1])
@@ -326,4 +328,4 @@ def value(text: str, what: str) -> Any:
     if _FLOAT.fullmatch(text):
         return float(text)
     hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
-    raise UsageError(f"{what} {text[:40]!r} is no value", hint=hint)
+    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=hint)

@@ -1,4 +1,4 @@
-"""Structures in the memory of a machine: queue, signal, dispatch packet, and what describes a kernel."""
+"""Structures in the memory of a machine: queue, signal, dispatch packet, and the descriptors of kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DESCRIPTOR_NAMES = (
 
 @frozen
 class Bits:
-    """Some bits of a field."""
+    """The bits of a named part of a field."""
 
     name: str
     shift: int
@@ -44,7 +44,7 @@ class ShownField:
     offset: int
     size: int
     name: str
-    """Empty for what is reserved."""
+    """Empty for reserved fields."""
     kind: str
     """``number``, ``signed``, ``address``, ``words`` or ``reserved``."""
     value: int
@@ -71,7 +71,7 @@ class ObjectInMemory:
 def read_object(backend: Backend, target: Target, kind: str, address: int) -> ObjectInMemory:
     """Read a structure of one of `KINDS` from global memory."""
     if target.space_named("global") is None or not target.name.startswith("amdgcn"):
-        raise UsageError(f"{target.name} has no queues of AMD")
+        raise UsageError(f"{target.name} is not an AMD GPU, which has such structures")
     if kind == "kernel-code":
         return _kernel_code(backend, target, address)
     if kind == "kernel-descriptor":
@@ -86,7 +86,7 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
         address,
         structure.size,
         structure.clause,
-        tuple(_part(each) for each in values),
+        tuple(_part(value) for value in values),
         (*_misaligned(structure, address), *structure.violations(values)),
     )
 
@@ -103,15 +103,18 @@ def _misaligned(structure: Structure, address: int) -> tuple[str, ...]:
     return (f"{structure.name} must be aligned to {structure.alignment} bytes",)
 
 
-def _part(each: FieldValue) -> ShownField:
-    field = each.field
-    bits = tuple(Bits(one.name, one.shift, one.width, value, meaning) for one, value, meaning in each.parts)
+def _part(decoded: FieldValue) -> ShownField:
+    field = decoded.field
+    bits = tuple(
+        Bits(part.name, part.shift, part.width, value, meaning) for part, value, meaning in decoded.parts
+    )
     return ShownField(
-        field.offset, field.size, field.name, field.kind, each.value, each.meaning, field.meaning, field.clause, bits
+        field.offset, field.size, field.name, field.kind,
+        decoded.value, decoded.meaning, field.meaning, field.clause, bits,
     )  # fmt: skip
 
 
-# --- What describes a kernel --------------------------------------------------------------------------------------
+# --- Kernel descriptors -------------------------------------------------------------------------------------------
 
 
 def _kernel_code(backend: Backend, target: Target, address: int) -> ObjectInMemory:
@@ -119,16 +122,16 @@ def _kernel_code(backend: Backend, target: Target, address: int) -> ObjectInMemo
 
     data = _read(backend, target, "amd_kernel_code_t", address, CODE_SIZE)
     code = parse_kernel_code(data)
-    fields = [each.name for each in attrs.fields(KernelCode)]
+    fields = [field.name for field in attrs.fields(KernelCode)]
     end = fields.index("runtime_loader_kernel_symbol")
     names = (*fields[:end], "", *fields[end : end + 2])
     wrong = []
     if code.amd_code_version_major != 1 or code.amd_machine_kind != 1:
         wrong.append(
-            "this is no amd_kernel_code_t of version 1 for AMDGPU: `kernel-descriptor` reads what V3 has"
+            "this is not an amd_kernel_code_t of version 1 for AMDGPU; read a V3 descriptor with `kernel-descriptor`"
         )
     # a loader may have set runtime_loader_kernel_symbol, which the file must not have
-    wrong += [each for each in code.violations if "runtime_loader" not in each]
+    wrong += [violation for violation in code.violations if "runtime_loader" not in violation]
     parts = _plain_parts(CODE, names, data, CODE_CLAUSE, code.fields)
     return ObjectInMemory("amd_kernel_code_t", address, CODE_SIZE, CODE_CLAUSE, parts, tuple(wrong))
 
@@ -152,26 +155,26 @@ def _descriptor(backend: Backend, target: Target, address: int) -> ObjectInMemor
 def _plain_parts(
     layout: struct.Struct, names: tuple[str, ...], data: bytes, clause: str, fields: tuple[Any, ...]
 ) -> tuple[ShownField, ...]:
-    """The fields of a structure that is known by its layout; ``fields`` are the bits of its words."""
-    found = []
+    """Return the fields of a structure that is known by its layout; ``fields`` are the bits of its words."""
+    shown = []
     offset = 0
     for (size, signed), name in zip(_sizes(layout.format), names, strict=True):
         value = int.from_bytes(data[offset : offset + size], "little", signed=signed)
         bits = tuple(
-            Bits(each.name, each.shift, each.width, each.value, each.meaning)
-            for each in fields
-            if each.word.lower() == name and not each.is_reserved
+            Bits(bits.name, bits.shift, bits.width, bits.value, bits.meaning)
+            for bits in fields
+            if bits.word.lower() == name and not bits.is_reserved
         )
         kind = "signed" if signed else "number" if name and size <= 8 else "words" if name else "reserved"
-        found.append(ShownField(offset, size, name, kind, value, None, None, clause, bits))
+        shown.append(ShownField(offset, size, name, kind, value, None, None, clause, bits))
         offset += size
-    return tuple(found)
+    return tuple(shown)
 
 
 def _sizes(layout: str) -> list[tuple[int, bool]]:
-    """The size of each field of a layout, and whether it is signed."""
-    found = []
+    """Return the size of each field of a layout, and whether it is signed."""
+    sizes = []
     for count, letter in re.findall(r"(\d*)([a-zA-Z])", layout):
         size = struct.calcsize(f"<{letter}")
-        found += [(int(count), False)] if letter == "s" else [(size, letter in "bhiq")] * int(count or 1)
-    return found
+        sizes += [(int(count), False)] if letter == "s" else [(size, letter in "bhiq")] * int(count or 1)
+    return sizes

@@ -1,1 +1,1 @@
-"""Types: from debugging information entries to records, their sizes, and how they are declared."""
+"""Types: their records, the reader that makes them from entries, their sizes, and their declarations in C."""

@@ -1,4 +1,4 @@
-"""What structures, classes and unions consist of (DWARF 5, 5.7): members, bit-fields, bases, variants, methods."""
+"""The parts of types: members, bases, variants and methods of classes (DWARF 5, 5.7), and bounds of arrays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MAX_MEMBERS = 1 << 16
 
 
 def body(types: Types, die: Die) -> Body:
-    """All that an entry owns."""
+    """Read everything that the entry of a structure, class or union owns."""
     bases: list[BaseClass] = []
     members: list[Member] = []
     statics: list[StaticMember] = []
@@ -89,7 +89,7 @@ def body(types: Types, die: Die) -> Body:
 
 
 def member(types: Types, die: Die) -> Member:
-    """One data member."""
+    """Read a data member."""
     to = types.lazy(die)
     bits = die.number(dw.DW_AT_bit_size)
     bit_size = None if bits is None else bits.unsigned()
@@ -100,11 +100,11 @@ def member(types: Types, die: Die) -> Member:
 
 
 def _place(die: Die) -> tuple[int, Dynamic | None]:
-    """DW_AT_data_member_location: in bits, or how it is computed. Without it the member is at the beginning."""
-    found = die.number(dw.DW_AT_data_member_location)
-    if found is None:
+    """Return the offset that DW_AT_data_member_location states, in bits, or how it is computed; 0 without it."""
+    offset = die.number(dw.DW_AT_data_member_location)
+    if offset is None:
         return 0, None
-    value = bound_of(found)
+    value = bound_of(offset)
     if isinstance(value, int):
         return value * 8, None
     if isinstance(value, Dynamic) and value.expression is not None:
@@ -115,7 +115,7 @@ def _place(die: Die) -> tuple[int, Dynamic | None]:
 
 
 def _constant_offset(data: bytes) -> int | None:
-    """The offset that DW_OP_plus_uconst adds, which is how DWARF 2 writes every offset."""
+    """Return the offset that a DW_OP_plus_uconst adds, which is how DWARF 2 writes every offset."""
     if data[:1] != _PLUS_UCONST or len(data) > 10:
         return None
     value = 0
@@ -127,7 +127,7 @@ def _constant_offset(data: bytes) -> int | None:
 
 
 def _bit_offset(die: Die, to: Lazy[Type], offset: int, bit_size: int | None) -> int:
-    """Where a member begins. Of the two ways to say where a bit-field is, one counts from the other end.
+    """Return the bit at which a member begins.
 
     DW_AT_data_bit_offset counts from the beginning of the structure (DWARF 5, 5.7.6). DW_AT_bit_offset counts from the
     most significant bit of the storage unit, whose size is DW_AT_byte_size or that of the type (DWARF 3, 5.6.6).
@@ -155,7 +155,7 @@ def _base(types: Types, die: Die) -> BaseClass:
 
 
 def _is_static(die: Die) -> bool:
-    """Whether a member is one that all objects share: a declaration, before DWARF 5 made it a variable (5.7.7)."""
+    """Whether all objects share a member, which is a declaration before DWARF 5 made it a variable (5.7.7)."""
     return die.is_declaration or (
         die.flag(dw.DW_AT_external) and die.number(dw.DW_AT_data_member_location) is None
     )
@@ -166,36 +166,38 @@ def _is_static(die: Die) -> bool:
 
 def _variant_part(types: Types, die: Die) -> VariantPart:
     discriminant = die.number(dw.DW_AT_discr)
-    found = None if discriminant is None else discriminant.reference()
+    entry = None if discriminant is None else discriminant.reference()
     variants = []
     for child in die.children():
         if child.tag == dw.DW_TAG_variant:
-            members = tuple(member(types, each) for each in child.children() if each.tag == dw.DW_TAG_member)
+            members = tuple(
+                member(types, entry) for entry in child.children() if entry.tag == dw.DW_TAG_member
+            )
             variants.append(Variant(_labels(child), members))
-    return VariantPart(None if found is None else member(types, found), tuple(variants))
+    return VariantPart(None if entry is None else member(types, entry), tuple(variants))
 
 
 def _labels(die: Die) -> tuple[tuple[int, int], ...] | None:
-    """The values of the discriminant that a variant is for; None for the default one."""
+    """Return the values of the discriminant that choose a variant; None for the default variant."""
     value = die.number(dw.DW_AT_discr_value)
     if value is not None:
         number = int(value.value) if value.form == dw.DW_FORM_udata else value.signed()
         return ((number, number),)
-    found = die.number(dw.DW_AT_discr_list)
-    return None if found is None else _label_list(found.block().data)
+    values = die.number(dw.DW_AT_discr_list)
+    return None if values is None else _label_list(values.block().data)
 
 
 def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
-    """DW_AT_discr_list: DW_DSC_label and a value, or DW_DSC_range and two (7.5.4)."""
+    """Decode DW_AT_discr_list: DW_DSC_label and a value, or DW_DSC_range and two values (7.5.4)."""
     from dwarfgpu.encoding.cursor import Cursor
 
     cursor = Cursor(data)
-    found = []
+    ranges = []
     while cursor.position < cursor.end:
         kind = cursor.unsigned(1)
         first = cursor.sleb()
-        found.append((first, cursor.sleb() if kind else first))
-    return tuple(found)
+        ranges.append((first, cursor.sleb() if kind else first))
+    return tuple(ranges)
 
 
 # --- Methods ------------------------------------------------------------------------------------------------------
@@ -203,7 +205,7 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 
 def _method(types: Types, die: Die) -> Method:
     virtual = die.number(dw.DW_AT_virtuality)
-    first = next((each for each in die.children() if each.tag == dw.DW_TAG_formal_parameter), None)
+    first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     has_object = die.number(dw.DW_AT_object_pointer) is not None or (
         first is not None and first.flag(dw.DW_AT_artificial)
     )
@@ -226,37 +228,37 @@ def _method(types: Types, die: Die) -> Method:
 
 
 def _object_qualifiers(kind: Type) -> tuple[str, ...]:
-    """The qualifiers of what ``this`` points to: those of the method."""
+    """Return the qualifiers of the target of ``this``, which are those of the method."""
     while isinstance(kind, Qualified):
         kind = kind.target
-    found: list[str] = []
+    words: list[str] = []
     if isinstance(kind, Pointer):
         kind = kind.target
-        while isinstance(kind, Qualified) and len(found) < 4:
-            found.append(kind.word)
+        while isinstance(kind, Qualified) and len(words) < 4:
+            words.append(kind.word)
             kind = kind.target
-    return tuple(found)
+    return tuple(words)
 
 
 def _access(die: Die) -> str | None:
-    found = die.number(dw.DW_AT_accessibility)
-    return None if found is None else _ACCESS.get(found.value)
+    access = die.number(dw.DW_AT_accessibility)
+    return None if access is None else _ACCESS.get(access.value)
 
 
-# --- The bounds and counts of subranges ---------------------------------------------------------------
+# --- Bounds, counts and strides of arrays -------------------------------------------------------------
 
 _DATA = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_data16))
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 
 
 def bound(die: Die, number: int) -> Bound:
-    """The value of an attribute, by number; None if the entry does not have it."""
-    found = die.number(number)
-    return None if found is None else bound_of(found)
+    """Return the value of an attribute of an entry, by number; None if the entry does not have it."""
+    attribute = die.number(number)
+    return None if attribute is None else bound_of(attribute)
 
 
 def bound_of(found: Attribute) -> Bound:
-    """The value of an attribute that may be a number, an expression or an entry (2.19)."""
+    """Return the value of an attribute that may be a number, an expression or a reference (2.19)."""
     kind = found.value_class
     if kind == "constant":
         return int(found.value)
@@ -273,7 +275,7 @@ def bound_of(found: Attribute) -> Bound:
 
 
 def dimension(die: Die) -> Dimension:
-    """The dimension that a DW_TAG_subrange_type or DW_TAG_generic_subrange describes."""
+    """Read the dimension that a DW_TAG_subrange_type or DW_TAG_generic_subrange describes."""
     lower = _signed(die, dw.DW_AT_lower_bound)
     if lower is None:
         lower = int(die.unit.root_number(dw.DW_AT_language) in FROM_ONE)
@@ -282,50 +284,52 @@ def dimension(die: Die) -> Dimension:
 
 
 def strides(die: Die) -> tuple[Bound, Dynamic | None]:
-    """DW_AT_bit_stride, or DW_AT_byte_stride: in bits if it is a number, else as it is computed."""
-    found = die.number(dw.DW_AT_byte_stride)
-    if found is None:
-        found = die.number(dw.DW_AT_bit_stride)
-        return (None if found is None else _constant_signed(found)), None
-    value = _constant_signed(found)
+    """Return DW_AT_bit_stride, or DW_AT_byte_stride in bits if it is a number; else how it is computed."""
+    stride = die.number(dw.DW_AT_byte_stride)
+    if stride is None:
+        stride = die.number(dw.DW_AT_bit_stride)
+        return (None if stride is None else _constant_signed(stride)), None
+    value = _constant_signed(stride)
     return (value * 8, None) if isinstance(value, int) else (None, value)
 
 
-def _constant_signed(found: Attribute) -> Bound:
-    return found.signed() if found.value_class == "constant" else bound_of(found)
+def _constant_signed(attribute: Attribute) -> Bound:
+    return attribute.signed() if attribute.value_class == "constant" else bound_of(attribute)
 
 
 def _count(die: Die) -> Bound:
-    """The number of elements. All ones is what LLVM once wrote for an array without one."""
-    found = die.number(dw.DW_AT_count)
-    if found is None:
+    """Return the number of elements. LLVM once wrote all ones for an array without a count."""
+    attribute = die.number(dw.DW_AT_count)
+    if attribute is None:
         return None
-    value = bound_of(found)
-    if isinstance(value, int) and (value < 0 or (found.form == dw.DW_FORM_data8 and value == (1 << 64) - 1)):
+    value = bound_of(attribute)
+    if isinstance(value, int) and (
+        value < 0 or (attribute.form == dw.DW_FORM_data8 and value == (1 << 64) - 1)
+    ):
         return None
     return value
 
 
 def _signed(die: Die, number: int) -> Bound:
-    """A bound. Its sign is that of the index type: producers write bounds in forms that have none (7.5.5).
+    """Return a bound with the sign of the index type: producers write bounds in forms without a sign (7.5.5).
 
     So 0xff in DW_FORM_data1 is 255, whatever the index; but a pattern that is negative in the index type is negative,
     and so is one of 64 bits that begins with a one.
     """
-    found = die.number(number)
-    if found is None:
+    attribute = die.number(number)
+    if attribute is None:
         return None
-    value = bound_of(found)
-    if not isinstance(value, int) or found.form not in _DATA or value < 0:
+    value = bound_of(attribute)
+    if not isinstance(value, int) or attribute.form not in _DATA or value < 0:
         return value
-    bits = 64 if found.form == dw.DW_FORM_data8 and value >> 63 else _signed_index_bits(die)
+    bits = 64 if attribute.form == dw.DW_FORM_data8 and value >> 63 else _signed_index_bits(die)
     if bits and value >> (bits - 1) == 1:
         return value - (1 << bits)
     return value
 
 
 def _signed_index_bits(die: Die) -> int:
-    """How many bits the index type of a subrange has, if it is signed; else 0."""
+    """Return how many bits the index type of a subrange has if it is signed, else 0."""
     index = die.type() if die.number(dw.DW_AT_type) is not None else None
     for _ in range(8):
         if index is None or index.tag == dw.DW_TAG_base_type:

@@ -1,4 +1,4 @@
-"""How a type is declared in C and C++, laid out as GDB's ``ptype`` does.
+"""The C and C++ declaration of a type, laid out as GDB's ``ptype`` does.
 
 ``show`` says how far a type is opened: 1 shows what is behind names and the members of a structure, 0 names what has a
 name, and -1 shows nothing but ``{...}`` of what has none.
@@ -36,29 +36,29 @@ ORDER = ("const", "volatile", "restrict", "_Atomic")
 MAX_TYPES = 5000
 """How many types one declaration names: a function may have its own type as that of each parameter."""
 MAX_TEXT_DEPTH = 24
-"""How deep declarators are nested before ``...`` stands for the rest."""
+"""How deep declarators are nested before ``...`` replaces the rest."""
 
 
 def declaration(type: Type) -> str:
-    """The declaration of a type, opened: ``struct Node {`` and its members, each on a line."""
+    """Return the opened declaration of a type: ``struct Node {`` and its members, each on a line."""
     return Declarer(is_cplus=speaks_cplus(type)).text(type, "", 1, 0)
 
 
 def declaration_with_offsets(type: Type) -> str:
-    """The same with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` has it."""
+    """Return the declaration with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` does."""
     declarer = Declarer(is_cplus=speaks_cplus(type))
     declarer.layout = StructLayout()
     return declarer.text(type, "", 1, 0)
 
 
 def type_text(type: Type, declarator: str = "", *, is_cplus: bool | None = None) -> str:
-    """The name of a type in one line, with what stands in the place of a variable's name."""
+    """Return the name of a type in one line, with ``declarator`` in the place of a variable's name."""
     known = speaks_cplus(type) if is_cplus is None else is_cplus
     return Declarer(is_cplus=known).text(type, declarator, -1, 0)
 
 
 def speaks_cplus(kind: Type) -> bool:
-    """Whether a type is named as in C++: without ``struct``, and ``(void)`` for no parameters."""
+    """Whether a type is named as in C++: without ``struct``, and with ``(void)`` for no parameters."""
     from dwarfgpu.program.types.reader import is_cplus
 
     for _ in range(MAX_DEPTH):
@@ -101,7 +101,7 @@ class Declarer:
         """How many classes are being opened around what is written."""
 
     def text(self, type: Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
-        """A type with a declarator."""
+        """Return the declaration of ``declarator`` as an object of a type."""
         self.left[0] -= 1
         if self.left[0] < 0:
             return "..."
@@ -117,7 +117,7 @@ class Declarer:
         return f"{base} {rest}" if is_apart else base + rest
 
     def unwrapped(self, kind: Type, show: int) -> tuple[set[str], Type]:
-        """The qualifiers of a type and what they qualify; names are seen through where the type is opened."""
+        """Return the qualifiers of a type and what they qualify, with typedefs resolved where the type is opened."""
         words: set[str] = set()
         start = kind
         for _ in range(MAX_DEPTH):
@@ -131,7 +131,7 @@ class Declarer:
     # --- The three parts of a declaration -------------------------------------------------------------------------
 
     def base(self, type: Type, show: int, level: int, depth: int) -> str:
-        """What stands first: the type that all declarators are about, with its qualifiers."""
+        """Return the front of a declaration: the type that all declarators apply to, with its qualifiers."""
         if depth > MAX_TEXT_DEPTH:
             return "..."
         words, inner = self.unwrapped(type, show)
@@ -146,7 +146,7 @@ class Declarer:
         return front + self.named(inner, show, level, depth)
 
     def prefix(self, type: Type, show: int, pointed: bool, spaced: bool, depth: int) -> str:  # noqa: FBT001
-        """What stands before the declared name: ``*``, ``(*``, ``const``."""
+        """Return the text before the declared name: ``*``, ``(*``, ``const``."""
         if depth > MAX_TEXT_DEPTH:
             return ""
         words, inner = self.unwrapped(type, show)
@@ -170,7 +170,7 @@ class Declarer:
         return ""
 
     def suffix(self, type: Type, show: int, pointed: bool, depth: int) -> str:  # noqa: FBT001
-        """What stands behind the declared name: ``)``, ``[3]``, ``(int, int)``."""
+        """Return the text after the declared name: ``)``, ``[3]``, ``(int, int)``."""
         if depth > MAX_TEXT_DEPTH:
             return ""
         _, inner = self.unwrapped(type, show)
@@ -189,7 +189,7 @@ class Declarer:
         return ""
 
     def _behind(self, words: set[str], *, spaced: bool, after_sign: bool) -> str:
-        """The qualifiers of a pointer."""
+        """Return the qualifiers of a pointer, which follow its sign."""
         text = " ".join(word for word in ORDER if word in words)
         if self.is_cplus:
             text = text.replace("restrict", "__restrict__")
@@ -200,7 +200,7 @@ class Declarer:
     def _bounds(self, array: Array) -> str:
         if array.generic is not None:
             return "[]"
-        lengths = [each.length for each in array.dimensions]
+        lengths = [dimension.length for dimension in array.dimensions]
         if self.is_tight:
             return "".join(f"[{'' if length is None else length}]" for length in lengths) or "[]"
         if array.is_vector:
@@ -208,15 +208,15 @@ class Declarer:
                 f" __attribute__ ((vector_size({'' if length is None else length})))" for length in lengths
             )
         shown = [
-            "[]" if each.is_open else f"[{'variable length' if length is None else length}]"
-            for each, length in zip(array.dimensions, lengths, strict=True)
+            "[]" if dimension.is_open else f"[{'variable length' if length is None else length}]"
+            for dimension, length in zip(array.dimensions, lengths, strict=True)
         ]
         return "".join(shown) or "[]"
 
     def parameters(self, function: Function, depth: int = 0, *, skip: int = 0) -> str:
-        """The parameters of a function; ``skip`` leaves out the first ones."""
+        """Return the parameters of a function; ``skip`` leaves out the first ones."""
         types = function.parameters.get()[skip:]
-        shown = [self.text(each.get(), "", 0, 0, depth + 1) for each in types]
+        shown = [self.text(parameter.get(), "", 0, 0, depth + 1) for parameter in types]
         if function.is_variadic:
             shown.append("...")
         if not shown and not self.is_tight and (self.is_cplus or function.is_prototyped):
@@ -226,7 +226,7 @@ class Declarer:
     # --- Types that have names ------------------------------------------------------------------------------------
 
     def named(self, type: Type, show: int, level: int, depth: int) -> str:
-        """A type that is no declarator: by its name, or opened."""
+        """Return the name or the opened text of a type that is not a declarator."""
         name = getattr(type, "name", None)
         if show <= 0 and name:
             return self.local.get(name) or self._keyword(type) + name
@@ -265,29 +265,29 @@ class Declarer:
         if type.is_incomplete:
             return f"{head}{{<incomplete type>}}"
         shown, expected = [], 0
-        for each in type.enumerators:
-            known = "" if each.value == expected else f" = {each.value}"
-            shown.append(f"{type.prefix}{each.name}{known}")
-            expected = each.value + 1
+        for enumerator in type.enumerators:
+            known = "" if enumerator.value == expected else f" = {enumerator.value}"
+            shown.append(f"{type.prefix}{enumerator.name}{known}")
+            expected = enumerator.value + 1
         return f"{head}{{{', '.join(shown)}}}"
 
 
 def safe_text(type: Type) -> str:
-    """The name of a type, or that it is broken: for messages about something else."""
+    """Return the name of a type for a message about something else, or say that the type is broken."""
     try:
         return type_text(type)
     except DwarfGpuError:
         return "(broken type)"
 
 
-# --- How structures -----------------------------------------------------------------------------------
+# --- Structures, classes and unions -------------------------------------------------------------------
 
 MAX_OPENED = 8
 """How deep classes without a name are opened in each other."""
 
 
 def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
-    """A structure, class or union, with its members if it is opened or has no name."""
+    """Return a structure, class or union, with its members if it is opened or has no name."""
     head = f"{type.kind} "
     if type.name is not None and show > 0:
         head += f"{type.name} "
@@ -297,7 +297,7 @@ def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
 
 
 class _MemberWriter:
-    """Writes the members of one class, and remembers which access they were last said to have."""
+    """The writer of the members of one class. It remembers the access that it has written last."""
 
     def __init__(self, declarer: Declarer, type: Struct, show: int, level: int) -> None:
         self.type = type
@@ -316,14 +316,16 @@ class _MemberWriter:
         self.layout: StructLayout | None = declarer.layout
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:
-        """Inside a template its parameters stand for its arguments, and typedefs need no scope."""
-        found = {declarer.text(each.to.get(), "", -1, 0): each.name for each in self.body.arguments}
-        found.update({each.name: each.name.rpartition("::")[2] for each in self.body.typedefs})
-        return found
+        """Return the short names inside a class: template parameters for arguments, typedefs without their scope."""
+        names = {
+            declarer.text(argument.to.get(), "", -1, 0): argument.name for argument in self.body.arguments
+        }
+        names.update({typedef.name: typedef.name.rpartition("::")[2] for typedef in self.body.typedefs})
+        return names
 
     def text(self) -> str:
         body = self.body
-        data = [each for each in body.members if not _is_table(each)]
+        data = [member for member in body.members if not _is_table(member)]
         if not (body.members or body.statics or body.methods or body.typedefs or body.variant_parts):
             word = "<incomplete type>" if self.type.is_incomplete else "<no data fields>"
             if body.bases:
@@ -337,12 +339,14 @@ class _MemberWriter:
                 if not _is_table(member):
                     self._member(member, labelled=labelled)
             else:
-                self._static(next(each for each in body.statics if each.name == entry), labelled=labelled)
+                self._static(
+                    next(static for static in body.statics if static.name == entry), labelled=labelled
+                )
         for part in body.variant_parts:
             self._variants(part)
         if self.layout is not None:
             return self._laid_out(self.layout)
-        methods = [each for each in self._grouped() if not each.is_artificial]
+        methods = [method for method in self._grouped() if not method.is_artificial]
         if methods and self.section is not None:
             self.lines.append("")
         for method in methods:
@@ -358,7 +362,7 @@ class _MemberWriter:
         return f"{self._arguments()}{self._bases()}{{\n{inside}{' ' * self.level}}}"
 
     def _laid_out(self, layout: StructLayout) -> str:
-        """The members with their offsets and the total size; without methods, which have none."""
+        """Return the members with their offsets and the total size; methods are left out, as they have none."""
         lines = [*self.lines, *layout.end(self.type, self.level)]
         inside = "".join(f"{line}\n" for line in lines)
         return f"{self._arguments()}{self._bases()}{{\n{inside}{layout.closing(self.level)}}}"
@@ -371,7 +375,8 @@ class _MemberWriter:
         if not self.body.arguments or self.type.name is None:
             return ""
         shown = ", ".join(
-            f"{each.name} = {self.outer.text(each.to.get(), '', -1, 0)}" for each in self.body.arguments
+            f"{argument.name} = {self.outer.text(argument.to.get(), '', -1, 0)}"
+            for argument in self.body.arguments
         )
         return f"[with {shown}] "
 
@@ -385,16 +390,16 @@ class _MemberWriter:
     # --- Access ---------------------------------------------------------------------------------------------------
 
     def _needs_labels(self) -> bool:
-        """Whether it must be said which members are public: where not all have what the keyword implies."""
+        """Whether access labels are needed, because not all members have the access that the keyword implies."""
         body = self.body
         if self.type.kind == "union":
             return False
         parts: list[Member | StaticMember | Method] = [*body.members, *body.statics, *body.methods]
-        every = [self._access_of(each) for each in parts]
-        return any(each != self.default for each in every)
+        every = [self._access_of(part) for part in parts]
+        return any(access != self.default for access in every)
 
     def _access_of(self, member: Member | StaticMember | Method) -> str:
-        """What a producer added, as the pointer to the table of virtual functions, counts as private."""
+        """Return the access of a member. What a producer added, such as a pointer to a vtable, counts as private."""
         from dwarfgpu.program.types.model import Member as DataMember
 
         if isinstance(member, DataMember) and member.is_artificial:
@@ -430,7 +435,7 @@ class _MemberWriter:
         self.lines.append(f"{self._indent()}static {shown};")
 
     def _variants(self, part: VariantPart) -> None:
-        """The members of variants, behind the values of the discriminant that they are for."""
+        """Write the members of variants below the values of the discriminant that choose them."""
         for variant in part.variants:
             if variant.values is None:
                 label = "default"
@@ -444,7 +449,7 @@ class _MemberWriter:
     # --- Methods --------------------------------------------------------------------------------------------------
 
     def _grouped(self) -> list[Method]:
-        """The methods, those of one name behind each other."""
+        """Return the methods, with methods of the same name together."""
         groups: dict[str, list[Method]] = {}
         for method in self.body.methods:
             groups.setdefault(method.name, []).append(method)
@@ -460,35 +465,35 @@ class _MemberWriter:
             text += self.declarer.text(function.result, "", self.show - 1, 0) + " "
         skip = 0 if method.is_static else _hidden(method)
         text += f"{method.name}({self.declarer.parameters(function, skip=skip)})"
-        qualifiers = [each for each in ("const", "volatile") if each in method.object_qualifiers]
+        qualifiers = [word for word in ("const", "volatile") if word in method.object_qualifiers]
         self.lines.append(f"{self._indent()}{' '.join([text, *qualifiers])};")
 
 
 def _is_table(member: Member) -> bool:
-    """Whether a member is the pointer to the table of virtual functions, which nobody declared."""
+    """Whether a member is the pointer to the table of virtual functions, which no source declares."""
     return member.name is not None and member.name.startswith(("_vptr.", "_vptr$"))
 
 
 def _hidden(method: Method) -> int:
-    """How many parameters a method begins with that nobody wrote: ``this``, and those that constructors are given."""
+    """Count the leading parameters that no source declares: ``this``, and those that constructors are given."""
     if method.die is None:
         return 1
     count = 0
     for child in method.die.children():
         if child.tag != DW_TAG_formal_parameter:
             continue
-        found = child.number(DW_AT_artificial)
-        if found is None or not found.value:
+        artificial = child.number(DW_AT_artificial)
+        if artificial is None or not artificial.value:
             break
         count += 1
     return max(count, 1)
 
 
-# --- Where members of structures are ------------------------------------------------------------------
+# --- Offsets and sizes of members ---------------------------------------------------------------------
 
 WIDTH = 27
 HEAD = "/* offset      |    size */  "
-"""What stands above the columns."""
+"""The heading of the columns."""
 
 
 class StructLayout:
@@ -503,7 +508,7 @@ class StructLayout:
         self.end_bit = 0
 
     def member(self, owner: Struct, member: Member) -> list[str]:
-        """The holes before a member, and what stands beside it."""
+        """Return the holes before a member, and the text beside it."""
         size = known_size(member.type)
         if owner.kind == "union":
             return [f"/*                {_number(size)} */"]
@@ -517,22 +522,22 @@ class StructLayout:
         return [*lines, f"/* {where}|  {_number(size)} */"]
 
     def inside(self, member: Member) -> StructLayout:
-        """The layout of a member that is a structure."""
+        """Return the layout of a member that is a structure."""
         return StructLayout(self.base + (member.bit_offset or 0), opens=isinstance(member.type, Struct))
 
     def end(self, owner: Struct, level: int) -> list[str]:
-        """What stands below the last member."""
+        """Return the lines below the last member."""
         size = known_size(owner)
         lines = [] if size is None else self._holes(8 * size, "padding")
         indent = self.blank + " " * (level + 4)
         return [*lines, "", f"{indent}/* total size (bytes): {'?' if size is None else size:>4} */"]
 
     def closing(self, level: int) -> str:
-        """What stands before the closing brace."""
+        """Return the indent before the closing brace."""
         return self.blank + " " * (level or 2)
 
     def _holes(self, start: int, what: str) -> list[str]:
-        """Bits that no member has, up to one."""
+        """Return the lines of a hole: the bits before ``start`` that no member has."""
         if not 0 < self.end_bit < start:
             return []
         count, bits = divmod(start - self.end_bit, 8)

@@ -1,7 +1,7 @@
-"""The types of a program, as records (DWARF 5 chapter 5, A.5).
+"""The types of a program as immutable records (DWARF 5 chapter 5, A.5).
 
-A record says what its entry says and no more. What lies behind a type, the target of a pointer or the members of a
-structure, is `Lazy`: nothing of it is read until somebody asks. So a list that points to itself is no cycle here, and
+A record has what its entry states and no more. What lies behind a type, the target of a pointer or the members of a
+structure, is `Lazy`: it is read on first use. So a list that points to itself is no cycle here, and
 a pointer to a large class costs nothing. Types can also be made without a file, as those of literals and casts are.
 """
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """Something that is read when it is asked for, once. Two are equal when they have the same key.
+    """A value that is read on first use, once. Two are equal when they have the same key.
 
-    ``key`` is the entry it is read from. One that is made of what is there already (`known`) has that as its key.
+    ``key`` is the entry that the value is read from; for a value that exists already (`known`) it is the value itself.
     """
 
     __slots__ = ("_make", "_value", "key")
@@ -36,7 +36,7 @@ class Lazy(Generic[T]):
 
     @staticmethod
     def known(value: T) -> Lazy[T]:
-        """What is there already."""
+        """Return a lazy value that exists already."""
         return Lazy(value, None, value)
 
     def get(self) -> T:
@@ -56,7 +56,7 @@ class Lazy(Generic[T]):
 
 
 class Referring:
-    """What stands for another type: a record with a field ``to``."""
+    """A type that refers to another: a record with a field ``to``."""
 
     __slots__ = ()
     to: Lazy[Type]
@@ -67,7 +67,7 @@ class Referring:
 
 
 class Typed:
-    """What has a type: a record with a field ``to``."""
+    """A record that has a type: one with a field ``to``."""
 
     __slots__ = ()
     to: Lazy[Type]
@@ -77,7 +77,7 @@ class Typed:
         return self.to.get()
 
 
-# --- What is computed when there is an object (DWARF 5, 2.19 and 5.18) -----------------------------------------------
+# --- Properties that are computed (DWARF 5, 2.19 and 5.18) -----------------------------------------------------------
 
 
 @frozen
@@ -113,7 +113,7 @@ Bound: TypeAlias = "int | Dynamic | None"
 
 @frozen
 class Void:
-    """No type: that of what a ``void *`` points to and of what a ``void`` function returns."""
+    """No type: the target of ``void *``, and the result of a ``void`` function."""
 
     name: str = "void"
 
@@ -142,7 +142,7 @@ class Base:
     """The same with a power of 10."""
     die: Die | None = None
     flags: tuple[tuple[str, int], ...] = ()
-    """Of a register of flags the names of its bits; one without a name says nothing."""
+    """Of a register of flags: the names of its bits; a bit without a name is reserved."""
 
     @property
     def element(self) -> Base:
@@ -221,7 +221,7 @@ class Dimension:
 
     @property
     def length(self) -> int | None:
-        """How many elements there are, if that is known without an object."""
+        """The number of elements, if it is known without an object."""
         if self.count is not None:
             return max(0, self.count) if isinstance(self.count, int) else None
         if isinstance(self.upper, int) and isinstance(self.lower, int):
@@ -230,7 +230,7 @@ class Dimension:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says how many elements there are, as of a flexible array member."""
+        """Whether the number of elements is open, as in a flexible array member."""
         return self.count is None and self.upper is None
 
 
@@ -261,13 +261,21 @@ class Array:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether an object must be asked before anything of it can be read."""
+        """Whether bounds or places of the array depend on an object."""
         properties = (self.rank, self.data_location, self.allocated, self.associated, self.bit_stride)
-        strides = (self.byte_stride, *(each.bit_stride for each in self.dimensions))
-        bounds = (each.lower for each in self.dimensions)
-        ends = (each.upper if each.count is None else each.count for each in self.dimensions)
-        every = (*properties, *strides, *bounds, *ends, *(each.byte_stride for each in self.dimensions))
-        return self.generic is not None or any(isinstance(each, Dynamic) for each in every)
+        strides = (self.byte_stride, *(dimension.bit_stride for dimension in self.dimensions))
+        bounds = (dimension.lower for dimension in self.dimensions)
+        ends = (
+            dimension.upper if dimension.count is None else dimension.count for dimension in self.dimensions
+        )
+        every = (
+            *properties,
+            *strides,
+            *bounds,
+            *ends,
+            *(dimension.byte_stride for dimension in self.dimensions),
+        )
+        return self.generic is not None or any(isinstance(value, Dynamic) for value in every)
 
 
 @frozen
@@ -311,7 +319,7 @@ class StaticMember(Typed):
 
 @frozen
 class Method:
-    """A member function: how it is declared, and where its address stands if it is virtual."""
+    """A member function: its declaration, and how it is called."""
 
     name: str
     to: Lazy[Function]
@@ -335,7 +343,7 @@ class Variant:
 
 @frozen
 class VariantPart:
-    """Members of which one group is there, as a discriminant says."""
+    """Groups of members, one of which exists in an object, as a discriminant says."""
 
     discriminant: Member | None
     variants: tuple[Variant, ...]
@@ -351,7 +359,7 @@ class TemplateArgument:
 
 @frozen
 class Body:
-    """What a structure, union or class consists of."""
+    """The parts of a structure, union or class."""
 
     bases: tuple[BaseClass, ...] = ()
     members: tuple[Member, ...] = ()
@@ -401,7 +409,7 @@ class Enumeration:
     underlying: Lazy[Type] | None = None
     is_class: bool = False
     prefix: str = ""
-    """What stands before the names of enumerators: the scope of the enumeration."""
+    """The scope before the names of enumerators."""
     is_incomplete: bool = False
     die: Die | None = None
     is_cplus: bool = False
@@ -434,7 +442,7 @@ class String:
     byte_size: Bound
     """Of the characters, or of the length where `length` says where that is."""
     length: Dynamic | None = None
-    """DW_AT_string_length: where the length stands."""
+    """DW_AT_string_length: the place of the length."""
     length_size: int | None = None
     """How many bytes the length has."""
     data_location: Dynamic | None = None

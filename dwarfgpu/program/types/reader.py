@@ -1,6 +1,6 @@
-"""From entries to types: `Types` makes the record of an entry, once for each.
+"""The reader of types: `Types` makes the record of an entry, once for each entry.
 
-What is broken is an error for whoever asks for that type, and for nobody else.
+A broken entry is an error only for those who use its type.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dwarfgpu.program.types.model import (
     VOID,
     Array,
     Base,
+    Dimension,
     Dynamic,
     Enumeration,
     Enumerator,
@@ -75,27 +76,30 @@ _KINDS = {
 
 
 class Types:
-    """The types of one file, or of several that know each other. One entry is one record, made when it is asked for."""
+    """The types of one file, or of several files that share types. Each record is made on first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, int], Type] = {}
 
     def of(self, die: Die | None) -> Type:
-        """The type that an entry describes; None is void. A function's entry gives the type of the function."""
+        """Return the type that an entry describes; None is void.
+
+        A function's entry gives the type of the function.
+        """
         if die is None:
             return VOID
         key = (die.unit, die.offset)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._make(die)
-        return found
+        record = self._known.get(key)
+        if record is None:
+            record = self._known[key] = self._make(die)
+        return record
 
     def type_of(self, die: Die) -> Type:
-        """The type that an entry has: that of a variable, parameter, member or constant."""
+        """Return the type that an entry has, such as a variable, parameter, member or constant."""
         return self.of(die.type())
 
     def lazy(self, die: Die) -> Lazy[Type]:
-        """The type that an entry has, when somebody asks."""
+        """Return the type that an entry has, to be read on first use."""
         return Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
 
     # --- By tag ---------------------------------------------------------------------------------------------------
@@ -206,12 +210,12 @@ class Types:
 
     def _function(self, die: Die) -> Type:
         children = [
-            each
-            for each in die.children()
-            if each.tag in (dw.DW_TAG_formal_parameter, dw.DW_TAG_unspecified_parameters)
+            child
+            for child in die.children()
+            if child.tag in (dw.DW_TAG_formal_parameter, dw.DW_TAG_unspecified_parameters)
         ]
-        parameters = tuple(self.lazy(each) for each in children if each.tag == dw.DW_TAG_formal_parameter)
-        is_variadic = any(each.tag == dw.DW_TAG_unspecified_parameters for each in children)
+        parameters = tuple(self.lazy(child) for child in children if child.tag == dw.DW_TAG_formal_parameter)
+        is_variadic = any(child.tag == dw.DW_TAG_unspecified_parameters for child in children)
         is_prototyped = die.flag(dw.DW_AT_prototyped) or bool(parameters) or is_cplus(die.unit)
         if not is_prototyped and is_variadic and not parameters:
             is_variadic = False  # int f(): nothing is said of its parameters
@@ -228,8 +232,8 @@ class Types:
             elif child.tag == dw.DW_TAG_generic_subrange:
                 generic = dimension(child)
             elif child.tag == dw.DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
-                values = [each.value for each in _enumerators(definition(child))] or [0]
-                dimensions.append(_indexed_by(min(values), max(values)))
+                values = [enumerator.value for enumerator in _enumerators(definition(child))] or [0]
+                dimensions.append(Dimension(min(values), max(values)))
         ordering = _number(die, dw.DW_AT_ordering)
         column_major = ordering == 1 or (
             ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN
@@ -295,32 +299,32 @@ _MAKERS: dict[str, Callable[[Types, Die], Any]] = {
 }
 
 
-# --- Attributes ---------------------------------------------------------------------------------------------------
+# --- Attributes of types ------------------------------------------------------------------------------------------
 
 
 def _number(die: Die, number: int) -> int | None:
-    """A constant that cannot be negative; None if the entry has none."""
-    found = die.number(number)
-    return None if found is None or found.value_class != "constant" else found.unsigned()
+    """Return a constant that cannot be negative; None if the entry has none."""
+    attribute = die.number(number)
+    return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
 
 
 def _signed(die: Die, number: int) -> int | None:
-    found = die.number(number)
-    return None if found is None else found.signed()
+    attribute = die.number(number)
+    return None if attribute is None else attribute.signed()
 
 
 def _named_number(die: Die, name: str) -> int | None:
-    """A constant whose attribute has a number that depends on the dialect."""
-    found = die.get(name)
-    return None if found is None or found.value_class != "constant" else found.unsigned()
+    """Return a constant whose attribute has a number that depends on the dialect."""
+    attribute = die.get(name)
+    return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
 
 
 def _vector_size(die: Die) -> int | None:
-    found = _named_number(die, "DW_AT_LLVM_vector_size")
-    if found == 0:
+    size = _named_number(die, "DW_AT_LLVM_vector_size")
+    if size == 0:
         error = MalformedFile("bad_type", "DW_AT_LLVM_vector_size is not greater than 0", spec="A.5.1 (1)")
         raise die.unit.error(error, die.offset)
-    return found
+    return size
 
 
 def _name(die: Die) -> str | None:
@@ -328,17 +332,11 @@ def _name(die: Die) -> str | None:
     return None if name is None else canonical(name)
 
 
-def _indexed_by(first: int, last: int) -> Any:
-    from dwarfgpu.program.types.model import Dimension
-
-    return Dimension(first, last)
-
-
 def _enumerators(die: Die) -> tuple[Enumerator, ...]:
-    """The names of an enumeration. The sign of a value is that of the underlying type, else of the form."""
+    """Read the enumerators. The sign of a value is that of the underlying type, else that of the form."""
     unsigned = _is_unsigned(die)
     size = _number(die, dw.DW_AT_byte_size)
-    found = []
+    enumerators = []
     for child in die.children():
         if child.tag == dw.DW_TAG_enumerator:
             value = child.number(dw.DW_AT_const_value)
@@ -347,8 +345,8 @@ def _enumerators(die: Die) -> tuple[Enumerator, ...]:
                 number = int(value.value) if unsigned else value.signed()
                 if unsigned and number < 0 and size:
                     number &= (1 << 8 * size) - 1
-            found.append(Enumerator(child.name or "(unnamed)", number))
-    return tuple(found)
+            enumerators.append(Enumerator(child.name or "(unnamed)", number))
+    return tuple(enumerators)
 
 
 def _is_unsigned(die: Die) -> bool:
@@ -361,14 +359,14 @@ def _is_unsigned(die: Die) -> bool:
     return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
 
 
-# --- Where a type that is only declared is defined ----------------------------------------------------
+# --- Definitions of declared types --------------------------------------------------------------------
 
 _CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_interface_type))
-"""Class, structure and interface: which of them a declaration says makes no difference."""
+"""The tags that count as one: a declaration may have another of them than the definition."""
 
 
 def definition(die: Die) -> Die:
-    """The entry that defines what an entry declares; the entry itself if nothing does.
+    """Return the entry that defines what an entry declares; the entry itself if nothing does.
 
     A signature names a type unit (DWARF 5, 5.7.1); without one the name is all there is, as in C's ``struct node;``.
     """
@@ -380,7 +378,7 @@ def definition(die: Die) -> Die:
     name = qualified_name(die)
     if name is None:
         return die
-    found = None
+    fallback = None
     try:
         for entry in die.unit.dwarf.index.find(f"::{name}"):
             other = entry.die
@@ -388,14 +386,14 @@ def definition(die: Die) -> Die:
                 continue
             if other.unit is die.unit:
                 return other
-            found = found or other
+            fallback = fallback or other
     except DwarfGpuError as error:  # that a unit is broken does not make the declaration so
         die.unit.dwarf.note(error)
-    return found or die
+    return fallback or die
 
 
-def _same_kind(one: int, other: int) -> bool:
-    return one == other or (one in _CLASSES and other in _CLASSES)
+def _same_kind(tag: int, other_tag: int) -> bool:
+    return tag == other_tag or (tag in _CLASSES and other_tag in _CLASSES)
 
 
 # --- Types by name ------------------------------------------------------------------------------------
@@ -404,7 +402,7 @@ _CLASS_KEYWORDS = ("struct", "class")
 
 
 def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> Type | None:
-    """The type with a name; of several a defined one. None if there is none.
+    """Return the type with a name, preferring a defined one. None if no type has the name.
 
     ``keyword`` is ``struct``, ``class``, ``union`` or ``enum``. In C the names behind these keywords are apart from all
     others (C23, 6.2.3), so there they must be said; in C++ they need not.
@@ -415,15 +413,15 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> Type 
             if entry.kind != "type":
                 continue
             try:
-                found = types.of(entry.die)
+                kind = types.of(entry.die)
             except DwarfGpuError as error:
                 dwarf.note(error)
                 continue
-            if not _is_meant(found, keyword):
+            if not _is_meant(kind, keyword):
                 continue
-            if not getattr(found, "is_incomplete", False):
-                return found
-            declared = declared or found
+            if not getattr(kind, "is_incomplete", False):
+                return kind
+            declared = declared or kind
     return declared
 
 
@@ -439,7 +437,7 @@ def _is_meant(type: Type, keyword: str) -> bool:
     return word == keyword or (word in _CLASS_KEYWORDS and keyword in _CLASS_KEYWORDS)
 
 
-# --- The words of names -------------------------------------------------------------------------------
+# --- Spellings of type names --------------------------------------------------------------------------
 
 _RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
 _ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))
@@ -479,7 +477,7 @@ _CPLUS_NAMES = frozenset(
 
 
 def canonical(name: str) -> str:
-    """A name with each arithmetic type in its shortest usual words, also in the arguments of a template."""
+    """Return a name with each arithmetic type in its shortest usual words, also in template arguments."""
     return _RUN.sub(_shortest, name)
 
 
@@ -516,6 +514,6 @@ _LONGER = {
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """How producers write a canonical name: as it is, or as GCC does."""
+    """Return the ways in which producers write a canonical name: as it is, or as GCC does."""
     longer = _RUN.sub(lambda match: _LONGER.get(match[0], match[0]), name)
     return (name,) if longer == name else (name, longer)

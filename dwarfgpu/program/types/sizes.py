@@ -1,4 +1,4 @@
-"""How large an object of a type is, and what a type is behind its names and qualifiers."""
+"""The sizes of types, and the types behind names and qualifiers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 """How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
 MAX_BYTES = 1 << 62
-"""No object is larger; a size beyond it is a mistake of the file."""
+"""The largest size that is accepted; a larger one is an error in the file."""
 
 
 def stripped(kind: Type) -> Type:
-    """The type without the names and qualifiers in front of it."""
+    """Return a type without the names and qualifiers in front of it."""
     start = kind
     for _ in range(MAX_DEPTH):
         if not isinstance(kind, (Typedef, Qualified)):
@@ -44,7 +44,7 @@ def stripped(kind: Type) -> Type:
 
 
 def resolved(kind: Type) -> Type:
-    """The type that is stored: that behind names and qualifiers, and of a subrange the type it is a part of."""
+    """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
     start = kind
     for _ in range(MAX_DEPTH):
         if not isinstance(kind, (Typedef, Qualified, Subrange)):
@@ -54,7 +54,7 @@ def resolved(kind: Type) -> Type:
 
 
 def cycle(type: Type) -> DwarfGpuError:
-    """The error of a type that goes through too many others."""
+    """Return the error of a type that goes through too many others."""
     error = MalformedFile(
         "type_cycle",
         f"a type leads through more than {MAX_DEPTH} others, or back to itself",
@@ -64,18 +64,18 @@ def cycle(type: Type) -> DwarfGpuError:
 
 
 def byte_size(type: Type) -> int:
-    """The bytes of an object; an error where that depends on the object, or nothing says it."""
+    """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
     size = known_size(type)
     if size is None:
         raise _at(
-            EvaluationError("unknown_size", f"nothing says how large {_what(type)} is", spec="DWARF 5, 2.21"),
+            EvaluationError("unknown_size", f"the size of {_what(type)} is unknown", spec="DWARF 5, 2.21"),
             getattr(type, "die", None),
         )
     return size
 
 
 def known_size(type: Type, depth: int = 0) -> int | None:
-    """The bytes of an object; None where that depends on the object, or nothing says it."""
+    """Return the bytes of an object; None if the size depends on the object or is unknown."""
     if depth > MAX_DEPTH:
         raise cycle(type)
     if isinstance(type, (Typedef, Qualified)):
@@ -128,7 +128,7 @@ def _array_size(type: Array, depth: int) -> int | None:
 
 
 def element_bits(type: Array, depth: int = 0) -> int | None:
-    """How many bits an element takes in an array."""
+    """Return how many bits an element takes in an array."""
     if isinstance(type.bit_stride, int):
         return type.bit_stride
     size = known_size(type.element, depth + 1)
@@ -136,9 +136,9 @@ def element_bits(type: Array, depth: int = 0) -> int | None:
 
 
 def checked(size: int, type: Type) -> int:
-    """A size, if an object can have it."""
+    """Return a size that an object can have; raise an error for any other."""
     if not 0 <= size <= MAX_BYTES:
-        message = f"{_what(type)} has the size {shown(size)} bytes, which no object has"
+        message = f"{_what(type)} has an impossible size of {shown(size)} bytes"
         raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), getattr(type, "die", None))
     return size
 

@@ -1,4 +1,4 @@
-"""The elements of arrays: how many there are and where, when an object has been asked (DWARF 5, 5.5, 5.13, 5.18)."""
+"""The elements of arrays: their number and places, computed for an object (DWARF 5, 5.5, 5.13, 5.18)."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Elements:
     """The index of the first one."""
     is_vector: bool = False
     is_open: bool = False
-    """Whether nothing says how many there are."""
+    """Whether their number is open."""
     state: str | None = None
     """``not allocated`` or ``not associated``, where there are none for that reason."""
 
     def at(self, position: int) -> Object:
-        """The element at a position, counted from 0. C lets a program look past the end, and so may a question."""
+        """Return the element at a position, counted from 0. As in C, the position may lie past the end."""
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
         from dwarfgpu.program.values.objects import Object
@@ -54,13 +54,13 @@ class Elements:
         place = self.place.moved(position * self.stride)
         if place.bit_offset < 0:
             raise UsageError(
-                f"the element {shown(position + self.lower)} is in front of the storage", kind="bad_index"
+                f"element {shown(position + self.lower)} is before the start of the storage", kind="bad_index"
             )
         return Object(self.element, place, container=self.owner.container)
 
 
 def elements(owner: Object, array: Array) -> Elements:
-    """The elements of an array, after its object has been asked for what is computed."""
+    """Return the elements of an array, with its computed properties evaluated for the object."""
     state = _state(owner, array)
     if state is not None:
         return Elements(owner, array.element, owner.place, 0, 0, is_vector=array.is_vector, state=state)
@@ -85,7 +85,7 @@ def elements(owner: Object, array: Array) -> Elements:
 
 
 def definite(owner: Object) -> Object:
-    """An object with the type that it has now: an array whose bounds are computed, with its bounds as numbers."""
+    """Return an object whose array type has its computed bounds as numbers."""
     array = resolved(owner.type)
     if not isinstance(array, Array) or not array.is_dynamic:
         return owner
@@ -100,21 +100,21 @@ def definite(owner: Object) -> Object:
 
 
 def _as_it_is(owner: Object, array: Array) -> tuple[ObjectPlace, tuple[Dimension, ...]]:
-    """Where the elements are, and the dimensions from the outermost one, all in numbers and with their strides."""
+    """Return the place of the elements, and the dimensions from the outermost one, as numbers with strides."""
     place = owner.place
     if array.data_location is not None:
         place = place.storage.place(array.data_location, owner.place)
-    dimensions = [_fixed(each, owner) for each in _dimensions(owner, array)]
+    dimensions = [_fixed(dimension, owner) for dimension in _dimensions(owner, array)]
     if array.column_major:
         dimensions.reverse()
     strides = _strides(owner, array, dimensions)
     return place, tuple(
-        evolve(each, bit_stride=stride) for each, stride in zip(dimensions, strides, strict=True)
+        evolve(dimension, bit_stride=stride) for dimension, stride in zip(dimensions, strides, strict=True)
     )
 
 
 def _state(owner: Object, array: Array) -> str | None:
-    """Why there are no elements, if so (5.18.2, 5.18.3)."""
+    """Return why the array has no elements, if so (5.18.2, 5.18.3)."""
     if array.associated is not None and not number(array.associated, owner):
         return "not associated"
     if array.allocated is not None and not number(array.allocated, owner):
@@ -123,19 +123,19 @@ def _state(owner: Object, array: Array) -> str | None:
 
 
 def _dimensions(owner: Object, array: Array) -> list[tuple[Dimension, tuple[int, ...]]]:
-    """The dimensions, each with what is on the stack when it is computed: of a generic one its number (5.13)."""
+    """Return each dimension with the initial stack of its expressions: for a generic one its number (5.13)."""
     if array.generic is None:
-        return [(each, ()) for each in array.dimensions]
+        return [(dimension, ()) for dimension in array.dimensions]
     rank = number(array.rank, owner) if array.rank is not None else 1
     if not 0 <= rank <= MAX_RANK:
-        message = f"an array has {shown(rank)} dimensions, and {MAX_RANK} are possible"
+        message = f"an array has {shown(rank)} dimensions; at most {MAX_RANK} are supported"
         raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.5")
     return [(array.generic, (index,)) for index in range(rank)]
 
 
-def _fixed(found: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
-    """A dimension all of whose properties are numbers."""
-    dimension, stack = found
+def _fixed(computed: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
+    """Return a dimension all of whose properties are numbers."""
+    dimension, stack = computed
     lower = number(dimension.lower, owner, *stack)
     length: int | None = None
     if dimension.count is not None:
@@ -143,7 +143,7 @@ def _fixed(found: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension
     elif dimension.upper is not None:
         length = max(0, number(dimension.upper, owner, *stack) - lower + 1)
     if length is not None and length > MAX_LENGTH:
-        message = f"an array has {shown(length)} elements, which no array has"
+        message = f"an array has {shown(length)} elements, which is too many"
         raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.13")
     stride: int | None = None
     if dimension.byte_stride is not None:
@@ -154,7 +154,7 @@ def _fixed(found: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension
 
 
 def _strides(owner: Object, array: Array, dimensions: list[Dimension]) -> list[int]:
-    """The bits from one element to the next in each dimension: as it says, else what the inner ones take."""
+    """Return the bits from one element to the next in each dimension: as stated, else the size of the inner ones."""
     if array.byte_stride is not None:
         inner: int | None = 8 * number(array.byte_stride, owner)
     elif isinstance(array.bit_stride, Dynamic):
@@ -165,22 +165,22 @@ def _strides(owner: Object, array: Array, dimensions: list[Dimension]) -> list[i
         from dwarfgpu.program.types.sizes import byte_size
 
         inner = 8 * byte_size(array.element)
-    found = []
+    strides = []
     for dimension in reversed(dimensions):
         stride = dimension.bit_stride if isinstance(dimension.bit_stride, int) else inner
-        found.append(stride)
+        strides.append(stride)
         inner = abs(stride) * (dimension.length or 0)
         if inner > 1 << 66:
-            message = f"an array has {shown(inner)} bits, which no array has"
+            message = f"an array has {shown(inner)} bits, which is too many"
             raise MalformedFile("absurd_size", message, spec="DWARF 5, 5.13")
-    return found[::-1]
+    return strides[::-1]
 
 
-# --- Numbers that are computed ------------------------------------------------------------------------------------
+# --- Computed bounds and places -----------------------------------------------------------------------------------
 
 
 def number(bound: Bound, owner: Object, *stack: int) -> int:
-    """A number that is known, or that the object or another entry tells."""
+    """Return a number that is known, or that is computed from the object or from another entry."""
     if isinstance(bound, int):
         return bound
     if bound is None:
@@ -191,14 +191,14 @@ def number(bound: Bound, owner: Object, *stack: int) -> int:
 
 
 def place_of(found: Dynamic, owner: Object) -> ObjectPlace:
-    """The place that an expression or another entry names."""
+    """Return the place that an expression or another entry names."""
     if found.entry is not None:
         return _of_entry(found.entry, owner).place
     return owner.place.storage.place(found, owner.place)
 
 
 def _of_entry(die: Die, owner: Object) -> Object:
-    """The object of an entry: a member of the structure around, or a variable."""
+    """Return the object of an entry: a member of the enclosing structure, or a variable."""
     from dwarfgpu.program.types.reader import Types
     from dwarfgpu.program.values.objects import Object
 
@@ -212,10 +212,10 @@ def _of_entry(die: Die, owner: Object) -> Object:
 
                 return around.field(member(Types(), die))
             around = around.container
-        message = "a bound is that of a member, and the object is in no such structure"
+        message = "a bound is a member of a structure that does not contain the array"
         raise die.unit.error(EvaluationError("no_object", message, spec="DWARF 5, 2.19"), die.offset)
     place = owner.place.storage.variable(die)
     if place is None:
-        message = f"a bound is the value of {die.name or 'a variable'}, which is nowhere"
+        message = f"a bound is the value of {die.name or 'a variable'}, which has no location"
         raise die.unit.error(EvaluationError("no_location", message, spec="DWARF 5, 2.19"), die.offset)
     return Object(Types().type_of(die), place)

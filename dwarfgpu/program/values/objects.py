@@ -1,7 +1,7 @@
-"""Objects: a type and the place where a value of it is, and the ways from one object to the next.
+"""Objects: a type and the place of a value, and the ways from one object to the next.
 
-Nothing is read before it is asked for: the members of a structure are objects themselves, and so is what a pointer
-points to. What cannot be read is an error of the object that was asked, and hides none beside it.
+Reading is lazy: the members of a structure are objects themselves, and so is the target of a pointer. What cannot be
+read is an error of that object alone.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ class Object:
 
     @property
     def address(self) -> Address | None:
-        """Its address; None where it has none, as a register or a bit-field has not."""
+        """The address; None for a register or a bit-field, which have none."""
         return None if self.bit_size is not None else self.place.address
 
     def bits(self) -> int:
-        """How many bits the object has."""
+        """Return how many bits the object has."""
         return byte_size(self.type) * 8 if self.bit_size is None else self.bit_size
 
     # --- Scalars --------------------------------------------------------------------------------------------------
 
     @property
     def scalar(self) -> Scalar | None:
-        """How the bits are read; None where the value has parts."""
+        """The way the bits are read; None where the value has parts."""
         return scalar_of(self.type, self.place.storage.byte_order, self.bit_size)
 
     def read(self) -> Reading:
-        """All bits as they are stored."""
+        """Read all bits as they are stored."""
         return self.place.read(self.bits())
 
     def pattern(self) -> Reading:
-        """The bits of the value of a scalar, without what is beside them in the storage."""
+        """Read the bits of a scalar's value, without those beside them in the storage."""
         scalar = self._scalar()
         reading = self.place.read(scalar.storage_bits)
         order = self.place.storage.byte_order
@@ -84,19 +84,19 @@ class Object:
         return Reading(scalar.pattern(reading.bits, order), undefined)
 
     def number(self) -> Any:
-        """The number that a scalar is: an int or a float, or an array with one element a slot."""
+        """Read the number of a scalar: an int or a float, or an array with one element a slot."""
         reading = self.pattern()
         if type(reading.undefined) is not int or reading.undefined:
             raise optimized_out()
         return self._scalar().number(reading.bits)
 
     def _scalar(self) -> Scalar:
-        found = self.scalar
-        if found is None:
+        scalar = self.scalar
+        if scalar is None:
             raise UsageError(
                 f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar"
             )
-        return found
+        return scalar
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
@@ -108,25 +108,25 @@ class Object:
         return inner
 
     def base(self, base: BaseClass) -> Object:
-        """The part of the object that a base class is."""
+        """Return the part of the object that is a base class."""
         if base.location is not None:
             return Object(base.type, self.place.storage.place(base.location, self.place), container=self)
         return Object(base.type, self.place.moved(base.bit_offset or 0), container=self)
 
     def field(self, member: Member) -> Object:
-        """A member of the object."""
+        """Return a member of the object."""
         if member.location is not None:
             place = self.place.storage.place(member.location, self.place)
             return Object(member.type, place, member.bit_size, self)
         return Object(member.type, self.place.moved(member.bit_offset or 0), member.bit_size, self)
 
     def static(self, member: StaticMember) -> Object | None:
-        """The value of a static member; None if it is nowhere."""
+        """Return the object of a static member; None if it has no location."""
         place = self.place.storage.variable(member.die)
         return None if place is None else Object(member.type, place)
 
     def variant_members(self, part: VariantPart) -> tuple[Member, ...]:
-        """The members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
+        """Return the members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
         if part.discriminant is None:
             return part.variants[0].members if len(part.variants) == 1 else ()
         value = self.field(part.discriminant).number()
@@ -139,22 +139,22 @@ class Object:
         return default
 
     def members(self) -> Iterator[Member]:
-        """The members that the object has: those of the structure, and of the variants that are there."""
+        """Yield the members that the object has: those of the structure, and of the variants chosen in it."""
         body = self._struct().body
         yield from body.members
         for part in body.variant_parts:
             yield from self.variant_members(part)
 
     def member(self, name: str) -> Object:
-        """The member with a name, also in a base or in a member without a name."""
-        found = self.found(name)
-        if found is None:
+        """Return the member with a name, also one in a base or in a member without a name."""
+        member = self.found(name)
+        if member is None:
             message = f"there is no member named {name}"
             raise UsageError(message, kind="no_member", hint=_members_hint(self))
-        return found
+        return member
 
     def found(self, name: str, depth: int = 0) -> Object | None:
-        """The same; None if there is none."""
+        """Find the member with a name, also in bases and unnamed members; return None if there is none."""
         inner = self.inner
         if depth > MAX_NESTING or not isinstance(inner, Struct):
             return None
@@ -163,25 +163,25 @@ class Object:
                 return self.field(member)
         for static in inner.body.statics:
             if static.name == name:
-                found = self.static(static)
-                if found is None:
+                inner_member = self.static(static)
+                if inner_member is None:
                     raise optimized_out()
-                return found
+                return inner_member
         for member in self.members():
             if member.name is None:
-                found = self.field(member).found(name, depth + 1)
-                if found is not None:
-                    return found
+                inner_member = self.field(member).found(name, depth + 1)
+                if inner_member is not None:
+                    return inner_member
         for base in inner.body.bases:
-            found = self.base(base).found(name, depth + 1)
-            if found is not None:
-                return found
+            inner_member = self.base(base).found(name, depth + 1)
+            if inner_member is not None:
+                return inner_member
         return None
 
     # --- Arrays and complex numbers -------------------------------------------------------------------------------
 
     def array(self) -> arrays.Elements:
-        """The elements of an array, a vector, or a complex number."""
+        """Return the elements of an array, a vector, or a complex number."""
         inner = resolved(self.type)
         if isinstance(inner, Array):
             return arrays.elements(self, inner)
@@ -193,16 +193,16 @@ class Object:
         raise UsageError(message, kind="no_elements")
 
     def element(self, index: int) -> Object:
-        """The element with an index as the program counts; of a pointer what lies so many objects behind its target."""
+        """Return the element with an index as the program counts; a pointer counts in objects from its target."""
         inner = resolved(self.type)
         if isinstance(inner, Pointer):
             target = self.dereferenced()
             return Object(target.type, target.place.moved(byte_size(target.type) * 8 * index))
-        found = self.array()
-        return found.at(index - found.lower)
+        elements = self.array()
+        return elements.at(index - elements.lower)
 
     def parts(self) -> tuple[Reading, Reading, Scalar] | None:
-        """The real and the imaginary part of a complex number; None if it is none."""
+        """Read the real and the imaginary part of a complex number; return None for other types."""
         inner = resolved(self.type)
         order = self.place.storage.byte_order
         scalar = complex_parts(inner, order) if isinstance(inner, Base) else None
@@ -210,16 +210,18 @@ class Object:
             return None
         size = scalar.storage_bits
         readings = [self.place.moved(shift).read(size) for shift in (0, size)]
-        real, imaginary = (Reading(scalar.pattern(each.bits, order), each.undefined) for each in readings)
+        real, imaginary = (
+            Reading(scalar.pattern(reading.bits, order), reading.undefined) for reading in readings
+        )
         return real, imaginary, scalar
 
     # --- Pointers -------------------------------------------------------------------------------------------------
 
     def pointer(self) -> Address:
-        """The address that a pointer or reference holds."""
+        """Read the address that a pointer or reference holds."""
         inner = resolved(self.type)
         if not isinstance(inner, Pointer):
-            message = f"the type {safe_text(self.type)} is no pointer"
+            message = f"the type {safe_text(self.type)} is not a pointer"
             raise UsageError(message, kind="not_a_pointer")
         reading = self.pattern()
         if type(reading.undefined) is not int or reading.undefined:
@@ -227,7 +229,7 @@ class Object:
         return Address(inner.address_space, reading.bits)
 
     def dereferenced(self) -> Object:
-        """What a pointer or reference leads to."""
+        """Return the target of a pointer or reference."""
         implied = self.implied()
         if implied is not None:
             return implied
@@ -237,7 +239,7 @@ class Object:
         return Object(inner.target, self.place.storage.at(address))
 
     def implied(self) -> Object | None:
-        """What a pointer leads to that is nowhere itself (A.2.5.4.4.5 (3)); None for any other."""
+        """Return the target of an implicit pointer (A.2.5.4.4.5 (3)); None for other pointers."""
         inner = resolved(self.type)
         if not isinstance(inner, Pointer):
             return None
@@ -245,23 +247,23 @@ class Object:
         return None if place is None else Object(inner.target, place)
 
     def target(self) -> Object:
-        """What an object is about: what a reference leads to, else the object itself."""
+        """Return the target of a reference; of any other object, the object itself."""
         inner = self.inner
         return self.dereferenced() if isinstance(inner, Pointer) and inner.is_reference else self
 
     def through(self, pointer: Object) -> Object:
-        """The member that a pointer to a member leads to in this object (A.5.14)."""
+        """Return the member of this object that a pointer to a member selects (A.5.14)."""
         inner = resolved(pointer.type)
         if not isinstance(inner, MemberPointer):
             raise UsageError(
-                f"the type {safe_text(pointer.type)} is no pointer to a member", kind="not_a_pointer"
+                f"the type {safe_text(pointer.type)} is not a pointer to a member", kind="not_a_pointer"
             )
         value = pointer.number()
         if inner.use_location is not None:
             pattern = pointer.pattern().bits
             return Object(inner.target, self.place.storage.place(inner.use_location, self.place, pattern))
         if isinstance(resolved(inner.target), Function):
-            raise UsageError("a pointer to a member function leads to no object", kind="not_an_object")
+            raise UsageError("a pointer to a member function has no object to read", kind="not_an_object")
         if value == -1:
             raise EvaluationError("null_pointer", "the pointer to a member is null")
         return Object(inner.target, self.place.moved(8 * value))
@@ -269,10 +271,10 @@ class Object:
     # --- Strings --------------------------------------------------------------------------------------------------
 
     def string(self) -> tuple[ObjectPlace, int]:
-        """Where the characters of a string type are, and how many there are (DWARF 5, 5.11)."""
+        """Return the place of the characters of a string type, and their number (DWARF 5, 5.11)."""
         inner = resolved(self.type)
         if not isinstance(inner, String):
-            raise UsageError(f"the type {safe_text(self.type)} is no string", kind="not_a_string")
+            raise UsageError(f"the type {safe_text(self.type)} is not a string", kind="not_a_string")
         storage = self.place.storage
         place = self.place if inner.data_location is None else storage.place(inner.data_location, self.place)
         if inner.length is None:
@@ -287,11 +289,11 @@ class Object:
             length = int(reading.bits)
         length = length or 0
         if not 0 <= length <= arrays.MAX_LENGTH:
-            message = f"a string has {shown(length)} characters, which no string has"
+            message = f"a string has {shown(length)} characters, which is not possible"
             raise EvaluationError("absurd_size", message, spec="DWARF 5, 5.11")
         return place, length
 
-    # --- As a whole -----------------------------------------------------------------------------------------------
+    # --- Definedness ----------------------------------------------------------------------------------------------
 
     def is_undefined(self) -> bool:
         """Whether no bit of the object has a value: "optimized out"."""
@@ -304,23 +306,23 @@ class Object:
 
 
 def constant(type: Type, data: bytes, byte_order: Any = "little") -> Object:
-    """An object that is nowhere: a constant, or the result of a computation."""
+    """Return an object without a location: a constant, or the result of a computation."""
     return Object(type, ObjectPlace(Bytes(data, byte_order)))
 
 
 def optimized_out() -> DwarfGpuError:
-    """The error of a value that is asked for as a number, and of which bits are missing."""
+    """Return the error of a value that is read as a number and of which bits are missing."""
     return EvaluationError("undefined_read", "the value is optimized out", spec="A.2.5.4.2.2")
 
 
 def is_void(type: Type) -> bool:
-    """Whether there is nothing to read behind a pointer of some type."""
+    """Whether a type is void, so that a pointer to it has no object to read."""
     return isinstance(stripped(type), Void)
 
 
-def _members_hint(found: Object) -> str | None:
-    inner = found.inner
+def _members_hint(owner: Object) -> str | None:
+    inner = owner.inner
     if not isinstance(inner, Struct):
         return None
-    names = [each.name for each in inner.body.members if each.name is not None]
+    names = [member.name for member in inner.body.members if member.name is not None]
     return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else None

@@ -1,6 +1,6 @@
-"""Patterns to numbers and back: what the bits of a scalar type mean, for one lane and for all of them.
+"""Scalar values: bit patterns to numbers and back, for one lane and for all of them.
 
-`Scalar` says how the bits of a type are read: which of them there are, and as what. It works on a Python int and on an
+`Scalar` says which bits of a type are read, and as what. It works on a Python int and on an
 array with one element a slot alike.
 """
 
@@ -33,12 +33,12 @@ _FLOATS = frozenset(
 )
 _COMPLEX = frozenset((dw.DW_ATE_complex_float, dw.DW_ATE_HP_complex_float, dw.DW_ATE_HP_complex_float128))
 _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"}
-"""Types that are characters by their name, and what stands before a text of theirs."""
+"""The types that are characters by their name, and the prefix of their literals."""
 
 
 @frozen
 class Scalar:
-    """How the bits of a scalar are read."""
+    """The way the bits of a scalar are read."""
 
     kind: str
     """``integer``, ``boolean``, ``character``, ``float``, ``pointer``, ``enumeration`` or ``bytes``."""
@@ -51,14 +51,14 @@ class Scalar:
     """Where the value begins among them, in storage order."""
     layout: FloatFormat | None = None
     swapped: bool = False
-    """Whether the bytes stand in the other order than those of the target."""
+    """Whether the bytes are in the opposite order to those of the target."""
     prefix: str = ""
-    """Of a character: what stands before it in the source, ``L``, ``u``, ``U``."""
+    """The prefix of a character in the source: ``L``, ``u``, ``U``."""
     scale: tuple[int, int] | None = None
     """Of a fixed-point number: the base and the power that the integer is multiplied with."""
 
     def pattern(self, stored: Bits, byte_order: ByteOrder) -> Bits:
-        """The value's own bits among those of the object."""
+        """Return the value's own bits among those of the object."""
         if self.swapped:
             stored = b.byte_swapped(stored, self.storage_bits // 8)
         if self.bits == self.storage_bits:
@@ -69,49 +69,57 @@ class Scalar:
         return b.resized(b.shr(stored, low, self.storage_bits), self.bits)
 
     def stored(self, pattern: int, byte_order: ByteOrder) -> int:
-        """The bits of the object that holds a value: the opposite of `pattern`. What is beside the value is 0."""
+        """Return the bits of the object that holds a value, the inverse of `pattern`. Bits beside the value are 0."""
         low = self.shift
         if self.bits != self.storage_bits and (byte_order == "big") is not self.swapped:
             low = self.storage_bits - self.shift - self.bits
-        found = pattern << low
-        return int(b.byte_swapped(found, self.storage_bits // 8)) if self.swapped else found
+        bits = pattern << low
+        return int(b.byte_swapped(bits, self.storage_bits // 8)) if self.swapped else bits
 
     def number(self, pattern: Bits) -> Any:
-        """The number of a pattern: an int or a float, or an ``int64``, ``uint64`` or ``float64`` array."""
+        """Return the number of a pattern: an int or float, or an ``int64``, ``uint64`` or ``float64`` array."""
         if self.layout is not None:
             return self.layout.decode(pattern)
-        found = b.signed(pattern, self.bits) if self.is_signed and self.bits else pattern
+        number = b.signed(pattern, self.bits) if self.is_signed and self.bits else pattern
         if self.scale is None:
-            return found
+            return number
         base, power = self.scale
-        return found * float(base) ** power
+        return number * float(base) ** power
 
 
 def scalar_of(type: Type, byte_order: ByteOrder = "little", bit_size: int | None = None) -> Scalar | None:
-    """How the bits of a type are read; None where a value of it has parts. ``bit_size`` is that of a bit-field."""
+    """Return how the bits of a type are read; None if a value has parts. ``bit_size`` is that of a bit-field."""
     inner = resolved(type)
     if isinstance(inner, Base):
-        found = _base(inner, byte_order)
+        scalar = _base(inner, byte_order)
     elif isinstance(inner, Pointer):
-        found = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8)
+        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8)
     elif isinstance(inner, Enumeration):
         size = byte_size(inner) * 8
-        found = Scalar("enumeration", size, size, _enumeration_sign(inner))
+        scalar = Scalar("enumeration", size, size, _enumeration_sign(inner))
     elif isinstance(inner, MemberPointer):
-        found = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
+        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
     elif isinstance(inner, UnspecifiedType):
-        found = Scalar("pointer", 64, 64)
+        scalar = Scalar("pointer", 64, 64)
     else:
         return None
-    if found is not None and bit_size is not None:
+    if scalar is not None and bit_size is not None:
         return Scalar(
-            found.kind, bit_size, bit_size, found.is_signed, 0, found.layout, False, found.prefix, found.scale
+            scalar.kind,
+            bit_size,
+            bit_size,
+            scalar.is_signed,
+            0,
+            scalar.layout,
+            False,
+            scalar.prefix,
+            scalar.scale,
         )
     outer = stripped(type)
-    if found is not None and isinstance(outer, Subrange) and known_size(outer) != known_size(inner):
+    if scalar is not None and isinstance(outer, Subrange) and known_size(outer) != known_size(inner):
         size = byte_size(outer) * 8
-        return Scalar(found.kind, size, size, found.is_signed)
-    return found
+        return Scalar(scalar.kind, size, size, scalar.is_signed)
+    return scalar
 
 
 def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
@@ -158,7 +166,7 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
 
 
 def _prefix(type: Base) -> str | None:
-    """What stands before a character of a type; None if it is no character."""
+    """Return the prefix of a character literal of a type; None if the type is not a character."""
     if (
         type.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char, dw.DW_ATE_ASCII)
         and type.byte_size == 1
@@ -174,16 +182,16 @@ def _enumeration_sign(type: Enumeration) -> bool:
     if type.underlying is not None:
         under = scalar_of(type.underlying.get())
         if under is not None and under.is_signed:
-            return True if type.is_cplus else any(each.value < 0 for each in type.enumerators)
+            return True if type.is_cplus else any(enumerator.value < 0 for enumerator in type.enumerators)
         if under is not None:
             return False
-    return any(each.value < 0 for each in type.enumerators)
+    return any(enumerator.value < 0 for enumerator in type.enumerators)
 
 
 def character_prefix(kind: Type, depth: int = 0) -> str | None:
-    """What stands before a text of some type: ``L`` for wchar_t; None for a type that is no character.
+    """Return the prefix of string literals of a type: ``L`` for wchar_t; None for a type that is not a character.
 
-    A typedef of C's tells it by its name.
+    The typedefs of C are recognized by their names.
     """
     from dwarfgpu.program.types.model import Qualified, Typedef
 
@@ -198,7 +206,7 @@ def character_prefix(kind: Type, depth: int = 0) -> str | None:
 
 
 def complex_parts(type: Base, byte_order: ByteOrder) -> Scalar | None:
-    """How the real and the imaginary part of a complex number are read; None if it is none."""
+    """Return how the real and the imaginary part of a complex number are read; None for other types."""
     if type.encoding not in _COMPLEX or type.vector_size is not None:
         return None
     half = byte_size(type) * 4

@@ -1,8 +1,9 @@
-"""Where objects are: what a value needs of a machine, and no more.
+"""Storages, from which values are read.
 
 A storage is a stream of bits with a first one, as a location storage of the text is (A.2.5.3). Reading gives a number
-whose bits stand in storage order, so that it is the value an integer of that size has in the target's byte order. The
-evaluator's locations, a file's sections and plain bytes are all storages.
+whose bits are in storage order, so that it is the value an integer of that size has in the target's byte order. The
+evaluator's locations, a file's sections and plain bytes are all storages. `Located` is the storage of a location of
+the evaluator: it evaluates what a type computes in the context that the text prescribes (A.5.7.3, A.5.14, A.5.18.1).
 """
 
 from __future__ import annotations
@@ -63,44 +64,44 @@ class ObjectPlace:
 
     @property
     def address(self) -> Address | None:
-        """The address, where it has one that is a whole number of bytes."""
+        """The address; None where it is not a whole number of bytes, or the storage has none."""
         return None if self.bit_offset % 8 else self.storage.address_of(self.bit_offset)
 
 
 class Storage(Protocol):
-    """What values are read from. Errors are `DwarfGpuError`."""
+    """A stream of bits that values are read from. Errors are `DwarfGpuError`."""
 
     @property
     def byte_order(self) -> ByteOrder: ...
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
-        """Some bits, and a mask of those that have no value."""
+        """Read bits, and a mask of those that have no value."""
 
     def at(self, address: Address) -> ObjectPlace:
-        """The place an address leads to: what a pointer with this value points to."""
+        """Return the place at an address: the target of a pointer with this value."""
 
     def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
-        """What an implicit pointer that stands there leads to (A.2.5.4.4.5 (3)); None where none does."""
+        """Return the target of the implicit pointer at a position (A.2.5.4.4.5 (3)); None where there is none."""
 
     def address_of(self, bit_offset: int) -> Address | None:
-        """The address of a position; None where the storage is no memory."""
+        """Return the address of a position; None where the storage is not memory."""
 
     def place(self, found: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
-        """What an expression makes of the place of an object: where its data, a member or a base is.
+        """Evaluate an expression that gives the place of an object's data, member or base.
 
         The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member
         where there is one (A.5.14). That of a descriptor is the object of the context (A.5.18.1).
         """
 
     def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
-        """The number that an expression makes of the place of an object: a bound, a stride, a rank."""
+        """Evaluate an expression that gives a number about an object: a bound, a stride, a rank."""
 
     def variable(self, die: Die) -> ObjectPlace | None:
-        """Where a variable is that a type or a static member names; None if it is nowhere."""
+        """Return the place of a variable that a type or a static member names; None if it has none."""
 
 
 class Bytes:
-    """Bytes that are an object, with nothing around them: a constant, a register's content.
+    """Bytes that are an object, without a context: a constant, a register's content.
 
     Pointers in them lead nowhere, and nothing is computed.
     """
@@ -142,19 +143,17 @@ class Bytes:
 
 
 def cannot_access(address: Address, space_name: str | None = None) -> EvaluationError:
-    """The error of an address that leads nowhere, in GDB's words."""
+    """Return the error of an address that cannot be read, in GDB's words."""
     space = "" if space_name is None else f"{space_name}#"
     where = f"{space}{address.value:#x}" if isinstance(address.value, int) else "several addresses"
     return EvaluationError("memory_unavailable", f"Cannot access memory at address {where}")
 
 
-def _nothing_computes(found: Dynamic) -> MissingContext:
-    return MissingContext("machine", f"{found.attribute} is computed, and there is no machine to do it on")
+def _nothing_computes(dynamic: Dynamic) -> MissingContext:
+    return MissingContext("machine", f"{dynamic.attribute} must be computed, which needs a machine")
 
 
-# --- Values in the locations of the evaluator ---------------------------------------------------------
-# A `Located` is the storage of one location; bit 0 is where the location is. Whatever a type computes is
-# computed by the engine, in the context that the text gives it (A.5.7.3, A.5.14, A.5.18.1).
+# --- Locations of the evaluator -----------------------------------------------------------------------
 
 _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
 """The properties whose expressions find the location of the object on the stack, not as the object of the context."""
@@ -162,21 +161,21 @@ _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_A
 
 @frozen
 class ObjectSurroundings:
-    """What values are read in: the context of evaluations, and the file that the types are from, as it is loaded."""
+    """The context in which values are read: that of evaluations, and the file of the types, as it is loaded."""
 
     context: Context
     code: LoadedCode
 
     def unit(self, unit: Unit) -> FileUnit:
-        """A unit of the file, at the program location of the context."""
+        """Return a unit of the file, at the program location of the context."""
         return FileUnit(unit, self.code, self.context.pc)
 
     def located(self, location: Location) -> ObjectPlace:
-        """The place that a location denotes."""
+        """Return the place that a location denotes."""
         return ObjectPlace(Located(self, location))
 
     def memory(self, address: Address) -> ObjectPlace:
-        """The memory at an address."""
+        """Return the place in memory at an address."""
         target = self.context.target
         space = target.default_space if address.space is None else target.space(address.space)
         if space is None:
@@ -185,16 +184,16 @@ class ObjectSurroundings:
         return self.located(at_address(_evaluation(self.context), space, address.value))
 
     def evaluated(self, source: Attribute, **changes: Any) -> Any:
-        """What the expression of an attribute gives; of a location list all that is valid (A.2.5.5)."""
+        """Evaluate the expression of an attribute, or all valid expressions of a location list (A.2.5.5)."""
         unit = self.unit(source.die.unit)
         expressions = unit.expressions(source)
         context = evolve(self.context, unit=unit, nesting=self.context.nesting + 1, **changes)
         if not isinstance(expressions, tuple):
             return self._result(expressions, context, source)
-        found = [self._result(each, context, source) for each in expressions]
-        if not found:
+        results = [self._result(expression, context, source) for expression in expressions]
+        if not results:
             return UNDEFINED
-        return found[0] if len(found) == 1 else locations.union(found, context.lanes.count)
+        return results[0] if len(results) == 1 else locations.union(results, context.lanes.count)
 
     @staticmethod
     def _result(expression: Expression, context: Context, source: Attribute) -> Any:
@@ -209,7 +208,7 @@ class ObjectSurroundings:
 
 
 class Located:
-    """The storage that one location is."""
+    """The storage of one location; bit 0 is where the location is."""
 
     __slots__ = ("_accessor", "_windows", "around", "location")
 
@@ -226,7 +225,7 @@ class Located:
         return self.around.context.target.byte_order
 
     def moved(self, bit_offset: int) -> Location:
-        """The location that is so many bits further on."""
+        """Return the location moved by a number of bits."""
         if not bit_offset:
             return self.location
         size = locations.UNDEFINED_BITS
@@ -244,7 +243,7 @@ class Located:
             raise self._inaccessible(address) from error
 
     def _read_all(self, bit_offset: int, bit_size: int) -> Reading:
-        """Read for several slots. Where in a register their bits are is found once."""
+        """Read for several slots. The place of their bits in a register is searched once."""
         key = bit_offset, bit_size
         if key not in self._windows:
             self._windows[key] = self._accessor.window(self.moved(bit_offset), bit_size)
@@ -288,19 +287,19 @@ class Located:
         default = self.around.context.target.default_space.number
         return Address(None if number == default else number, offset >> 3)
 
-    # --- What is computed -----------------------------------------------------------------------------------------
+    # --- Computed properties --------------------------------------------------------------------------------------
 
     def place(self, found: Dynamic, place: ObjectPlace, value: Any = None) -> ObjectPlace:
         return self.around.located(self._evaluated(found, place, value, "location"))
 
     def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
         index = generic(self.around.context.target.address_size)
-        entries = tuple(Value(index, each & index.mask) for each in stack)
+        entries = tuple(Value(index, entry & index.mask) for entry in stack)
         result = self.around.evaluated(
             found.source, object=_location(place), initial_stack=entries, result_kind="value"
         )
         if not isinstance(result, Value) or not isinstance(result.bits, int):
-            message = f"{found.attribute} gives no single number"
+            message = f"{found.attribute} does not give a single number"
             raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
         return (
             int(result.displacement())
@@ -308,17 +307,19 @@ class Located:
             else b.signed(result.bits, result.type.bit_size)
         )
 
-    def _evaluated(self, found: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
+    def _evaluated(self, dynamic: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
         location = _location(place)
-        if found.attribute in _ON_STACK:
+        if dynamic.attribute in _ON_STACK:
             stack: tuple[Any, ...] = (location,)
             if value is not None:
                 stack = (Value(generic(self.around.context.target.address_size), value), location)
-            result = self.around.evaluated(found.source, object=None, initial_stack=stack, result_kind=kind)
+            result = self.around.evaluated(dynamic.source, object=None, initial_stack=stack, result_kind=kind)
         else:
-            result = self.around.evaluated(found.source, object=location, initial_stack=(), result_kind=kind)
+            result = self.around.evaluated(
+                dynamic.source, object=location, initial_stack=(), result_kind=kind
+            )
         if not isinstance(result, Location):
-            message = f"{found.attribute} gives no location"
+            message = f"{dynamic.attribute} does not give a location"
             raise EvaluationError("no_location", message, spec="A.5.18.1")
         return result
 
@@ -327,15 +328,15 @@ class Located:
 
 
 def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
-    """Where a variable is: at its location, or in its constant value; None if it is nowhere.
+    """Return the place of a variable: its location or its constant value; None if it has neither.
 
     A static member is declared in its class and defined elsewhere (DWARF 5, 5.7.7).
     """
     die = _defined(die)
     location = die.find_number(DW_AT_location)
     if location is not None and location.value not in (None, b""):
-        found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
-        return around.located(found)
+        place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        return around.located(place)
     constant = die.find_number(DW_AT_const_value)
     if constant is None:
         return None
@@ -345,7 +346,7 @@ def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
 
 
 def _defined(die: Die) -> Die:
-    """The definition of a variable that an entry only declares."""
+    """Return the definition of a variable that an entry only declares."""
     if die.number(DW_AT_location) is not None or die.number(DW_AT_const_value) is not None:
         return die
     if not (die.is_declaration or die.tag == DW_TAG_member):
@@ -356,7 +357,7 @@ def _defined(die: Die) -> Die:
     if name is None:
         return die
     for entry in die.unit.dwarf.index.find(f"::{name}"):
-        if entry.kind == "variable" and any(each == die for each in entry.die.origins()):
+        if entry.kind == "variable" and any(origin == die for origin in entry.die.origins()):
             return entry.die
     return die
 
@@ -364,12 +365,12 @@ def _defined(die: Die) -> Die:
 def _location(place: ObjectPlace) -> Location:
     storage = place.storage
     if not isinstance(storage, Located):
-        raise EvaluationError("no_location", "the object is in no location that can be computed with")
+        raise EvaluationError("no_location", "the object has no location that expressions can use")
     return storage.moved(place.bit_offset)
 
 
 def _evaluation(context: Context) -> Evaluation:
-    """An evaluation that has not begun, for what operations share with the rest."""
+    """Return an evaluation that has not begun, for what operations share with the rest."""
     from dwarfgpu import dialects
     from dwarfgpu.encoding.operands import Format
 

@@ -388,7 +388,7 @@ def test_tables_of_names_and_addresses():
 
 
 def test_sections_that_have_no_addresses():
-    with pytest.raises(UsageError, match="cannot be asked for an address"):
+    with pytest.raises(UsageError, match="cannot be searched for an address"):
         parts("features/debug-names.v5.co", ".debug_names", pc=1)
 
 

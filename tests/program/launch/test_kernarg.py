@@ -100,7 +100,7 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
         (4, {}, 1 << 5000, "argument 0 of k has 4 bytes, which 0x1"),
         (4, {"type_name": "int", "name": "n"}, 1.5, "argument 0 (int n) of k is an integer, not 1.5"),
         (4, {"type_name": "unsigned int"}, 1.5, "argument 0 (unsigned int) of k is an integer, not 1.5"),
-        (3, {}, 1.5, "argument 0 of k has 3 bytes: there is no float of that size"),
+        (3, {}, 1.5, "argument 0 of k has 3 bytes, and no float has that size"),
         (
             2,
             {"type_name": "half"},
@@ -113,8 +113,8 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
             10**400,
             "argument 0 (float) of k is a float of 4 bytes, which the number",
         ),
-        (4, {}, b"abc", "argument 0 of k has 4 bytes, 3 are given"),
-        (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, 12 are given"),
+        (4, {}, b"abc", "argument 0 of k has 4 bytes, but 3 are given"),
+        (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, but 12 are given"),
         (4, {}, "abcd", "argument 0 of k is a value, not a value of type str"),
         (4, {}, None, "argument 0 of k is a value, not None"),
         (4, {}, 1j, "argument 0 of k is a value, not a value of type complex"),
@@ -126,7 +126,7 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
         ),
         (8, {"value_kind": "global_buffer"}, 1.5, "argument 0 of k is a pointer, not a value of type float"),
         (8, {"value_kind": "global_buffer"}, "x", "argument 0 of k is a pointer, not a value of type str"),
-        (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, 3 are given"),
+        (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
         (
             4,
             {"value_kind": "dynamic_shared_pointer"},
@@ -195,10 +195,10 @@ def test_by_position_by_name_and_not_at_all():
         (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
         (NAMED, {"out": 1, "m": 2}, "k has no argument 'm'", "it takes out, n"),
         (NAMED, {"out": 1}, "no value for n of k", "it takes out, n"),
-        (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata names none: give them by position"),
+        (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata has no names: give them by position"),
         (NAMED, "xy", "arguments are a sequence, a mapping or bytes, not str", None),
         (NAMED, 5, "arguments are a sequence, a mapping or bytes, not int", None),
-        (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, 65 are given", None),
+        (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None),
     ],
 )  # fmt: skip
 def test_the_wrong_arguments(of, args, message, hint):

@@ -330,9 +330,13 @@ def test_any_bytes_are_launched_or_refused(path, data):
         ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
         ("group_x", {"args": ["x"]}, "argument 0 (int*) of group_x is a pointer"),
         ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
-        ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory cannot be added"),
-        ("scratch", {"private_size": 4}, "4 bytes of private memory do not do for scratch"),
-        ("scratch", {"private_size": 1 << 32}, "4294967296 bytes of private memory do not do for scratch"),
+        ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
+        ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
+        (
+            "scratch",
+            {"private_size": 1 << 32},
+            "4294967296 bytes of private memory are not possible for scratch",
+        ),
         ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: the grid has"),
     ],
 )
@@ -434,7 +438,7 @@ def test_a_processor_that_is_not_known(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     found = evolve(planning.find_target(file.image), is_known=False, reason="for a test")
     monkeypatch.setattr(planning, "find_target", lambda *_: found)
-    with pytest.raises(UsageError, match="the processor of group_x is not known"):
+    with pytest.raises(UsageError, match="the processor of group_x is unknown"):
         plan(file, "group_x", (1,), (1,))
 
 
@@ -442,5 +446,5 @@ def test_a_wave_size_that_the_processor_has_not(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     facts = evolve(planning._facts(file, "group_x"), wave_size=32)
     monkeypatch.setattr(planning, "_facts", lambda *_: facts)
-    with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a has not"):
+    with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a does not support"):
         plan(file, "group_x", (1,), (1,))

@@ -130,10 +130,10 @@ def test_states_are_those_of_the_execution_mask(lanes):
 def test_blocks_that_do_not_hold_the_address_are_not_seen(lanes):
     assert [each.name for each in kernel(lanes, EVEN).variables()][:2] == ["even", "left"]
     assert "even" not in [each.name for each in kernel(lanes, ENTRY).variables()]
-    with pytest.raises(dg.UsageError, match="there is no even in X, at column 1") as caught:
+    with pytest.raises(dg.UsageError, match="no variable `even` in X, at column 1") as caught:
         kernel(lanes, ENTRY)["even"].value(0)
     assert caught.value.hint.startswith("it is in scope at 0x")
-    with pytest.raises(dg.UsageError, match="there is no never in X") as caught:
+    with pytest.raises(dg.UsageError, match="no variable `never` in X") as caught:
         kernel(lanes, ENTRY)["never"].value(0)
     assert "there are out, limit, lane" in caught.value.hint
 
@@ -268,14 +268,14 @@ def test_expressions_in_every_lane(lanes, text):
 @pytest.mark.parametrize(
     "text, column, message",
     [
-        ("even + nothing", 8, "there is no nothing in X"),
+        ("even + nothing", 8, "no variable `nothing` in X"),
         ("limit.x", 6, "there is no member named x"),
         ("&(even + 1)", 1, "a computed value has no address"),
-        ("&even", 1, "what is in no memory has no address"),
+        ("&even", 1, "an object that is not in memory has no address"),
         ("$nothing", 1, "there is no register \\$nothing"),
         ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
-        ("X(1)", 2, "nothing is called"),
-        ("*limit", 1, "leads to no object"),
+        ("X(1)", 2, "function calls are not supported"),
+        ("*limit", 1, "is not a pointer"),
         ("(struct nothing)0", 2, "there is no struct named nothing"),
     ],
 )
