@@ -68,7 +68,7 @@ class Evaluator:
 
     on_float = on_character = on_boolean = on_null = on_integer
 
-    def on_string(self, node: Any) -> Any:
+    def on_string_literal(self, node: Any) -> Any:
         data = node.value.encode() + b"\0"
         kind = self.compute.repeated(self.compute.model.base("char"), len(data))
         bits = int.from_bytes(data, "little")
@@ -90,7 +90,7 @@ class Evaluator:
                             return ScalarOperand(kind, each.value & (1 << 8 * byte_size(kind)) - 1)
         raise UsageError(f"there is no {node.text}")
 
-    def on_member(self, node: Any) -> Any:
+    def on_member_access(self, node: Any) -> Any:
         found = self.value(node.operand)
         if isinstance(found, ScalarOperand):
             found = self.object(found)
@@ -103,7 +103,7 @@ class Evaluator:
         found = self.value(node.operand).target()
         return (found.dereferenced() if node.is_arrow else found).through(self.value(node.pointer))
 
-    def on_index(self, node: Any) -> Any:
+    def on_subscript(self, node: Any) -> Any:
         found = self.value(node.operand)
         index = self.operand(node.index)
         if isinstance(found, ScalarOperand) or isinstance(resolved(found.type), Pointer):
