@@ -174,6 +174,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     place = Path(path)
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
+    if any(file.row_count != machine.wave_count for file in machine.files):
+        raise UsageError("a snapshot cannot hold registers of which each lane has its own")
     is_folder = place.suffix == SUFFIX
     paths = [_path_from(machine, code, place if is_folder else place.parent) for code in machine.code_objects]
     passing = place.parent / f".{place.name}.{os.getpid()}.part"
