@@ -99,6 +99,18 @@ class Extents:
 
     def describe(self, key: int, data: bytes) -> int | None:
         """Add bytes, some of which may be known already. Returns the first key whose known byte is another one."""
+        if not data:
+            return None
+        try:
+            self._insert(key, key + len(data) - 1)
+        except Overlap:
+            return self._describe_gaps(key, data)
+        self.blocks.append(Cells.of_bytes(data))
+        self._columns = None
+        return None
+
+    def _describe_gaps(self, key: int, data: bytes) -> int | None:
+        """Add those bytes of a range that are not known yet, if the others agree; see `describe`."""
         position = 0
         gaps = []
         while position < len(data):
@@ -204,6 +216,10 @@ class Extents:
 
     def read(self, key: int, size: int) -> bytes | None:
         """Return the bytes of a range, if all are known."""
+        index = bisect_right(self.starts, key) - 1
+        if index >= 0 and key + size - 1 <= self.lasts[index]:  # the usual range: it is in one extent
+            start = self.offsets[index] + key - self.starts[index]
+            return bytes(self.blocks[self.owners[index]].buffer[start : start + size])
         stretches, missing = self._pieces(key, size)
         if missing is not None:
             return None

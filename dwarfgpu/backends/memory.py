@@ -200,6 +200,10 @@ class MachineMemory:
         return memory_unavailable(space, address, size, why)
 
     def read(self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None) -> bytes:
+        if space.alias is None and space.scope not in INSTANCED and space.number in self.stores:
+            data = self.stores[space.number].read(address, size)
+            if data is not None:
+                return data
         ranges = self._ranges(space, address, size, wave, lane)
         return b"".join([store.read(key, length) or b"" for store, key, length in ranges])
 
