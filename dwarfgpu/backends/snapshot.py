@@ -16,7 +16,7 @@ from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from dwarfgpu.targets.target import Target
@@ -77,6 +77,22 @@ def of_document(
 ) -> Snapshot:
     """Return the snapshot in a JSON value."""
     return _checked(document, None, name, force=force, base=os.fspath(folder))
+
+
+def load_document(path: str, read: Callable[[str], str], *, force: bool = False) -> object:
+    """Return the snapshot in a file or folder, or the JSON value in a file that is none.
+
+    ``read`` returns the text of a file.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
+        return load(path, force=force)
+    try:
+        document = parse(read(path))
+    except NotACase as error:
+        raise MalformedFile("bad_state", f"{path}: {error.message}") from None
+    if is_snapshot(document):
+        return of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
+    return document
 
 
 def _text(path: str) -> str:
