@@ -6,6 +6,7 @@ what is described in one view can be read through every other.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -14,10 +15,10 @@ from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count
 from dwarfgpu.backends.machine import NO_PLACES, NONE, Machine
 from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.protocol import Capabilities, register_unavailable
-from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.strict_json import Node
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Contents = int | bytes | Sequence[int]
     """The contents of a register: a number, its bytes in memory order, or one number a lane."""
 
-__all__ = ["DescribedMachine", "Region", "read_contents", "register_bytes"]
+__all__ = ["DescribedMachine", "Region", "noting", "read_contents", "register_bytes"]
 
 MAX_REGISTER_BYTES = 1 << 16
 
@@ -139,6 +140,15 @@ def read_contents(node: Node) -> Contents:
     return node.integer()
 
 
+@contextmanager
+def noting(node: Node) -> Iterator[None]:
+    """Raise the errors of what a node describes as errors of the node."""
+    try:
+        yield
+    except DwarfGpuError as error:
+        raise node.fail(error.message, hint=error.hint) from error
+
+
 def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
     """Return the bytes of a register, or raise an error if the contents do not fit; missing lanes are 0."""
     size = unit_count(register) * unit_bits(register) // 8
@@ -162,5 +172,5 @@ def register_bytes(contents: Contents, register: TargetRegister, byte_order: str
 def _bytes_of(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
     """Convert a number to the bytes of a register; raise an error if it does not fit."""
     if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
-        raise UsageError(f"{number:#x} does not fit the {bit_size} bits of {name}")
+        raise UsageError(f"{number:#x} does not fit {bit_size} bits, the size of {name}")
     return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if byte_order == "little" else "big")
