@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
-from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
+from dwarfgpu.backends.snapshot_head import MANIFEST
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.strict_json import Node, NotACase, parse
 
@@ -115,7 +115,6 @@ def _parse(text: str, name: str) -> object:
 
 def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
     """Return the machine of a document: in the folder form if ``folder`` is given."""
-    reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
         return Snapshot(target, base if folder is None else folder)
@@ -125,8 +124,10 @@ def _checked(document: object, folder: str | None, name: str, *, force: bool, ba
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
         machine: Any
-        if reader is not None:
-            machine = reader.open(node, make)
+        if folder is not None:
+            from dwarfgpu.backends.snapshot_folder import FolderReader
+
+            machine = FolderReader(folder).open(node, make)
         else:
             from dwarfgpu.backends.snapshot_json import read_machine
 
@@ -198,6 +199,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     try:
         try:
             if is_folder:
+                from dwarfgpu.backends.snapshot_folder import write_folder
+
                 passing.mkdir()
                 write_folder(machine, passing, paths)
             else:
