@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the reader, which knows no evaluator
     "objfile": GROUND | {"encoding"},
     # what a user asks about, and how an answer looks
-    "program": LIBRARY | {"cases"},
+    "program": LIBRARY,
     "render": EVALUATOR | {"dialects", "program"},
     # the questions that a user can ask, whichever face asks
     "questions": GROUND | {"expr", "program", "render"},

@@ -48,6 +48,13 @@ class RegisterFile:
         shape = wave_count, len(registers), unit_count(registers[0])
         return cls(registers, Cells(unit_type(registers[0], byte_order), shape), Cells("|b1", shape[:2]))
 
+    @classmethod
+    def of_rows(cls, register: TargetRegister, rows: Sequence[bytes], byte_order: str) -> RegisterFile:
+        """Return one register with known contents: the bytes of each row."""
+        shape = len(rows), 1, unit_count(register)
+        buffer = memoryview(bytearray(b"".join(rows)))
+        return cls((register,), Cells(unit_type(register, byte_order), shape, buffer))
+
     @property
     def data(self) -> Array:
         """The registers of all waves: ``data[wave, register, unit]``."""
@@ -61,6 +68,11 @@ class RegisterFile:
         if self._known is None:
             return np.broadcast_to(np.True_, self._cells.shape[:2])
         return self._known.array
+
+    @property
+    def row_count(self) -> int:
+        """The number of waves, or of lanes where each of these has its own registers."""
+        return self._cells.shape[0]
 
     @property
     def all_known(self) -> bool:

@@ -97,6 +97,41 @@ class Extents:
         self.blocks.append(data if isinstance(data, Cells) else Cells.of_bytes(data))
         self._columns = None
 
+    def describe(self, key: int, data: bytes) -> int | None:
+        """Add bytes, some of which may be known already. Returns the first key whose known byte is another one."""
+        if not data:
+            return None
+        try:
+            self._insert(key, key + len(data) - 1)
+        except Overlap:
+            return self._describe_gaps(key, data)
+        self.blocks.append(Cells.of_bytes(data))
+        self._columns = None
+        return None
+
+    def _describe_gaps(self, key: int, data: bytes) -> int | None:
+        """Add those bytes of a range that are not known yet, if the others agree; see `describe`."""
+        position = 0
+        gaps = []
+        while position < len(data):
+            missing = self.missing(key + position, len(data) - position)
+            end = len(data) if missing is None else missing - key
+            known = self.read(key + position, end - position)
+            if known != data[position:end]:
+                return next(key + i for i in range(position, end) if self.read(key + i, 1) != data[i : i + 1])
+            if missing is None:
+                break
+            following = bisect_right(self.starts, missing)
+            position = (
+                min(len(data), self.starts[following] - key) if following < len(self.starts) else len(data)
+            )
+            gaps.append((end, position))
+        for start, end in gaps:
+            self._insert(key + start, key + end - 1)
+            self.blocks.append(Cells.of_bytes(data[start:end]))
+            self._columns = None
+        return None
+
     def _insert(self, start: int, last: int) -> None:
         """Add one extent, at the beginning of the next block."""
         index = bisect_right(self.starts, start)
@@ -181,6 +216,10 @@ class Extents:
 
     def read(self, key: int, size: int) -> bytes | None:
         """Return the bytes of a range, if all are known."""
+        index = bisect_right(self.starts, key) - 1
+        if index >= 0 and key + size - 1 <= self.lasts[index]:  # the usual range: it is in one extent
+            start = self.offsets[index] + key - self.starts[index]
+            return bytes(self.blocks[self.owners[index]].buffer[start : start + size])
         stretches, missing = self._pieces(key, size)
         if missing is not None:
             return None

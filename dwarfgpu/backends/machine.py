@@ -32,6 +32,9 @@ NONE = -1
 PLACES = {"dispatch": 1, "work_group": 3, "wave_in_group": 1}
 """The columns that say where waves belong, and how many numbers each has of a wave."""
 
+NO_PLACES = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
+"""The places of no waves."""
+
 QUEUE_ALIGNMENT = 64
 """ROCm compute ABI, "AMD Queue": it "must be allocated on 64 byte alignment"."""
 GROUP_APERTURE = 64
@@ -90,7 +93,7 @@ class Machine(Backend):
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
         """The name of each wave."""
-        self.places = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
+        self.places = NO_PLACES
         """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
@@ -130,8 +133,10 @@ class Machine(Backend):
         self.ids += names
         self.changes += 1
         columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
-        for name, column in zip(PLACES, columns, strict=True):
-            self.places[name] = self.places[name].with_rows(count, struct.pack(f"<{len(column)}q", *column))
+        self.places = {
+            name: cells.with_rows(count, struct.pack(f"<{len(column)}q", *column))
+            for (name, cells), column in zip(self.places.items(), columns, strict=True)
+        }
         for file in self.files:
             file.more_waves(count)
         self._groups = self._index_of = None
@@ -320,16 +325,20 @@ class Machine(Backend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def _file(self, register: TargetRegister, wave: int) -> RegisterFile:
-        file = self._file_of.get(register.number)
+    def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
+        """Return the row of its file that holds a register of a wave."""
         if not 0 <= wave < self.wave_count:
             raise register_unavailable(register, f"there is no wave {wave}")
-        if file is None:
-            raise register_unavailable(register)
-        return file
+        return wave
+
+    def _rows(self, register: TargetRegister, waves: Bits, lanes: Bits | None) -> Bits:
+        """Return the rows of its file that hold a register of some slots, which may be outside the file."""
+        return waves
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
-        data = self._file(register, wave).read(wave, register.number)
+        row = self._row(register, wave, lane)
+        file = self._file_of.get(register.number)
+        data = None if file is None else file.read(row, register.number)
         if data is None:
             raise register_unavailable(register)
         return data
@@ -340,7 +349,7 @@ class Machine(Backend):
             raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
-        self._file(register, wave).write(wave, register.number, data)
+        self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
         self.changes += 1
 
     def gather_register(
@@ -349,17 +358,21 @@ class Machine(Backend):
         import numpy as np
 
         file = self._file_of.get(register.number)
-        inside = self._inside(file, offsets, size, waves)
+        rows = self._rows(register, waves, lanes)
+        inside = _inside(file, offsets, size, rows)
         if file is None or inside is False:
             return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
-        if inside is not True:  # some slots mean what is not there: the others read, and the rest is left out
-            rows, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
-            slots = np.broadcast_to(inside, (count,)).nonzero()[0]
-            at, of = (numbers if isinstance(numbers, int) else numbers[slots] for numbers in (offsets, waves))
-            rows[slots], known[slots] = self.gather_register(register, at, size, of, None, len(slots))
-            return rows, known
-        known = file.flags(_index(waves), register.number, count)
-        return file.gather(_index(waves), register.number, _index(offsets), size, count), known
+        if inside is True:
+            known = file.flags(_index(rows), register.number, count)
+            return file.gather(_index(rows), register.number, _index(offsets), size, count), known
+        # Some slots mean what is not there: the others read, and these are left out.
+        data, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+        slots = np.broadcast_to(inside, (count,)).nonzero()[0]
+        starts, chosen = _each(offsets, count)[slots], _each(rows, count)[slots]
+        if len(slots):
+            data[slots] = file.gather(chosen, register.number, starts, size, len(slots))
+            known[slots] = file.flags(chosen, register.number, len(slots))
+        return data, known
 
     def scatter_register(
         self,
@@ -377,22 +390,17 @@ class Machine(Backend):
         if whole and register.number not in self._file_of:
             self.allocate_registers([register])
         file = self._file_of.get(register.number)
-        inside = self._inside(file, offsets, size, waves)
+        chosen = self._rows(register, waves, lanes)
+        inside = _inside(file, offsets, size, chosen)
         if file is None or inside is False:
             return np.zeros(count, dtype=bool)
         done = np.array(np.broadcast_to(inside, (count,)))
-        owners, starts = _each(waves, count), _each(offsets, count)
+        owners, starts = _each(chosen, count), _each(offsets, count)
         if not whole:
             done[done] = file.flags(owners[done], register.number, int(done.sum()))
         file.scatter(owners[done], register.number, starts[done], rows[done])
         self.changes += 1
         return done
-
-    def _inside(self, file: RegisterFile | None, offsets: Any, size: int, waves: Any) -> Any:
-        """Return whether bytes are inside a register and a wave exists: one answer, or one a slot."""
-        if file is None:
-            return False
-        return _both(_below(offsets, file.byte_size - size + 1), _below(waves, self.wave_count))
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
@@ -413,6 +421,10 @@ class Machine(Backend):
         lanes: Bits | None,
         count: int,
     ) -> tuple[Array, Array]:
+        if (
+            not size
+        ):  # nothing to gather, but an address may still mean the memory of a lane that there is not
+            return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
     def scatter_memory(
@@ -436,6 +448,13 @@ def _column(given: Any, count: int, width: int = 1) -> list[int]:
     if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
         return rows * count
     return [number for row in rows for number in row] if width > 1 else rows
+
+
+def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> Any:
+    """Return whether bytes are inside a register and its row exists: one answer, or one a slot."""
+    if file is None:
+        return False
+    return _both(_below(offsets, file.byte_size - size + 1), _below(rows, file.row_count))
 
 
 def _below(numbers: Any, limit: int) -> Any:

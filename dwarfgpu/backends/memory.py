@@ -12,6 +12,8 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.addressing import INSTANCED, NOWHERE, Owner, Resolver
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
@@ -22,6 +24,19 @@ from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, Lan
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target
+
+
+@frozen
+class Region:
+    """Bytes of memory in one address space."""
+
+    space: AddressSpace
+    address: int
+    data: bytes
+    lane: int | None = None
+    """The lane whose memory it is, in an address space of which each lane has its own."""
+    wave: int = 0
+    """The wave whose memory it is, or any wave of the work-group."""
 
 
 class MachineMemory:
@@ -82,6 +97,22 @@ class MachineMemory:
         except Overlap as clash:
             at = clash.key & limit - 1
             raise UsageError(f"the byte at {space.name}#{at:#x} is given twice") from None
+
+    def describe(self, region: Region) -> None:
+        """Add the bytes of a region. Regions may overlap where they agree."""
+        space, address, data = region.space, region.address, region.data
+        if address + len(data) > 1 << space.address_bits:
+            raise UsageError(f"{len(data)} bytes at {space.name}#{address:#x} are not in the address space")
+        self._owner.changes += 1
+        position = 0
+        for number, start, length in self.pieces(space, address, len(data), region.lane):
+            base: Any = self.target.space(number)  # an alias names spaces of its own target
+            key = self._key(base, start, length, region.wave)
+            conflict = self.store(base).describe(key, data[position : position + length])
+            if conflict is not None:
+                where = address + position + conflict - key
+                raise UsageError(f"the byte at {space.name}#{where:#x} is given twice, with different values")
+            position += length
 
     def map_rows(self, space: AddressSpace, rows: Array, address: int = 0) -> None:
         """Give the wave with index i the bytes ``rows[i]`` of an address space that waves have each for themselves."""
@@ -169,6 +200,10 @@ class MachineMemory:
         return memory_unavailable(space, address, size, why)
 
     def read(self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None) -> bytes:
+        if space.alias is None and space.scope not in INSTANCED and space.number in self.stores:
+            data = self.stores[space.number].read(address, size)
+            if data is not None:
+                return data
         ranges = self._ranges(space, address, size, wave, lane)
         return b"".join([store.read(key, length) or b"" for store, key, length in ranges])
 
@@ -239,8 +274,6 @@ class MachineMemory:
     ) -> tuple[Array, Array]:
         import numpy as np
 
-        if size == 0:
-            return np.zeros((count, 0), dtype=np.uint8), np.ones(count, dtype=bool)
         places = self._resolver.places(space, addresses, size, waves, lanes, count)
         if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
             place = places[0]

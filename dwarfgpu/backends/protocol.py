@@ -30,7 +30,7 @@ class Capabilities:
     name: str
     summary: str
     many_waves: bool
-    """Whether it holds more than one wave; else every index means the same one."""
+    """Whether it holds more than one wave; else 0 is the only index."""
     writes: str
     """The effect of a write."""
     unknown: str

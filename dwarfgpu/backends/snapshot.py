@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
-from dwarfgpu.backends.snapshot_folder import MANIFEST, FolderReader, write_folder
+from dwarfgpu.backends.snapshot_head import MANIFEST
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from dwarfgpu.targets.target import Target
@@ -79,6 +79,22 @@ def of_document(
     return _checked(document, None, name, force=force, base=os.fspath(folder))
 
 
+def load_document(path: str, read: Callable[[str], str], *, force: bool = False) -> object:
+    """Return the snapshot in a file or folder, or the JSON value in a file that is none.
+
+    ``read`` returns the text of a file.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
+        return load(path, force=force)
+    try:
+        document = parse(read(path))
+    except NotACase as error:
+        raise MalformedFile("bad_state", f"{path}: {error.message}") from None
+    if is_snapshot(document):
+        return of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
+    return document
+
+
 def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123
@@ -99,7 +115,6 @@ def _parse(text: str, name: str) -> object:
 
 def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
     """Return the machine of a document: in the folder form if ``folder`` is given."""
-    reader = None if folder is None else FolderReader(folder)
 
     def make(target: Target) -> Snapshot:
         return Snapshot(target, base if folder is None else folder)
@@ -109,8 +124,10 @@ def _checked(document: object, folder: str | None, name: str, *, force: bool, ba
         raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
     try:
         machine: Any
-        if reader is not None:
-            machine = reader.open(node, make)
+        if folder is not None:
+            from dwarfgpu.backends.snapshot_folder import FolderReader
+
+            machine = FolderReader(folder).open(node, make)
         else:
             from dwarfgpu.backends.snapshot_json import read_machine
 
@@ -174,12 +191,16 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     place = Path(path)
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
+    if any(file.row_count != machine.wave_count for file in machine.files):
+        raise UsageError("a snapshot cannot hold registers of which each lane has its own")
     is_folder = place.suffix == SUFFIX
     paths = [_path_from(machine, code, place if is_folder else place.parent) for code in machine.code_objects]
     passing = place.parent / f".{place.name}.{os.getpid()}.part"
     try:
         try:
             if is_folder:
+                from dwarfgpu.backends.snapshot_folder import write_folder
+
                 passing.mkdir()
                 write_folder(machine, passing, paths)
             else:

@@ -19,7 +19,7 @@ from dwarfgpu.backends.columns import (
     unit_type,
 )
 from dwarfgpu.backends.machine import NONE, PLACES
-from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, write_head
+from dwarfgpu.backends.snapshot_head import KEYS, MANIFEST, read_head, read_target, write_head
 from dwarfgpu.errors import MalformedFile, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
 
 
-MANIFEST = "manifest.json"
 MAX_REGISTERS = 1 << 16
 """More registers in one array are refused."""
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 SCHEMA = 1
+MANIFEST = "manifest.json"
+"""The file of this part in a folder."""
 KEYS = ("byte_order", "address_size", "apertures", "code_objects", "dispatches")
 """The keys of this part that may be absent."""
 

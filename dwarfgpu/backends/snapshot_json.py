@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends.columns import unit_bits, unit_count
+from dwarfgpu.backends.described import noting, read_contents, register_bytes
 from dwarfgpu.backends.machine import NONE
+from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
@@ -89,23 +89,11 @@ class _Wave:
 
 def contents(node: Node, register: TargetRegister, byte_order: str) -> bytes:
     """Return the bytes of a register: a number, one a lane, or bytes. A short vector is padded with zeros."""
-    order: Any = byte_order
-    size = unit_count(register) * unit_bits(register) // 8
-    if node.is_object:
-        data = node.fields(("bytes",))["bytes"].bytes()
-        if len(data) > size or (len(data) < size and not register.lane_bits):
-            raise node.fail(f"{register.name} has {size} bytes, not {len(data)}")
-        return data.ljust(size, b"\0")
-    if node.is_list:
-        if not register.lane_bits:
-            raise node.fail(f"{register.name} is one register for all lanes, it has no value for each")
-        lanes = node.items()
-        count = unit_count(register)
-        if len(lanes) > count:
-            raise node.fail(f"{register.name} has {count} lanes, not {len(lanes)}")
-        each = [lane.pattern(register.lane_bits).to_bytes(register.lane_bits // 8, order) for lane in lanes]
-        return b"".join(each).ljust(size, b"\0")
-    return node.pattern(register.bit_size).to_bytes(size, order)
+    described = read_contents(node)
+    if isinstance(described, bytes) and register.lane_bits:
+        described = described.ljust(-(-register.bit_size // 8), b"\0")
+    with noting(node):
+        return register_bytes(described, register, byte_order)
 
 
 def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
@@ -136,19 +124,7 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
             machine.write_register(register, data, index, None)
 
 
-@frozen
-class _Region:
-    """The description of some bytes of an address space."""
-
-    space: AddressSpace
-    wave: int
-    """Any wave of the instance."""
-    lane: int | None
-    address: int
-    data: bytes
-
-
-def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> _Region:
+def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> Region:
     fields = node.fields(("space", "address", "bytes"), ("dispatch", "work_group", "wave", "lane"))
     space = _space(fields["space"], machine.target)
     address, data = fields["address"].unsigned(space.address_bits), fields["bytes"].bytes()
@@ -177,7 +153,7 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
         lane = fields["lane"].unsigned(32)
         if lane >= machine.target.lane_count:
             raise fields["lane"].fail(f"a wave has {machine.target.lane_count} lanes, not a lane {lane}")
-    return _Region(space, wave, lane, address, data)
+    return Region(space, address, data, lane, wave)
 
 
 def _space(node: Node, target: Target) -> AddressSpace:
@@ -221,7 +197,7 @@ def _wave_of_group(
     return waves[0]
 
 
-def _map(machine: Machine, regions: list[_Region], nodes: list[Node]) -> None:
+def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
     """Give the machine its memory. Neighbours become one extent; a byte that is given twice is an error."""
     groups = machine.group_numbers
     pieces: dict[int, list[tuple[int, int, bytes, int]]] = {}

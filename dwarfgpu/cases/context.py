@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import evolve, frozen
 
-from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.backends.described import DescribedMachine, Region, noting, read_contents
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
@@ -145,32 +145,14 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> Descr
         if register.number in seen:
             raise key.fail(f"register {register.number}, {register.name}, is given twice")
         seen.add(register.number)
-        contents = _contents(node)
-        with _described(node):
+        contents = read_contents(node)
+        with noting(node):
             machine.describe_register(register.number, contents)
     for node in fields["memory"].items() if "memory" in fields else ():
         region = _region(node, target, lane)
-        with _described(node):
+        with noting(node):
             machine.describe_memory(region)
     return machine
-
-
-@contextmanager
-def _described(node: Node) -> Iterator[None]:
-    """What cannot be described is an error of the node."""
-    try:
-        yield
-    except DwarfGpuError as error:
-        raise node.fail(error.message, hint=error.hint) from error
-
-
-def _contents(node: Node) -> Any:
-    """What a register holds: an integer, bytes, or one integer a lane."""
-    if node.is_object:
-        return node.fields(("bytes",))["bytes"].bytes()
-    if node.is_list:
-        return [item.integer() for item in node.items()]
-    return node.integer()
 
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.stack.selectors import wave_of
-from dwarfgpu.strict_json import NotACase, parse
+from dwarfgpu.strict_json import NotACase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,31 +27,14 @@ if TYPE_CHECKING:
 
 
 def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Snapshot:
-    """The state in a file: a snapshot, which has a schema, or the context of a case. ``read`` gives the text of a file.
+    """Return the state in a file: a snapshot, which has a schema, or the context of a case.
 
-    ``force`` accepts code objects that are not those a snapshot was made with.
+    ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
-    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
-        from dwarfgpu.backends import snapshot
+    from dwarfgpu.backends.snapshot import Snapshot, load_document
 
-        return snapshot.load(path, force=force)
-    try:
-        document = parse(read(path))
-    except NotACase as error:
-        raise _bad_state(path, error.message) from None
-    if isinstance(document, dict) and "schema" in document:
-        from dwarfgpu.backends import snapshot
-
-        return snapshot.of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
-    return _state(document, path)
-
-
-def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> Snapshot:
-    """The snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs."""
-    found = open_state(path, read, force=force)
-    if isinstance(found, dict):
-        raise UsageError(f"{path} is a described state", hint=hint)
-    return found
+    document = load_document(path, read, force=force)
+    return document if isinstance(document, Snapshot) else _state(document, path)
 
 
 def _state(state: object, name: str) -> dict[str, Any]:

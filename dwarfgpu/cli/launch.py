@@ -48,13 +48,13 @@ def _state(session: Session, options: Any) -> int:
 
 
 def _hsa(session: Session, options: Any) -> int:
-    from dwarfgpu.cases import question
     from dwarfgpu.program.launch import planning, structures
+    from dwarfgpu.program.stack import snapshot_files
     from dwarfgpu.render import state as render
 
     address = planning.number(options.address.removeprefix("global#"), "ADDR")
     hint = "`dwarfgpu hsa` needs a snapshot: a state with a schema"
-    machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
+    machine = snapshot_files.open_machine(options.state, read_input, force=options.force, hint=hint)
     found = structures.read_object(machine, machine.target, options.kind, address)
     if session.wants_json:
         session.print_json(render.object_json(found))

@@ -21,7 +21,7 @@ FORCE = argument("--force", action="store_true", help="use a state although its 
 
 def _address(session: Session, options: Any) -> int:
     from dwarfgpu.cases import question
-    from dwarfgpu.program.stack import address_aliases, selectors
+    from dwarfgpu.program.stack import address_aliases, selectors, snapshot_files
     from dwarfgpu.render import machines as render
 
     if (options.state is None) == (options.target is None):
@@ -31,7 +31,7 @@ def _address(session: Session, options: Any) -> int:
     wave = None
     if options.state is not None:
         hint = "`dwarfgpu address` needs a snapshot: a state with a schema"
-        machine = question.open_machine(options.state, read_input, force=options.force, hint=hint)
+        machine = snapshot_files.open_machine(options.state, read_input, force=options.force, hint=hint)
         target = machine.target
     else:
         target = question.target_named(options.target)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dwarfgpu.backends.described import DescribedMachine, Region, SparseMemory
+from dwarfgpu.backends.described import DescribedMachine, Region
+from dwarfgpu.backends.extents import Extents
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.expr import locations
@@ -102,8 +103,8 @@ def test_a_write_changes_what_is_described_and_nothing_else():
     st.integers(0, 300),
     st.binary(max_size=20),
 )
-def test_sparse_memory_is_a_dictionary_of_bytes(regions, address, size, written):
-    memory, model = SparseMemory(), {}
+def test_memory_is_a_dictionary_of_bytes(regions, address, size, written):
+    memory, model = Extents(), {}
     for start, data in regions:
         agrees = all(model.get(start + i, byte) == byte for i, byte in enumerate(data))
         if agrees:
@@ -114,7 +115,7 @@ def test_sparse_memory_is_a_dictionary_of_bytes(regions, address, size, written)
     expected = bytes(model[a] for a in range(address, address + size)) if missing is None else None
     assert memory.read(address, size) == expected
     if memory.missing(address, len(written)) is None:
-        memory.replace(address, written)
+        memory.write(address, written)
         assert memory.read(address, len(written)) == written
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dwarfgpu.backends import snapshot, snapshot_json
+from dwarfgpu.backends import snapshot, snapshot_folder, snapshot_json
 from dwarfgpu.backends.machine import Dispatch, Machine
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, UsageError
 from dwarfgpu.targets.resolve import resolve
@@ -270,7 +270,7 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(tmp_path, folde
     def fails(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(snapshot, "write_folder", fails)
+    monkeypatch.setattr(snapshot_folder, "write_folder", fails)
     monkeypatch.setattr(snapshot_json, "chunks", fails)
     before = sorted(path.name for path in tmp_path.iterdir())
     for name in ("y.json", "y.dgs"):

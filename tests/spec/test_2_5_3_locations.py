@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine
+from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.cases.context import DescribedFrame
 from dwarfgpu.encoding.operands import Format
@@ -767,13 +768,13 @@ class TwoWaves(DescribedMachine):
     def gather_register(
         self, register: Any, offsets: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> Any:
-        return super(DescribedMachine, self).gather_register(register, offsets, size, waves, lanes, count)
+        return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
 
     def read_memory(self, space: Any, address: int, size: int, wave: int, lane: int | None) -> bytes:
         return bytes([wave + 1]) * size
 
     def gather_memory(self, space: Any, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> Any:
-        return super(DescribedMachine, self).gather_memory(space, addresses, size, waves, lanes, count)
+        return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
 
 
 def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:

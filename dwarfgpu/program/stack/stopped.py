@@ -94,7 +94,7 @@ def open_stopped(
     """
     if _is_elf(state):
         return open_core(file, state, force=force, dialect=dialect)
-    from dwarfgpu.cases.question import open_machine
+    from dwarfgpu.program.stack.snapshot_files import open_machine
 
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_machine(state, read or _text_of, force=force, hint=hint)
