@@ -54,7 +54,7 @@ def places_map(
     groups: dict[Any, list[LaneStatus]] = {}
     for lane in found.lanes:
         groups.setdefault(lane.place, []).append(lane)
-    letters = _letters(found, list(groups))
+    letters = place_letters(list(groups))
     signs: dict[int, tuple[str, str]] = {}
     for place, lanes in groups.items():
         for lane in lanes:
@@ -77,7 +77,7 @@ def places_map(
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
 
-def _letters(found: Lanes, places: list[Any]) -> dict[Any, str]:
+def place_letters(places: list[Any]) -> dict[Any, str]:
     """A letter for each place; lanes in different states at one address have the same letter."""
     known: dict[Any, str] = {}
     letters = {}
