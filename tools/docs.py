@@ -294,11 +294,13 @@ def coverage_page() -> tuple[str, list[str]]:
             if row is not None:
                 by_operation[row.name][module] += 1
         by_clause[case.clause][module] += 1
-    lines = ["# What the tests cover", ""]
-    lines += [
-        "For those who change an operation: which files of `tests/spec/` have cases that use it, or are about its clause,"
+    lines = [
+        "# What the tests cover",
+        "",
+        "For those who change an operation: which files of `tests/spec/` have cases that use it, or are about its",
+        "clause, and how many.",
+        "",
     ]
-    lines += ["and how many.", ""]
     lines += ["## By operation", "", "| clause | operation | tests |", "|---|---|---|"]
     missing = []
     for row in table.rows():
