@@ -12,7 +12,7 @@ FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
 STEPS = (
     (
-        "A wave of 64 lanes stopped inside two nested branches. Where does each lane stand?",
+        "A wave of 64 lanes stopped inside two nested branches. Where is each of its lanes?",
         f"lanes {FILE} --state {STATE} --group",
     ),
     ("The variable `even` in all of them, and where lane 2 keeps it:", f"eval {FILE} even --state {STATE}"),

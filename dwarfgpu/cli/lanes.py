@@ -48,8 +48,14 @@ def _lanes(session: Session, options: Any) -> int:
     states = [state for state in ("active", "inactive", "unused") if getattr(options, state)]
     if states:
         chosen = tuple(lane for lane in chosen if lane.state in states)
+    if options.svg and session.wants_json:
+        raise UsageError("--svg prints a picture, which is no JSON", hint="leave out --json or --jsonl")
     how = "none" if options.all else "places" if options.group else "neighbours"
     text = render.lanes_table(found, chosen, how, session.style)
+    if options.svg:
+        from dwarfgpu.render.lane_svg import lanes_svg
+
+        text = lanes_svg(found, chosen)
     session.print_rows(render.lanes_document(found, chosen), "lanes", text, row={"wave": found.wave})
     problems = list(found.problems)
     for error in (lane.error for lane in chosen if lane.error is not None):
@@ -95,6 +101,7 @@ same state at the same place are one row.""",
             argument("--unused", "-unused", action="store_true", help="only lanes without a work-item"),
             argument("--all", "-all", action="store_true", help="a row for each lane"),
             argument("--group", action="store_true", help="a row for each place, wherever its lanes are"),
+            argument("--svg", action="store_true", help="draw the lanes: a picture as SVG"),
             DIALECT,
             FORCE,
         ),
@@ -103,6 +110,7 @@ same state at the same place are one row.""",
             "dwarfgpu lanes k.co --state stopped.json",
             "dwarfgpu lanes k.co --state stopped.dgs --wave 3 --frame 1 --group",
             "dwarfgpu lanes k.co --state stopped.dgs --wave 3 --active --jsonl",
+            "dwarfgpu lanes k.co --state stopped.json --svg >lanes.svg",
         ),
     ),
     "waves": Command(

@@ -77,15 +77,21 @@ def lanes_table(
 ) -> Iterator[str]:
     """Yield the lanes of a wave, or those that were chosen, in 80 columns."""
     yield style("kind", f"wave {shown(found.wave)}") + _dispatch(found.where)
-    yield from wrapped(f"frame {found.frame}: {_where(found.call)}, pc {found.pc:#x}")
-    yield from wrapped(_counts(found))
+    yield from wrapped(lanes_heading(found))
+    yield from wrapped(lane_counts(found))
     rows = [_cells(found, group) for group in folded(lanes, how)]
     if rows:
         yield ""
         yield from _table(("lanes", "state", "work-items", "pc", "function"), rows, style)
 
 
-def _counts(wave_lanes: Lanes) -> str:
+def lanes_heading(found: Lanes) -> str:
+    """Return the frame from which lanes are seen: ``frame 0: X at k.c:15:7, pc 0x1548``."""
+    return f"frame {found.frame}: {_where(found.call)}, pc {found.pc:#x}"
+
+
+def lane_counts(wave_lanes: Lanes) -> str:
+    """Return how many lanes are in which state."""
     text = f"{wave_lanes.lane_count} lanes"
     for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN):
         count = sum(lane.state == state for lane in wave_lanes.lanes)

@@ -54,7 +54,7 @@ def places_map(
     groups: dict[Any, list[LaneStatus]] = {}
     for lane in found.lanes:
         groups.setdefault(lane.place, []).append(lane)
-    letters = _letters(found, list(groups))
+    letters = place_letters(list(groups))
     signs: dict[int, tuple[str, str]] = {}
     for place, lanes in groups.items():
         for lane in lanes:
@@ -78,7 +78,7 @@ def places_map(
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
 
-def _letters(wave_lanes: Lanes, places: list[Any]) -> dict[Any, str]:
+def place_letters(places: list[Any]) -> dict[Any, str]:
     """Return a letter for each place; lanes in different states at one address share a letter."""
     known: dict[Any, str] = {}
     letters = {}
