@@ -50,7 +50,7 @@ from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.program.variables.variable import STATIC, Variable
+from dwarfgpu.program.variables.variable import PARAMETER, STATIC, Variable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -436,9 +436,6 @@ class Evaluator:
 
     def _at_entry(self, node: s.Repeat) -> Object:
         """``x@entry``: what a parameter was when the function was called, as GDB writes it."""
-        from dwarfgpu.program.stack.call_sites import at_entry
-        from dwarfgpu.program.variables.variable import PARAMETER
-
         found = self.named(node.operand)
         if found is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
@@ -447,7 +444,7 @@ class Evaluator:
             found = next((each for each in same if each.kind == PARAMETER), None)
         if found is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(at_entry(found, self.lanes))
+        return self._placed(found.frame.at_entry(found, self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.built(node.type)

@@ -262,29 +262,16 @@ class Variable(Quantity):
             found: list[Repair] = []
             if isinstance(self._plan, _Plan):
                 found += [repair for each in self._plan.expressions for repair in repairs_of(each)]
-                physical = self.frame.physical
-                if physical is not None and any(map(uses_frame_base, self._plan.expressions)):
-                    found += physical.base_repairs
+                if self.frame.activation is not None and any(map(uses_frame_base, self._plan.expressions)):
+                    found += self.frame.outer.base_repairs
             self._repairs = tuple(dict.fromkeys(found))
         return self._repairs
 
     def as_written(self) -> Variable:
         """The same variable as the text alone has it, without repairs."""
-        from dwarfgpu.program.stack.frame import Frame
-
-        old = self.frame
-        physical = None if old.physical is None else old.physical.as_written()
-        frame = Frame(
-            old.state,
-            old.code,
-            old.place,
-            number=old.number,
-            scope=old.scope,
-            depth=old._depth,  # noqa: SLF001 (a copy)
-            physical=physical,
-            wave=old.wave,
+        found = Variable(
+            self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
         )
-        found = Variable(frame, self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
         plan = self._plan or self._planned()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
@@ -343,7 +330,7 @@ class Variable(Quantity):
         if not isinstance(plan, _Plan):
             return None
         try:
-            return why_undefined(plan.expressions, self.frame.physical, lanes)
+            return why_undefined(plan.expressions, self.frame.activation, lanes)
         except DwarfGpuError:
             return None
 
