@@ -123,9 +123,7 @@ def at_whole_wave(example, symbol):
     machine.set_register("exec", (1 << example.lane_count) - 1)
     machine.set_register("s34", np.array([0x1234, 0xFF], dtype=np.uint32))
     machine.set_register("s35", np.array([0x8000_0000, 0], dtype=np.uint32))
-    stopped = example.stopped(("lex_start", Masks(1, 1, 1), None))
-    stopped.machine = machine
-    return stopped
+    return Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded)
 
 
 def test_the_active_lanes_while_all_lanes_run(example):

@@ -336,7 +336,7 @@ def test_a_location_of_a_frame_is_made_once():
     stack = Stopped(machine, Loaded([LoadedCode(opened(image))])).stack(0)
     frame = stack.at(3)
     assert frame is not None
-    lanes = frame.context().lanes
+    lanes = frame.context(frame.lane(None)).lanes
     number = nested.VGPR + nested.FIRST
     assert frame.register(number, lanes) is frame.register(number, lanes)
     top = stack.top.register(number, lanes)
