@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.info.pc_ranges import Position
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.code_object import NotFound
 from dwarfgpu.program.code.scopes import FunctionScope
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.objfile.elf.header import PT_LOAD
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
 from dwarfgpu.program.code.repairs import OFF, Site, repaired
 
@@ -320,25 +319,30 @@ class FileUnit:
 
     def expressions(self, attribute: Attribute) -> Expression | tuple[Expression, ...]:
         """An attribute's expression, or those of its location list that are valid at the program location (A.2.5.5)."""
-        owner = attribute.die.unit
         if attribute.value_class != "loclist":
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
             message = "a location list is valid at program locations, and there is none"
             raise MissingContext("pc", message)
-        section, offset = attribute.list_place()
-        context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
-        found = read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
+        entries = location_list(attribute)
         return tuple(
-            self.decoded(attribute, entry.expression, section, entry.expression_offset)
-            for entry in found.matching(self.code.in_file(self.pc))
+            self.decoded(attribute, entry.expression, entries.section, entry.expression_offset)
+            for entry in entries.matching(self.code.in_file(self.pc))
         )
 
     def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
         """An expression of an attribute, with the repairs that the code is loaded with."""
         expression = self.code.expression(data, attribute.die.unit.format, section, offset)
         return self.code.repaired(expression, attribute)
+
+
+def location_list(attribute: Attribute) -> LocationList:
+    """Return the location list that an attribute refers to."""
+    unit = attribute.die.unit
+    section, offset = attribute.list_place()
+    data = unit.tables.list_data(section)
+    return read_location_list(data, offset, section=section, context=unit.list_context)
 
 
 # --- Base types and constants ---------------------------------------------------------------------------------------

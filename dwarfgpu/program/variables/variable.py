@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from attrs import evolve, frozen
 
 from dwarfgpu import dwarf_constants as dw
@@ -15,18 +14,15 @@ from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Part
 from dwarfgpu.objfile.info.scopes import qualified_name, split_name
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.encoding_context import findings as found_in
 from dwarfgpu.program.code.encoding_context import of_frame
-from dwarfgpu.program.code.loaded import constant_bytes
+from dwarfgpu.program.code.loaded import constant_bytes, location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
-from dwarfgpu.program.language.syntax import Name
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Located, ObjectPlace
+from dwarfgpu.program.values.storage import Located, ObjectPlace, definition_of
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import (
     MISSING,
@@ -221,7 +217,7 @@ class Variable(Quantity):
         if frame.place is None:
             what = "its location list is about program locations, and there is none"
             raise unavailable(MISSING, what)
-        found = _list(location)
+        found = location_list(location)
         place = self.code.in_file(frame.place)
         entries = found.matching(place)
         if not entries:
@@ -238,18 +234,7 @@ class Variable(Quantity):
     @property
     def definition(self) -> Die:
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
-        die = self.die
-        if die.number(dw.DW_AT_location) is not None or not (
-            die.is_declaration or die.tag == dw.DW_TAG_member
-        ):
-            return die
-        name = qualified_name(die)
-        if name is None:
-            return die
-        for entry in die.unit.dwarf.index.find(f"::{name}"):
-            if entry.kind == "variable" and _defines(entry.die, die):
-                return entry.die
-        return die
+        return definition_of(self.die)
 
     # --- Repairs --------------------------------------------------------------------------------------------------
 
@@ -287,7 +272,7 @@ class Variable(Quantity):
         if location.value_class != "loclist":
             expressions = _tuple(unit.expressions(location))
             return tuple(Described(listing(each), expression=each) for each in expressions)
-        found = _list(location)
+        found = location_list(location)
         if found.error is not None:
             raise found.error
         bias = self.code.in_program
@@ -305,7 +290,7 @@ class Variable(Quantity):
             return ()
         if location.value_class != "loclist":
             return (location.block().data,)
-        return tuple(each.expression for each in _list(location).matching(address))
+        return tuple(each.expression for each in location_list(location).matching(address))
 
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
@@ -368,20 +353,8 @@ def _completed(location: Location, type: Type) -> Location:
     return locations.at(locations.extended(storage, (Part(locations.UNDEFINED, missing),)))
 
 
-def _defines(die: Die, declaration: Die) -> bool:
-    """Whether an entry defines what another one with the same name declares."""
-    return die.number(dw.DW_AT_location) is not None or any(each == declaration for each in die.origins())
-
-
 def _tuple(found: Any) -> tuple[Expression, ...]:
     return found if isinstance(found, tuple) else (found,)
-
-
-def _list(location: Attribute) -> LocationList:
-    owner = location.die.unit
-    section, offset = location.list_place()
-    context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
-    return read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
 
 
 # --- Variables as a file declares them ----------------------------------------------------------------
@@ -466,26 +439,6 @@ def owner_of(variable: Variable) -> str | None:
         if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
             return qualified_name(owner)
     return None
-
-
-def variables_in(frame: Frame, tree: Any) -> list[Variable]:
-    """The variables that an expression names, each once."""
-    found: dict[Die, Variable] = {}
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Name):
-            try:
-                variable = variable_called(frame, node.parts, node.file)
-            except DwarfGpuError:
-                variable = None
-            if variable is not None:
-                found.setdefault(variable.die, variable)
-        elif isinstance(node, tuple):
-            waiting += reversed(node)
-        elif attrs.has(type(node)):
-            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
-    return list(found.values())
 
 
 def checked(variable: Variable) -> list[Checked]:
