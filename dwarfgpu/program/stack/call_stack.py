@@ -59,9 +59,13 @@ class Stack:
     @property
     def activations(self) -> CallStack:
         """The registers of each call, without asking the debugging information which function it is."""
+        self._refresh()
+        return self._activations
+
+    def _refresh(self) -> None:
+        """Forget the frames when something has been written since, because callers may be others now."""
         if self._changes != self.machine.changes:
             self._begin()
-        return self._activations
 
     # --- Frames as users count them -------------------------------------------------------------------------------
 
@@ -72,13 +76,11 @@ class Stack:
 
     def frame(self, number: int) -> Frame | None:
         """Return the frame with a number, 0 for the innermost one; None when the stack ends before."""
-        while not self._is_known(number):
+        self._refresh()
+        while number >= len(self._frames):
             if not self.call(len(self._calls)):
                 return None
         return self._frames[number]
-
-    def _is_known(self, number: int) -> bool:
-        return self._changes == self.machine.changes and number < len(self._frames)
 
     @property
     def count(self) -> int:
