@@ -337,8 +337,11 @@ def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
         found = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
         return around.located(found)
     constant = die.find_number(DW_AT_const_value)
-    if constant is None:
-        return None
+    return None if constant is None else constant_place(around, constant)
+
+
+def constant_place(around: ObjectSurroundings, constant: Attribute) -> ObjectPlace:
+    """Return the place of the bytes of a DW_AT_const_value."""
     data = constant_bytes(constant)
     stream = int.from_bytes(data, around.context.target.byte_order)
     return around.located(locations.at(Implicit(stream, 8 * len(data))))

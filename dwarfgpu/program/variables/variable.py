@@ -12,17 +12,17 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.storages import Composite, Implicit, Part
+from dwarfgpu.expr.storages import Composite, Part
 from dwarfgpu.objfile.info.scopes import qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.encoding_context import findings as found_in
 from dwarfgpu.program.code.encoding_context import of_frame
-from dwarfgpu.program.code.loaded import constant_bytes, location_list
+from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Located, ObjectPlace, definition_of
+from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import (
     MISSING,
@@ -176,9 +176,7 @@ class Variable(Quantity):
     def _found(self, plan: _Plan, lanes: LaneSet) -> Object:
         around = self.frame.around(lanes, self.code)
         if plan.constant is not None:
-            data = constant_bytes(plan.constant)
-            stream = int.from_bytes(data, self.frame.target.byte_order)
-            return Object(self.type, around.located(locations.at(Implicit(stream, 8 * len(data)))))
+            return Object(self.type, constant_place(around, plan.constant))
         location = self._located(plan, lanes)
         if len(location.places) == 1 and type(location.places[0].storage) is Composite:
             location = _completed(location, self.type)
@@ -212,24 +210,14 @@ class Variable(Quantity):
                 raise unavailable(OPTIMIZED_OUT, what)
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
-        if location.value_class != "loclist":
-            return _Plan(unit, _tuple(unit.expressions(location)))
-        if frame.place is None:
+        if frame.place is None and location.value_class == "loclist":
             what = "its location list is about program locations, and there is none"
             raise unavailable(MISSING, what)
-        found = location_list(location)
-        place = self.code.in_file(frame.place)
-        entries = found.matching(place)
-        if not entries:
-            bias = self.code.in_program
-            raise not_listed(frame.place, [(bias(each.start), bias(each.end)) for each in found.entries])
-        return _Plan(
-            unit,
-            tuple(
-                unit.decoded(location, each.expression, found.section, each.expression_offset)
-                for each in entries
-            ),
-        )
+        expressions = _tuple(unit.expressions(location))
+        if not expressions and frame.place is not None:
+            bias, entries = self.code.in_program, location_list(location).entries
+            raise not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
+        return _Plan(unit, expressions)
 
     @property
     def definition(self) -> Die:
