@@ -136,6 +136,12 @@ class UsageError(DwarfGpuError):
         DwarfGpuError.__init__(self, kind, message, hint=hint)
 
 
+class NotFound(DwarfGpuError):
+    """A file has no such thing: a name that it does not define, an address that it does not hold."""
+
+    error_class = "not_found"
+
+
 class UnknownTarget(UsageError):
     """No target has this name."""
 

@@ -64,18 +64,43 @@ MAY_IMPORT: dict[str, set[str]] = {
     "": LIBRARY | {"cases", "render"},
 }
 
+CODE = {"types", "code"}
+STACK = CODE | {"values", "variables", "language", "stack"}
+
+INSIDE_PROGRAM: dict[str, set[str]] = {
+    "types": set(),
+    "code": {"types"},
+    "dump": CODE,
+    "values": CODE,
+    "variables": CODE | {"values"},
+    "language": CODE | {"values", "variables"},
+    "stack": STACK,
+    "launch": STACK,
+    "program": STACK,
+    "selection": STACK | {"program"},
+}
+"""Who may import whom inside program/ when it runs; imports for types are free there."""
+
 ONLY_IN: dict[str, set[str]] = {
     "elftools": {"elftools"},  # the bridge, and what tests compare with
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
         *("bits", "lanes", "backends", "expr.access"),
-        *("program.variables.columns", "program.variables.all_waves"),
+        *("program.variables.columns", "program.stack.all_waves"),
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},
     "yaml": {"objfile.kernels.metadata"},
 }
 """Foreign packages, and the only places that may import them."""
+
+RECURSIVE = [
+    ["expr.evaluation", "expr.machine"],
+    ["objfile.containers.bundle", "objfile.elf.image"],
+]
+"""Modules that need each other: an operation may evaluate an expression, and a container of files may be in a file."""
+FACES = {"cli", "questions", "repl", "gdbplugin"}
+"""Packages whose modules are not checked for circles: a command may ask another one."""
 
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
@@ -252,6 +277,61 @@ def call_breaches(modules: list[Module]) -> list[str]:
     return breaches
 
 
+def program_breaches(modules: list[Module]) -> list[str]:
+    """Every import inside program/ that runs against its layers."""
+    known = {module.name for module in modules}
+    prefix = "program."
+    breaches = []
+    for module in modules:
+        inner = within(module.name)
+        if not inner.startswith(prefix):
+            continue
+        part = inner.split(".")[1]
+        for item in imports_of(module, known):
+            target = within(item.target)
+            if item.for_types or not target.startswith(prefix):
+                continue
+            other = target.split(".")[1]
+            if other not in {part, *INSIDE_PROGRAM[part]}:
+                breaches.append(f"{module.at(item.line)}: `program.{part}` may not import `program.{other}`")
+    return breaches
+
+
+def circles(modules: list[Module]) -> list[list[str]]:
+    """The modules that need each other when they run, late imports included: each circle with its members."""
+    known = {module.name for module in modules}
+    needed = {
+        module.name: {item.target for item in imports_of(module, known) if not item.for_types}
+        & known - {module.name}
+        for module in modules
+    }
+    while True:  # what needs nothing of the rest, or what nothing of the rest needs, is in no circle
+        targets = set().union(*needed.values()) if needed else set()
+        ends = {name for name, others in needed.items() if not others or name not in targets}
+        if not ends:
+            break
+        needed = {name: others - ends for name, others in needed.items() if name not in ends}
+    result = []
+    while needed:
+        first = min(needed)
+        circle = {name for name in reached(first, needed) if first in reached(name, needed)} | {first}
+        result.append(sorted(circle))
+        needed = {name: others - circle for name, others in needed.items() if name not in circle}
+    return [circle for circle in result if len(circle) > 1]
+
+
+def reached(start: str, needed: dict[str, set[str]]) -> set[str]:
+    """The modules that a module needs, by itself or through others."""
+    seen: set[str] = set()
+    waiting = [*needed[start]]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and name in needed:
+            seen.add(name)
+            waiting += needed[name]
+    return seen
+
+
 # --- The tests ----------------------------------------------------------------------------------------------------
 
 MODULES = modules_below(PACKAGE)
@@ -264,6 +344,16 @@ def report(breaches: list[str]) -> str:
 def test_imports_follow_the_table():
     breaches = import_breaches(MODULES)
     assert not breaches, report(breaches)
+
+
+def test_imports_inside_program_follow_its_layers():
+    breaches = program_breaches(MODULES)
+    assert not breaches, report(breaches)
+
+
+def test_no_modules_need_each_other():
+    library = [module for module in MODULES if not is_in(within(module.name), FACES)]
+    assert [[within(name) for name in circle] for circle in circles(library)] == RECURSIVE
 
 
 def test_only_the_faces_print():
@@ -297,6 +387,25 @@ def test_the_table_names_only_its_own_units():
 def module(name: str, source: str, *, is_package: bool = False) -> Module:
     path = Path(*name.split("."), "__init__.py") if is_package else Path(*name.split(".")).with_suffix(".py")
     return Module(name, path, is_package, source)
+
+
+def test_a_circle_of_late_imports_is_found():
+    first = module("dwarfgpu.a", "def f():\n    from dwarfgpu.b import g")
+    second = module("dwarfgpu.b", "from dwarfgpu import c")
+    third = module(
+        "dwarfgpu.c", "if TYPE_CHECKING:\n    from dwarfgpu import a\nelse:\n    import dwarfgpu.a"
+    )
+    fourth = module("dwarfgpu.d", "from dwarfgpu.a import f")
+    assert circles([first, second, third, fourth]) == [["dwarfgpu.a", "dwarfgpu.b", "dwarfgpu.c"]]
+    assert circles([first, second, fourth]) == []
+
+
+def test_an_import_that_runs_upwards_inside_program_is_found():
+    lower = module(
+        "dwarfgpu.program.code.loaded", "def f():\n    from dwarfgpu.program.stack.frame import Frame"
+    )
+    upper = module("dwarfgpu.program.stack.frame", "from dwarfgpu.program.code.loaded import Loaded")
+    assert len(program_breaches([lower, upper])) == 1
 
 
 PARTS = [

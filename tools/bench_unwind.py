@@ -29,9 +29,9 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.stack.stopped import open_stopped
 stopped = open_stopped(opened(sys.argv[1]), sys.argv[2])
 started = process_time()
-frames = list(stopped.stack(0))
+frames = list(stopped.stack(0).activations)
 assert len(frames) == int(sys.argv[3])
-thread = frames[0].activation.thread
+thread = frames[0].thread
 found = 0
 for register in islice(cycle(stopped.machine.target.registers()), {REGISTERS}):
     location = frames[-1].register(register.number, thread.lanes)

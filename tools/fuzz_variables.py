@@ -19,8 +19,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.stack import backtrace
 from dwarfgpu.program.stack import lanes as wave_lanes
+from dwarfgpu.program.stack.all_waves import by_place
 from dwarfgpu.program.stack.wave_groups import wave_rows
-from dwarfgpu.program.variables.all_waves import by_place
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render import lanes as render_lanes
 from dwarfgpu.render.backtrace import BacktraceRenderer

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.variables.all_waves import WaveValues
+    from dwarfgpu.program.stack.all_waves import WaveValues
 
 
 def evaluate(session: Session, options: Any, attached: Attached) -> int:
     """Evaluate expressions in all lanes of all waves; what stands at one place is shown when it is known."""
     from dwarfgpu.program.stack import selectors
-    from dwarfgpu.program.variables.all_waves import by_place
+    from dwarfgpu.program.stack.all_waves import by_place
 
     numbers = None
     if options.lane not in (None, "active", "all"):

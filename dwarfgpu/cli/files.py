@@ -92,8 +92,8 @@ def _info(session: Session, options: Any) -> int:
 
 
 def _look_up(session: Session, file: CodeObject, options: Any) -> int:
+    from dwarfgpu.errors import NotFound
     from dwarfgpu.program.code import code_lookup
-    from dwarfgpu.program.code.code_object import NotFound
     from dwarfgpu.render import files as render
 
     addresses: list[Any] = []

@@ -14,12 +14,12 @@ from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.gdb_process import Live, rules_of
 from dwarfgpu.program.stack.selectors import no_wave
 from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
-from dwarfgpu.program.stack.wave import Wave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.stack.stopped import Machine
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
 
@@ -61,7 +61,7 @@ class Program:
 
     def at(self, address: int) -> tuple[Frame, ...]:
         """Return the functions at an address, innermost first, as frames without a machine."""
-        return tuple(frames_at(self.state, self.state.loaded.codes[0], address))
+        return frames_at(self.state, self.state.loaded.codes[0], address)
 
     @property
     def outside(self) -> Frame:
@@ -121,8 +121,9 @@ class Attached:
     def __init__(self, program: Program, stopped: Stopped, state: Execution | None = None) -> None:
         self.program = program
         self.stopped = stopped
-        self.state = state or Execution(stopped.loaded, stopped.machine.target, stopped.machine)
-        self._waves: dict[int, Wave] = {}
+        if state is not None:
+            stopped.state = state
+        self.state = stopped.state
 
     def __len__(self) -> int:
         return self.stopped.machine.wave_count
@@ -140,10 +141,7 @@ class Attached:
         index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
         if index is None or not 0 <= index < len(self):
             raise no_wave(self.stopped.machine, str(wave))
-        known = self._waves.get(index)
-        if known is None:
-            known = self._waves[index] = Wave(self.state, self.stopped, index)
-        return known
+        return self.stopped.wave(index)
 
     def repaired(self, repair: Policy) -> Attached:
         """Return the same machine with other repairs of compiler errors applied."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.code.instructions import Listing, MachineInstruction
-    from dwarfgpu.program.code.linespec import CodeSpan
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
+    from dwarfgpu.program.stack.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 

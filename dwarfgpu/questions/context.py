@@ -188,7 +188,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
     name = shown(variable.name)
     style = "dim"
     try:
-        if variable.frame.physical is None:
+        if variable.frame.activation is None:
             text = "there is no machine that holds it"
         else:
             one = answer(variable, name, None if lane is None else [lane]).lanes[0]
@@ -224,7 +224,7 @@ def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     frame, lane = debugger.frame, debugger.lane
-    if frame.physical is None:
+    if frame.activation is None:
         raise UsageError("there is no machine, so there are no registers", kind="no_machine")
     head = "registers" if lane is None else f"registers, of lane {lane} those that have lanes"
     known = next((names for start, names in REGISTERS.items() if frame.target.name.startswith(start)), "")

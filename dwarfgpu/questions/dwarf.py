@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
+from dwarfgpu.program.language.expression import variables_in
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import (
     Variable,
     all_variables,
     checked,
-    variables_in,
     variables_named,
 )
 from dwarfgpu.questions import asking

@@ -166,7 +166,7 @@ def info_sharedlibrary(debugger: Debugger, arguments: Arguments) -> None:
 
 def info_agents(debugger: Debugger, arguments: Arguments) -> None:
     """Each with its architecture, how many lanes its waves have, and how many waves stand there. State A is active."""
-    from dwarfgpu.program.stack.devices import agents
+    from dwarfgpu.program.launch.devices import agents
     from dwarfgpu.render.machines import agents_table
 
     arguments.none()
@@ -180,7 +180,7 @@ def info_agents(debugger: Debugger, arguments: Arguments) -> None:
 
 def info_queues(debugger: Debugger, arguments: Arguments) -> None:
     """Read and Write are numbers of packets, Size is in bytes: they are known where the memory of the queue is."""
-    from dwarfgpu.program.stack.devices import queues
+    from dwarfgpu.program.launch.devices import queues
     from dwarfgpu.render.machines import queues_table
 
     arguments.none()
@@ -191,7 +191,7 @@ def info_dispatches(debugger: Debugger, arguments: Arguments) -> None:
     """Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire and the release
     fence, each with its scope (a agent, s system).
     """
-    from dwarfgpu.program.stack.devices import dispatches
+    from dwarfgpu.program.launch.devices import dispatches
     from dwarfgpu.render.machines import dispatches_table
 
     arguments.none()

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.linespec import LinespecReader
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.stack.linespec import LinespecReader
 from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.render.layout import fitted, shown
 from dwarfgpu.render.source import numbered_line, place_words
@@ -15,10 +15,10 @@ from dwarfgpu.render.source import numbered_line, place_words
 if TYPE_CHECKING:
     from typing import Any
 
-    from dwarfgpu.program.code.linespec import Linespec
     from dwarfgpu.program.code.source_files import SourceFile, SourceText
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.lanes import LaneStatus
+    from dwarfgpu.program.stack.linespec import Linespec
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 

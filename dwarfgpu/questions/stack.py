@@ -260,7 +260,7 @@ def _without_inner(debugger: Debugger, frames: Iterable[Frame]) -> Iterator[Fram
 
 def _was_active(each: Frame, lane: int) -> bool:
     """Whether a lane was active when the function was called; it is where nobody knows."""
-    mask = None if each.physical is None else each.physical.active_lanes()
+    mask = None if each.activation is None else each.active_lanes()
     return mask is None or bool(mask >> lane & 1)
 
 
@@ -296,10 +296,9 @@ def _show_saved(debugger: Debugger, each: Frame) -> None:
     """Where the registers of a frame are that are elsewhere than in themselves."""
     from dwarfgpu.program.stack.backtrace import saved_registers
 
-    physical = each.physical
-    if physical is None or each.is_inlined:
+    if each.activation is None or each.is_inlined:
         return
-    _show_registers(debugger, saved_registers(physical), 8)
+    _show_registers(debugger, saved_registers(each.activation), 8)
 
 
 def _show_registers(debugger: Debugger, saved: Iterable[Saved], indent: int) -> None:
@@ -323,12 +322,12 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.render.layout import fitted
 
     here = debugger.frame
-    if here.physical is None:
+    if here.activation is None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")
     output = debugger.output
     for line in _facts(debugger, here):
         output.lines(fitted(line, output.width, 2))
-    saved = [] if here.is_inlined else list(saved_by(here.physical))
+    saved = [] if here.is_inlined else list(saved_by(here))
     if saved and not here.has_lanes:
         pointer = here.target.stack_pointer
         places = [(one, _memory_text(here, one)) for one in saved]
@@ -347,19 +346,19 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     from dwarfgpu.render.backtrace import line_text
     from dwarfgpu.render.layout import lanes_text, shown
 
-    physical = here.physical
-    assert physical is not None  # noqa: S101 (`info frame` needs one)
+    stack = here.stack
+    assert stack is not None  # noqa: S101 (`info frame` needs one)
     source = here.call.source
     place = "" if source is None or source.file is None else f" ({line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
     outer = next(islice(debugger.wave, here.number + 1, None), None)
-    caller = physical.stack.at(physical.level + 1)
+    caller = stack.activations.at(here.level + 1)
     yield f"Stack level {here.number}, frame at {_cfa_text(here)}:"
     register = here.target.program_counter
     pc = here.target.register(register) if register is not None else None
     label = "pc" if pc is None else pc.name
     saved = f"; saved {label} = {caller.pc:#x}" if caller is not None else ""
-    yield f" {label} = {physical.pc:#x}{name}{place}{saved}"
+    yield f" {label} = {here.pc:#x}{name}{place}{saved}"
     around = [f"caller of frame at {_cfa_text(debugger.wave.frame(here.number - 1))}"] if here.number else []
     if here.is_inlined and outer is not None:
         around.insert(0, f"inlined into frame {outer.number}")
@@ -369,7 +368,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
         yield f" {', '.join(around)}"
     if outer is None:
         yield f" outermost: {debugger.wave.end.message}"
-    mask = physical.active_lanes()
+    mask = here.active_lanes()
     if here.has_lanes:
         known = "not known" if mask is None else lanes_text(mask).removeprefix("lanes ")
         yield f" lanes active on entry: {known}"
@@ -384,11 +383,11 @@ def _cfa_text(each: Frame) -> str:
     """The canonical frame address of the call frame that a frame belongs to."""
     from dwarfgpu.expr.location_text import TextRenderer
 
-    physical = each.physical
-    if physical is None:
+    activation = each.activation
+    if activation is None:
         return "??"
     try:
-        cfa = physical.cfa(physical.activation.thread.lanes)
+        cfa = activation.cfa(activation.thread.lanes)
     except DwarfGpuError as error:
         return f"an address that is not known ({error.message})"
     return _short(each, TextRenderer(each.target.byte_order).location(cfa))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.declarations import declared, undeclared
-from dwarfgpu.program.code.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.expression import type_named
+from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Struct, Typedef
 from dwarfgpu.program.types.reader import find_type
@@ -21,8 +21,8 @@ from dwarfgpu.render.source import LocationWords, declarations, symbol_lines
 if TYPE_CHECKING:
     from typing import Any
 
-    from dwarfgpu.program.code.linespec import Linespec
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.linespec import Linespec
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments

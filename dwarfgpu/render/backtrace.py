@@ -242,8 +242,7 @@ class CallWriter:
 
     def _parts(self, frame: Frame) -> tuple[str, str]:
         """Return the call and its place in the source."""
-        physical = frame.physical
-        if physical is not None and physical.is_signal_frame and not frame.is_inlined:
+        if frame.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
         return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", _place(frame)
 

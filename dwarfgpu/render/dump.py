@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.dump.entries import Lists, Reference
-from dwarfgpu.program.dump.expressions import DumpedExpression
 from dwarfgpu.render.layout import (
     WIDTH,
     aligned,

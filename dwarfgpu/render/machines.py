@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.launch.devices import Agent, DispatchRow, Queue
     from dwarfgpu.program.stack.address_aliases import View, Views
-    from dwarfgpu.program.stack.devices import Agent, DispatchRow, Queue
     from dwarfgpu.program.stack.snapshot_files import Summary
     from dwarfgpu.render.layout import Style
 

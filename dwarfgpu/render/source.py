@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.program.code.declarations import Declared
     from dwarfgpu.program.code.instructions import MachineInstruction
-    from dwarfgpu.program.code.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.stack.linespec import CodeSpan, Linespec
     from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.targets.target import Target
 

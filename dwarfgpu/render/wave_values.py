@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.program.stack.all_waves import CODES, STATES
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.program.variables.all_waves import CODES, STATES
 from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE, UNDEFINED, without_padding
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
@@ -18,7 +18,7 @@ from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, r
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.variables.all_waves import WaveValues
+    from dwarfgpu.program.stack.all_waves import WaveValues
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
 

@@ -84,7 +84,7 @@ def test_inactive_inner_frames_are_skipped(run):
     """The outer functions were called by all lanes, the inner ones by half of them."""
     for frame in run.debugger.wave:
         mask = 0xFFFF if frame.number < 2 else 0xFFFFFFFF
-        frame.physical.active_lanes = lambda mask=mask: mask
+        frame.active_lanes = lambda mask=mask: mask
     run("lane 20")
     assert run("bt").splitlines() == [
         "warning: lane is divergent, skipping inactive frames",

@@ -48,12 +48,10 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
     """Return the ranges of a range list. The last one is remembered, because entries may share it."""
     known = unit.tables.ranges
     if known is None or known[:2] != (section, offset):
-        from dwarfgpu.objfile.lists.list_encoding import ListContext
         from dwarfgpu.objfile.lists.range_lists import read_range_list
 
-        context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
         data = unit.tables.list_data(section)
-        range_list = read_range_list(data, offset, section=section, context=context)
+        range_list = read_range_list(data, offset, section=section, context=unit.list_context)
         unit.tables.ranges = known = section, offset, range_list
     return known[2].spans()
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.attributes import AttributeDialect
     from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.lists.list_encoding import ListContext
     from dwarfgpu.objfile.section_source import SectionSource
 
 
@@ -320,6 +321,13 @@ class Unit:
             return self.skeleton.low_pc
         value = self.root_value(dw.DW_AT_low_pc, dw.DW_AT_entry_pc)
         return None if value is None else self.address(*value)
+
+    @property
+    def list_context(self) -> ListContext:
+        """What the entries of its location lists and range lists depend on."""
+        from dwarfgpu.objfile.lists.list_encoding import ListContext
+
+        return ListContext(self.address_size, self.format.byte_order, self.low_pc, self.tables.address)
 
     # --- The dialect of its attributes ------------------------------------------------------------------------------
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
-from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.code_object import NotFound
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.objfile.info.pc_ranges import Position
+from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.scopes import FunctionScope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.objfile.info.pc_ranges import InlinedFrame
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
@@ -47,6 +48,10 @@ class CallFrame:
     """Whether it is inlined into the next level."""
     offset: int | None
     """Of its entry in the section of its unit; None where only a symbol is known."""
+
+
+NOWHERE = CallFrame(None, None, None, inlined=False, offset=None)
+"""The call in code of which nothing is known."""
 
 
 @frozen
@@ -144,7 +149,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     text = None
     if file.has_dwarf:
         try:
-            unit, frames, row = _in_dwarf(file, address)
+            unit, frames, row = _in_dwarf(file, address, functions_at(file, address))
         except DwarfGpuError as error:
             file.dwarf.note(error)
         if row is not None:
@@ -167,18 +172,30 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     )
 
 
-def calls_at(file: CodeObject, address: int) -> tuple[CallFrame, ...]:
-    """The calls at an address of code, the innermost first; where only a symbol is known, a function of its name."""
-    frames: tuple[CallFrame, ...] = ()
+def functions_at(file: CodeObject, address: int) -> tuple[FunctionScope, ...]:
+    """Return the functions at an address of code, innermost first: those inlined there, and the one they are in."""
+    if not file.has_dwarf:
+        return ()
+    functions: Sequence[Die] = ()
+    try:
+        functions = file.dwarf.index.functions_at(address)
+        return scopes.functions_at(functions[-1], address) if functions else ()
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return tuple(FunctionScope(function, (function,)) for function in functions[-1:])
+
+
+def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...]) -> tuple[CallFrame, ...]:
+    """Return what `functions_at` returns with the lines of the source; without any, a function named as the symbol."""
     source = None
     if file.has_dwarf:
         try:
-            _unit, frames, row = _in_dwarf(file, address)
+            _unit, calls, row = _in_dwarf(file, address, functions)
+            if calls:
+                return calls
             source = None if row is None else row.source
         except DwarfGpuError as error:
             file.dwarf.note(error)
-    if frames:
-        return frames
     symbol = file.symbol_image.symbol_at(address)
     name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
     return (CallFrame(name, linkage_name, source, inlined=False, offset=None),)
@@ -189,7 +206,7 @@ def begins_line(file: CodeObject, address: int) -> bool:
     if not file.has_dwarf:
         return False
     try:
-        row = _in_dwarf(file, address)[2]
+        row = _in_dwarf(file, address, functions_at(file, address))[2]
     except DwarfGpuError as error:
         file.dwarf.note(error)
         return False
@@ -218,12 +235,11 @@ class _Row:
     text: str | None
 
 
-def _in_dwarf(file: CodeObject, address: int) -> tuple[Unit | None, tuple[CallFrame, ...], _Row | None]:
-    from dwarfgpu.objfile.info.pc_ranges import Position, inlined_chain, scopes_at
-
+def _in_dwarf(
+    file: CodeObject, address: int, functions: tuple[FunctionScope, ...]
+) -> tuple[Unit | None, tuple[CallFrame, ...], _Row | None]:
     dwarf = file.dwarf
-    functions = dwarf.index.functions_at(address)
-    unit = functions[-1].unit if functions else dwarf.index.unit_at(address)
+    unit = functions[-1].die.unit if functions else dwarf.index.unit_at(address)
     if unit is None:
         return None, (), None
     row = table = None
@@ -232,17 +248,19 @@ def _in_dwarf(file: CodeObject, address: int) -> tuple[Unit | None, tuple[CallFr
         row = None if table is None else _row(table, unit, address)
     except DwarfGpuError as error:
         dwarf.note(error)
-    if not functions:
-        return unit, (), row
     position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
-    function = functions[-1]
-    frames: tuple[CallFrame, ...] = ()
-    try:
-        chain = inlined_chain([function, *scopes_at(function, address)], position)
-        frames = tuple(_frame(frame, unit, table) for frame in chain)
-    except DwarfGpuError as error:
-        dwarf.note(error)
-    return unit, frames, row
+    calls: list[CallFrame] = []
+    for function in functions:
+        try:
+            calls.append(_call(function, position, unit, table))
+            if function.is_inlined:
+                die = function.die
+                position = Position(die.call_file, die.call_line, die.call_column)
+        except DwarfGpuError as error:
+            dwarf.note(error)
+            calls += [NOWHERE] * (len(functions) - len(calls))
+            break
+    return unit, tuple(calls), row
 
 
 def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
@@ -262,15 +280,14 @@ def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
     return _Row(source, row.file, row.is_stmt, (span.start, span.end), text)
 
 
-def _frame(frame: InlinedFrame, unit: Unit, table: LineTable | None) -> CallFrame:
+def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTable | None) -> CallFrame:
     from dwarfgpu.objfile.info.scopes import qualified_name
 
-    die: Any = frame.die
-    position = frame.position
+    die = function.die
     source = None
     if table is not None and position.file is not None:
         source = _source(table, unit, position.file, position.line or 0, position.column or 0)
-    return CallFrame(qualified_name(die), die.linkage_name, source, frame.inlined, die.section_offset)
+    return CallFrame(qualified_name(die), die.linkage_name, source, function.is_inlined, die.section_offset)
 
 
 def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  # noqa: FBT001

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.section_source import ImageSections
@@ -33,7 +33,6 @@ __all__ = [
     "CodeObject",
     "CodeObjectContents",
     "ImageSections",
-    "NotFound",
     "TargetOf",
     "check_has_kernels",
     "list_contents",
@@ -43,12 +42,6 @@ __all__ = [
 ABI_V2, ABI_V3 = 0, 1
 EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 """The sections of host programs that hold code objects."""
-
-
-class NotFound(DwarfGpuError):
-    """A file has no such thing: a name that it does not define, an address that it does not hold."""
-
-    error_class = "not_found"
 
 
 # --- The target ---------------------------------------------------------------------------------------------------

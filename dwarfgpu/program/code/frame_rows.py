@@ -17,13 +17,12 @@ from dwarfgpu.cfi.rows import FrameRow, Initial, Tables, unknown_augmentation
 from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.expr.decode import decode as decode_expression
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
 from dwarfgpu.program.code.code_lookup import named
-from dwarfgpu.program.code.code_object import NotFound
-from dwarfgpu.program.dump.expressions import CodeReader
+from dwarfgpu.program.code.dumped_expressions import CodeReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.objfile.frames.fde_index import FrameHeader
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.dump.expressions import DumpedExpression
+    from dwarfgpu.program.code.dumped_expressions import DumpedExpression
     from dwarfgpu.targets.target import Target
 
 

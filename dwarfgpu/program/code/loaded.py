@@ -13,9 +13,8 @@ from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.objfile.elf.header import PT_LOAD
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
-from dwarfgpu.program.code.code_lookup import CallFrame, calls_at
+from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
+from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
 from dwarfgpu.program.code.repairs import OFF, Site, repaired
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.scopes import FunctionScope
 
 
 PF_X = 1
@@ -66,6 +66,8 @@ class LoadedCode:
         self._expressions: dict[tuple[str, int, Format], Expression] = {}
         self._repaired: dict[tuple[str, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
+        self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
+        self._calls: dict[int, tuple[CallFrame, ...]] = {}
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
         """Those that expressions have asked for, by unit and offset."""
 
@@ -138,6 +140,22 @@ class LoadedCode:
             self._functions[address] = found[-1] if found else None
         return self._functions[address]
 
+    def functions_at(self, pc: int) -> tuple[FunctionScope, ...]:
+        """Return the functions at an address, innermost first: those inlined there, and the one they are in."""
+        address = self.in_file(pc)
+        functions = self._scopes.get(address)
+        if functions is None:
+            functions = self._scopes[address] = functions_at(self.file, address)
+        return functions
+
+    def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
+        """Return the functions at an address with their lines in the source, innermost first; at least one."""
+        address = self.in_file(pc)
+        calls = self._calls.get(address)
+        if calls is None:
+            calls = self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
+        return calls
+
     def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
         """The expression at an offset of a section, decoded once."""
         key = section, offset, form
@@ -177,22 +195,15 @@ class Loaded:
         self.executable = executable
         """The file that a process was made of, if that is known."""
         self._information: dict[int, Information | DwarfGpuError] = {}
-        self._calls: dict[int, tuple[CallFrame, ...]] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
         """The file whose code holds an address."""
         return next((code for code in self.codes if code.holds(pc)), None)
 
     def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
-        """The calls at an address, the innermost first, found once; a call of nothing in code that is not known."""
-        found = self._calls.get(pc)
-        if found is None:
-            code = self.at(pc)
-            found = (CallFrame(None, None, None, inlined=False, offset=None),)
-            if code is not None:
-                found = calls_at(code.file, code.in_file(pc))
-            self._calls[pc] = found
-        return found
+        """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""
+        code = self.at(pc)
+        return (NOWHERE,) if code is None else code.calls_at(pc)
 
     def information_at(self, pc: int) -> Information:
         """The call frame information of an address, found once."""
@@ -308,25 +319,30 @@ class FileUnit:
 
     def expressions(self, attribute: Attribute) -> Expression | tuple[Expression, ...]:
         """An attribute's expression, or those of its location list that are valid at the program location (A.2.5.5)."""
-        owner = attribute.die.unit
         if attribute.value_class != "loclist":
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
             message = "a location list is valid at program locations, and there is none"
             raise MissingContext("pc", message)
-        section, offset = attribute.list_place()
-        context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
-        found = read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
+        entries = location_list(attribute)
         return tuple(
-            self.decoded(attribute, entry.expression, section, entry.expression_offset)
-            for entry in found.matching(self.code.in_file(self.pc))
+            self.decoded(attribute, entry.expression, entries.section, entry.expression_offset)
+            for entry in entries.matching(self.code.in_file(self.pc))
         )
 
     def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
         """An expression of an attribute, with the repairs that the code is loaded with."""
         expression = self.code.expression(data, attribute.die.unit.format, section, offset)
         return self.code.repaired(expression, attribute)
+
+
+def location_list(attribute: Attribute) -> LocationList:
+    """Return the location list that an attribute refers to."""
+    unit = attribute.die.unit
+    section, offset = attribute.list_place()
+    data = unit.tables.list_data(section)
+    return read_location_list(data, offset, section=section, context=unit.list_context)
 
 
 # --- Base types and constants ---------------------------------------------------------------------------------------

@@ -8,14 +8,13 @@ from attrs import frozen
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of, names, number_of
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
-from dwarfgpu.program.code.code_object import NotFound
+from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression, entry_name
 from dwarfgpu.program.code.file_summary import kind_of_unit
-from dwarfgpu.program.dump.expressions import CodeReader, DumpedExpression, entry_name
 from dwarfgpu.program.dump.lists import DumpedListEntry, ListReader
 
 if TYPE_CHECKING:

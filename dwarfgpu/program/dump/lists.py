@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import ListTable, RawEntry
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.dump.expressions import CodeReader, DumpedExpression
+    from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression
 
 
 _COLUMNS: dict[str, Columns] = {

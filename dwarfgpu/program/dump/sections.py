@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.lines.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table
-from dwarfgpu.program.code.code_object import NotFound
-from dwarfgpu.program.dump.expressions import CodeReader
+from dwarfgpu.program.code.dumped_expressions import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, SectionPart, Table
 

@@ -50,7 +50,7 @@ from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.program.variables.variable import STATIC, Variable
+from dwarfgpu.program.variables.variable import PARAMETER, STATIC, Variable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -437,9 +437,6 @@ class Evaluator:
 
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
-        from dwarfgpu.program.stack.call_sites import at_entry
-        from dwarfgpu.program.variables.variable import PARAMETER
-
         parameter = self.named(node.operand)
         if parameter is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
@@ -448,7 +445,7 @@ class Evaluator:
             parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
         if parameter is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(at_entry(parameter, self.lanes))
+        return self._placed(parameter.frame.at_entry(parameter, self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.built(node.type)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.language import registers
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.parser import parse, parse_type
-from dwarfgpu.program.language.syntax import MemberAccess, RegisterName, Subscript
+from dwarfgpu.program.language.syntax import MemberAccess, Name, RegisterName, Subscript
 from dwarfgpu.program.language.tokens import ExpressionError
 from dwarfgpu.program.variables.answers import each_part, positions_in
 from dwarfgpu.program.variables.quantity import Quantity, store
 from dwarfgpu.program.variables.reasons import Unavailable
-from dwarfgpu.program.variables.variable import Variable
+from dwarfgpu.program.variables.variable import Variable, variable_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.lanes import Group, LaneSet
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.language.evaluator import Write
     from dwarfgpu.program.language.history import Remembered
     from dwarfgpu.program.language.syntax import Node
@@ -149,3 +152,23 @@ def type_named(frame: Frame, name: str) -> Type:
     """Return the type that a text such as ``struct S *`` means in a frame."""
     tree = parse_type(name, lambda word: frame.state.names.type(frame, word) is not None)
     return Evaluator(frame, frame.lane(None), name).built(tree)
+
+
+def variables_in(frame: Frame, tree: Any) -> list[Variable]:
+    """Return the variables that an expression names, each once."""
+    variables: dict[Die, Variable] = {}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Name):
+            try:
+                variable = variable_called(frame, node.parts, node.file)
+            except DwarfGpuError:
+                variable = None
+            if variable is not None:
+                variables.setdefault(variable.die, variable)
+        elif isinstance(node, tuple):
+            waiting += reversed(node)
+        elif attrs.has(type(node)):
+            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
+    return list(variables.values())

@@ -46,8 +46,8 @@ def named(evaluator: Evaluator, name: str) -> Any:
                 "$lane needs a lane", hint="select a lane, on the command line with --lane", kind="no_lane"
             )
         return ScalarOperand(model.base("int"), lanes.lane)
-    if name in _WAVE and frame.physical is not None:
-        return ScalarOperand(model.base("int"), frame.physical.stack.wave)
+    if name in _WAVE and frame.stack is not None:
+        return ScalarOperand(model.base("int"), frame.stack.wave)
     register = _register(evaluator, name)
     part = part_of(frame.target, name) if register is None else None
     if part is not None:
@@ -83,10 +83,10 @@ def knows(evaluator: Evaluator, name: str) -> bool:
 
 def explain(evaluator: Evaluator, name: str) -> Unavailable | None:
     """Return why a register has no value in a frame, if its callee did not keep it."""
-    register, frame = _register(evaluator, name), evaluator.frame.physical
-    if register is None or frame is None:
+    register, activation = _register(evaluator, name), evaluator.frame.activation
+    if register is None or activation is None:
         return None
-    return lost_register(frame, register.number, evaluator.lanes)
+    return lost_register(activation, register.number, evaluator.lanes)
 
 
 def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:

@@ -106,7 +106,11 @@ class _AliasFinder:
         self.note = ""
         generic = target.space(GENERIC)
         self.generic = generic
-        self.apertures: Apertures | None = getattr(generic.alias, "apertures", None) if generic else None
+        self.apertures: Apertures | None = (
+            generic.alias.apertures
+            if generic is not None and isinstance(generic.alias, GenericView)
+            else None
+        )
 
     def views(self) -> list[View]:
         """The address itself, then the others in the order of the address spaces."""

@@ -1,4 +1,4 @@
-"""Backtraces: the frames of waves and threads as a user reads them, and waves with equal stacks as one group."""
+"""Backtraces: what is shown of the frames of waves and threads, and waves with equal stacks as one group."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.stack.selectors import no_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.cfi.unwind import End
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.storages import Storage
     from dwarfgpu.program.code.code_lookup import CallFrame
-    from dwarfgpu.program.stack.call_stack import StackFrame
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.targets.target import TargetRegister
 
@@ -46,10 +48,9 @@ class Saved:
 
 @frozen
 class ShownFrame:
-    """A frame, or one of the calls that were inlined into it."""
+    """What a backtrace shows of a frame, which need not be kept for it."""
 
     number: int
-    """Counted with the inlined ones, as users do."""
     pc: int
     file: str | None
     """The file whose code it is."""
@@ -129,12 +130,16 @@ def _key(backtrace: Backtrace) -> Any:
 def _where(location: Location | None) -> Any:
     if location is None:
         return None
-    found: list[Any] = []
-    for place in location.places:
-        storage: Any = place.storage
-        what = getattr(storage, "space", None) or getattr(storage, "register", None)
-        found.append((type(storage).__name__, what, getattr(storage, "data", None), place.bit_offset))
-    return tuple(found)
+    return tuple((_kind_of(place.storage), place.bit_offset) for place in location.places)
+
+
+def _kind_of(storage: Storage) -> Any:
+    """Return what is equal for storages of two waves that are alike."""
+    if isinstance(storage, Memory):
+        return storage.space
+    if isinstance(storage, Register):
+        return storage.register
+    return type(storage), storage.data if isinstance(storage, Implicit) else None
 
 
 class _FrameWriter:
@@ -148,88 +153,79 @@ class _FrameWriter:
     def backtrace(self, wave: int) -> Backtrace:
         stack = self.stopped.stack(wave)
         shown: list[ShownFrame] = []
-        number = skipped = 0
+        skipped = 0
         explicit: set[int] = set()
-        """The registers that the rules of inner frames are about."""
-        for frame in stack:
-            calls = self.stopped.loaded.calls_at(frame.place)
-            mask = frame.active_lanes()
+        """The registers that the rules of inner activations are about."""
+        for activation in stack.activations:
+            frames = stack.call(activation.level)
+            mask = frames[-1].active_lanes()
             if self.lane is not None and mask is not None and not mask >> self.lane & 1:
                 skipped += 1
             else:
-                shown += self._shown(frame, calls, number, mask, explicit)
-            number += len(calls)
-            explicit.update(_with_rules(frame))
+                shown += self._shown(activation, frames, mask, explicit)
+            explicit.update(_with_rules(activation))
         end = stack.end
-        self.stopped.forget(wave)
+        self.stopped.wave(wave).forget()
         return Backtrace((), tuple(shown), skipped, end)
 
     def _shown(
-        self,
-        frame: StackFrame,
-        calls: tuple[CallFrame, ...],
-        number: int,
-        mask: int | None,
-        explicit: set[int],
+        self, activation: Activation, frames: tuple[Frame, ...], mask: int | None, explicit: set[int]
     ) -> Iterator[ShownFrame]:
-        """The inlined calls, and the frame itself with what belongs to it."""
-        file = None if frame.code is None else frame.code.file.name
-        for i, call in enumerate(calls[:-1]):
-            yield ShownFrame(number + i, frame.pc, file, call, lanes=mask)
+        """Yield the frames that are inlined, and the function itself with what belongs to it."""
+        code, pc = frames[-1].code, activation.pc
+        file = None if code is None else code.file.name
+        for frame in frames[:-1]:
+            yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)
         cfa = error = None
         try:
-            cfa = frame.cfa(frame.activation.thread.lanes)
-        except DwarfGpuError as found:
-            error = found
-        saved = tuple(saved_registers(frame, explicit)) if self.registers else None
-        yield ShownFrame(
-            number + len(calls) - 1,
-            frame.pc,
-            file,
-            calls[-1],
-            frame.is_signal_frame,
-            cfa,
-            error,
-            mask,
-            saved,
-        )
+            cfa = activation.cfa(activation.thread.lanes)
+        except DwarfGpuError as missing:
+            error = missing
+        saved = tuple(saved_registers(activation, explicit)) if self.registers else None
+        outer = frames[-1]
+        yield ShownFrame(outer.number, pc, file, outer.call, outer.is_signal_frame, cfa, error, mask, saved)
 
 
-def saved_registers(frame: StackFrame, explicit: set[int] | None = None) -> Iterator[Saved]:
-    """The registers of a frame that are elsewhere than in themselves.
+def saved_registers(activation: Activation, explicit: set[int] | None = None) -> Iterator[Saved]:
+    """Yield the registers of an activation that are elsewhere than in themselves.
 
-    ``explicit`` are those that the rules of inner frames are about, if somebody has gone through them already.
+    ``explicit`` are those that the rules of inner activations are about, where they are known already.
     """
     if explicit is None:
-        inner = [frame.stack.at(level) for level in range(frame.level)]
-        explicit = {number for each in inner if each is not None for number in _with_rules(each)}
-    thread = frame.activation.thread
+        explicit = set()
+        inner = activation.callee
+        while inner is not None:
+            explicit.update(_with_rules(inner))
+            inner = inner.callee
+    thread = activation.thread
     for number in sorted(explicit):
         register = thread.register(number)
         if register is None:
             continue
         try:
-            location = frame.register(number, thread.lanes)
+            location = activation.register(number, thread.lanes)
         except DwarfGpuError:
             continue  # what is wrong with it is said where it is asked for
         if not is_undefined(location) and not _is_itself(location, register):
             yield Saved(register, tuple(_spans(location, register)))
 
 
-def saved_by(frame: StackFrame) -> Iterator[Saved]:
-    """Where a frame has put registers of its caller."""
-    caller = frame.stack.at(frame.level + 1)
+def saved_by(frame: Frame) -> Iterator[Saved]:
+    """Yield where a frame has put registers of its caller."""
+    if frame.stack is None or frame.activation is None:
+        return
+    caller = frame.stack.activations.at(frame.level + 1)
     if caller is not None:
-        yield from saved_registers(caller, set(_with_rules(frame)))
+        yield from saved_registers(caller, set(_with_rules(frame.activation)))
 
 
-def _with_rules(frame: StackFrame) -> Iterator[int]:
-    """The registers that the caller of a frame finds by a rule, and the stack pointer, which is found by the CFA."""
+def _with_rules(activation: Activation) -> Iterator[int]:
+    """Yield the registers that a caller finds by a rule, and the stack pointer, which it finds by the CFA."""
     try:
-        information = frame.activation.information
+        information = activation.information
     except DwarfGpuError:
         return
-    pointer = frame.stack.machine.target.stack_pointer
+    pointer = activation.thread.target.stack_pointer
     if pointer is not None:
         yield pointer
     for number, rule in information.row.registers.items():

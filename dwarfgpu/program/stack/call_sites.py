@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.stack.call_stack import StackFrame as PhysicalFrame
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.variable import Variable
 
 
@@ -161,28 +161,27 @@ def _with_code(die: Die) -> Die:
 # --- What parameters were when their function was called (DWARF 5 -------------------------------------
 
 
-def at_entry(variable: Variable, lanes: LaneSet) -> ScalarOperand:
-    """The value that the call site gives a parameter. `Unavailable` where it says nothing."""
-    physical = variable.frame.physical
-    if physical is None:
+def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:
+    """Return the value that the call site gives a parameter of a frame; raise `Unavailable` where it says nothing."""
+    if frame.activation is None:
         raise unavailable(MISSING, "what was passed is known to the caller alone, and there is none")
-    if variable.frame.is_inlined:
+    if frame.is_inlined:
         raise unavailable(OPTIMIZED_OUT, "the function is inlined: nothing was passed")
     try:
-        found = _passed(variable, physical, lanes)
+        value = _passed(frame, variable, lanes)
     except MissingContext as error:
         raise unavailable(NOT_PASSED, error.message, error=error) from error
     except DwarfGpuError as error:
         raise Unavailable(reason_of(error)) from error
-    return ScalarOperand(variable.type, b.resized(found.bits, 8 * byte_size(variable.type)))
+    return ScalarOperand(variable.type, b.resized(value.bits, 8 * byte_size(variable.type)))
 
 
-def _passed(variable: Variable, physical: PhysicalFrame, lanes: LaneSet) -> Value:
-    """By where the parameter is when the function begins, else by the entry that the call site names."""
-    function = variable.frame.function
+def _passed(frame: Frame, variable: Variable, lanes: LaneSet) -> Value:
+    """Find what was passed by where the parameter is when the function begins, else by the entry at the call site."""
+    function = frame.function
     ranges = [] if function is None else function.ranges()
-    for each in variable.expressions_at(ranges[0][0]) if ranges else ():
-        found = physical.entry_value(each, lanes)
-        if found is not None:
-            return found
-    return physical.entry_parameter(DieReference("unit", variable.die.offset), lanes)
+    for expression in variable.expressions_at(ranges[0][0]) if ranges else ():
+        value = frame.entry_value(expression, lanes)
+        if value is not None:
+            return value
+    return frame.entry_parameter(DieReference("unit", variable.die.offset), lanes)

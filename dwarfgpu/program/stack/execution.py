@@ -1,4 +1,4 @@
-"""The code of a program, with a machine that executes it or without one: what all frames have in common."""
+"""What all frames of a program share: its code, and the machine that executes it, if there is one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
-from dwarfgpu.program.code.code_lookup import calls_at
-from dwarfgpu.program.code.scopes import functions_at
 from dwarfgpu.program.language.names import Names
 from dwarfgpu.program.types.reader import Types
 
@@ -19,18 +17,15 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.code.source_files import SourceFiles
     from dwarfgpu.program.language.history import Remembered
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
 class Execution:
-    """Files of code and, where there is one, the machine. What is found out about an address is found once."""
+    """The files of code, their types and names, and the machine that executes them, if there is one."""
 
     def __init__(
         self, loaded: Loaded, target: Target, backend: Backend | None = None, rules: Rules | None = None
@@ -43,8 +38,6 @@ class Execution:
         self.names = Names(self)
         self.remembered: Remembered | None = None
         """What ``$1`` and ``$foo`` are, where somebody keeps values."""
-        self._calls: dict[tuple[int, int], tuple[CallFrame, ...]] = {}
-        self._functions: dict[tuple[int, int], tuple[FunctionScope, ...]] = {}
         self._sources: SourceFiles | None = None
 
     @property
@@ -60,23 +53,6 @@ class Execution:
         """The same code with another machine, or with the same one later: what is known of the code is kept."""
         found = Execution(self.loaded, self.target, backend, self.rules)
         found.types, found.names = self.types, self.names
-        found._calls, found._functions = self._calls, self._functions
-        return found
-
-    def calls_at(self, code: LoadedCode, place: int) -> tuple[CallFrame, ...]:
-        """The functions at an address with their lines in the source, innermost first."""
-        key = id(code), place
-        found = self._calls.get(key)
-        if found is None:
-            found = self._calls[key] = calls_at(code.file, code.in_file(place))
-        return found
-
-    def functions_at(self, code: LoadedCode, function: Die, place: int) -> tuple[FunctionScope, ...]:
-        """The functions at an address with their blocks, innermost first."""
-        key = id(code), place
-        found = self._functions.get(key)
-        if found is None:
-            found = self._functions[key] = functions_at(function, code.in_file(place))
         return found
 
     def symbol_at(self, address: int) -> str | None:

@@ -1,21 +1,34 @@
-"""Frames as a user sees them: one for each function that stands there, those that were inlined too."""
+"""Frames as a user sees them: one for each function that is executing, inlined ones included.
+
+Frames that are inlined into each other share an activation of the unwinder. The outermost of them, whose code it is,
+is the call frame that expressions ask (`FrameInfo`): for its registers, its frame base and its call site.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import evolve, frozen
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.code_lookup import CallFrame
+from dwarfgpu.program.code.code_lookup import NOWHERE
 from dwarfgpu.program.code.loaded import FileUnit
+from dwarfgpu.program.code.repairs import as_written, repairs_of
+from dwarfgpu.program.code.thread_storage import ThreadStorage
+from dwarfgpu.program.stack import call_sites
 from dwarfgpu.program.stack.execution import FileFrame
+from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
 from dwarfgpu.program.values.storage import ObjectSurroundings
 from dwarfgpu.program.variables.variable import Variable, kind_of
@@ -24,15 +37,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.cfi.activation import Activation
+    from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.evaluation import Trace
-    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.values import Value
+    from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.language.expression import SourceExpression
-    from dwarfgpu.program.stack.call_stack import StackFrame as PhysicalFrame
+    from dwarfgpu.program.language.operands import ScalarOperand
+    from dwarfgpu.program.stack.call_stack import Stack
     from dwarfgpu.program.stack.execution import Execution
-    from dwarfgpu.program.stack.lane_state import Simt
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.columns import Values
@@ -41,12 +60,12 @@ if TYPE_CHECKING:
 
 
 class Frame:
-    """A function that stands at a place of the program, and the variables that can be seen there.
+    """A function at a place of the program, with the variables that are visible there.
 
-    Without a machine it is a place alone: locations and constants are known, and what the sections of the file hold.
+    Without a machine it is a place only: locations and constants are known, and what the sections of the file hold.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (only `frames_at` and a copy make one)
         self,
         state: Execution,
         code: LoadedCode | None,
@@ -55,12 +74,17 @@ class Frame:
         number: int = 0,
         scope: FunctionScope | None = None,
         depth: int = 0,
-        physical: PhysicalFrame | None = None,
-        wave: Wave | None = None,
+        inlined_into: Frame | None = None,
+        stack: Stack | None = None,
+        activation: Activation | None = None,
     ) -> None:
         self.state = state
-        self.wave = wave
-        """The wave whose frame it is; None without a machine."""
+        self.stack = stack
+        """The stack it is a frame of; None without a machine."""
+        self.activation = activation
+        """Its registers, which frames that are inlined into each other share; None without a machine."""
+        self.inlined_into = inlined_into
+        """The next frame of the same activation; None of the function whose code it is."""
         self.code = code
         """The file whose code it is."""
         self.place = place
@@ -68,8 +92,6 @@ class Frame:
         self.number = number
         """0 for the innermost one; inlined functions count."""
         self.scope = scope
-        self.physical = physical
-        """The call frame of the machine, which functions that were inlined into each other share."""
         self.trace: Trace | None = None
         """Is told every operation that is evaluated for a question about this frame."""
         self._depth = depth
@@ -81,7 +103,7 @@ class Frame:
         """All lanes of the wave, once somebody has asked for them together."""
         self.selected_lane: int | None = None
         """The lane that a question without one is about, where somebody has selected one."""
-        self._is_one = physical is None or isinstance(physical.stack.wave, int)
+        self._is_one = stack is None or isinstance(stack.wave, int)
         """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
@@ -94,6 +116,10 @@ class Frame:
         self.repaired: dict[str, Variable] = {}
         """The variables that have been asked for and are read as their producer means, by name."""
         self._base: Context | None = None
+        self._is_repaired = True
+        """Whether the frame base is read as its producer means it, where that is known."""
+        self._site: Die | None = None
+        self._knows_site = False
 
     def __repr__(self) -> str:
         return f"Frame({self.number}, {self.name or '??'})"
@@ -109,6 +135,24 @@ class Frame:
         return self.state.backend
 
     @property
+    def wave(self) -> Wave | None:
+        """The wave whose frame it is; None without a machine."""
+        return None if self.stack is None else self.stack.owner
+
+    @property
+    def level(self) -> int:
+        """How many calls are inside this one: 0 for the innermost one; inlined functions do not count."""
+        return 0 if self.activation is None else self.activation.level
+
+    @property
+    def outer(self) -> Frame:
+        """The function whose code it is: this frame, or the one that it is inlined into."""
+        frame = self
+        while frame.inlined_into is not None:
+            frame = frame.inlined_into
+        return frame
+
+    @property
     def place_in_file(self) -> int:
         """The place as an address of the file; 0 where there is none."""
         return 0 if self.code is None or self.place is None else self.code.in_file(self.place)
@@ -116,7 +160,7 @@ class Frame:
     @property
     def pc(self) -> int | None:
         """Where execution stands, or goes on when the callee returns."""
-        return self.place if self.physical is None else self.physical.pc
+        return self.place if self.activation is None else self.activation.pc
 
     @property
     def function(self) -> Die | None:
@@ -151,11 +195,9 @@ class Frame:
     @property
     def call(self) -> CallFrame:
         """The function and the line of the source."""
-        nothing = CallFrame(None, None, None, inlined=False, offset=None)
         if self.code is None or self.place is None:
-            return nothing
-        calls = self.state.calls_at(self.code, self.place)
-        return calls[self._depth] if self._depth < len(calls) else nothing
+            return NOWHERE
+        return self.code.calls_at(self.place)[self._depth]
 
     @property
     def unit(self) -> Unit | None:
@@ -167,8 +209,8 @@ class Frame:
     def follow(self, trace: Trace | None) -> None:
         """Tell somebody of every operation that a question about this frame evaluates, in calls and frames too."""
         self.trace = trace
-        if self.physical is not None:
-            self.physical.activation.thread.trace = trace
+        if self.activation is not None:
+            self.activation.thread.trace = trace
 
     # --- Lanes ----------------------------------------------------------------------------------------------------
 
@@ -187,7 +229,7 @@ class Frame:
             if number is not None and not 0 <= number < count:
                 lanes = f"{count} lanes, no lane {number}" if self.has_lanes else "no lanes"
                 raise UsageError(f"{self.target.name} has {lanes}", kind="no_lane")
-            wave = 0 if self.physical is None else self.physical.stack.wave
+            wave = 0 if self.stack is None else self.stack.wave
             lane = number if self.has_lanes else None
             found = self._lanes[number] = LaneSet(1, wave, lane)
         return found
@@ -198,7 +240,7 @@ class Frame:
             if lanes is not None and not isinstance(lanes, str) and any(lanes):
                 raise no_lanes(self.target)
             return (None,)
-        if self.physical is None and lanes is None:
+        if self.activation is None and lanes is None:
             return (None,)
         every = self._every
         if lanes is None or (isinstance(lanes, str) and lanes == "all"):
@@ -215,7 +257,7 @@ class Frame:
         if len(numbers) == 1:
             return self.lane(numbers[0])
         count = self.target.lane_count
-        wave = 0 if self.physical is None else self.physical.stack.wave
+        wave = 0 if self.stack is None else self.stack.wave
         if numbers is self._every or numbers == self._every:
             if self.all_lanes is None:
                 self.all_lanes = LaneSet.of(range(count), wave)
@@ -241,20 +283,43 @@ class Frame:
         return self._mask
 
     def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
-        if self.physical is None or not self.has_lanes:
+        if self.activation is None or not self.has_lanes:
             return None, None
         try:
-            found = self.simt(self.physical).active_mask()
+            found = Simt(self).active_mask()
         except DwarfGpuError as error:
             return None, error
         return found if isinstance(found, int) else None, None
 
-    def simt(self, physical: PhysicalFrame) -> Simt:
-        """How the function uses the lanes of its thread: calls that are inlined into it do not count."""
-        from dwarfgpu.program.stack.lane_state import Simt
+    @property
+    def lane_count(self) -> int | None:
+        """DW_AT_LLVM_lanes of the function, if it has it (A.3.3.5 (4))."""
+        attribute = None if self.function is None else self.function.find("DW_AT_LLVM_lanes")
+        if attribute is None:
+            return None
+        count = attribute.unsigned()
+        if not count:
+            raise IllFormed("bad_operand", "DW_AT_LLVM_lanes is 0", spec="A.3.3.5 (4)")
+        return count
 
-        calls = () if self.code is None or self.place is None else self.state.calls_at(self.code, self.place)
-        return Simt(physical, max(0, len(calls) - 1 - self._depth))
+    def active_lanes(self) -> int | None:
+        """Return the execution mask on entry: the lanes that made the call. None where it has no value.
+
+        A target without one has a single lane, which is active.
+        """
+        number = self.target.execution_mask
+        if number is None:
+            return 1
+        activation = self._activation
+        thread = activation.thread
+        try:
+            location = activation.entry_register(number, thread.lanes)
+            if is_undefined(location):
+                return None
+            reading = thread.accessor.read(location, thread.known_register(number).bit_size)
+        except DwarfGpuError:
+            return None
+        return None if reading.undefined else int(reading.bits)
 
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 
@@ -298,14 +363,14 @@ class Frame:
         unit = None
         if function is not None and self.code is not None:
             unit = self.unit_info(function.unit, self.code)
-        if self.physical is not None:
-            return evolve(self.physical.context(), unit=unit, result_kind="location")
         state = self.state
+        is_executing = self.activation is not None
         return Context(
             state.target,
             state.rules,
             state.backend,
-            frame=FileFrame(state.target),
+            frame=self.outer if is_executing else FileFrame(state.target),
+            lane_count=self.outer.lane_count if is_executing else None,
             unit=unit,
             pc=self.place,
             result_kind="location",
@@ -322,6 +387,168 @@ class Frame:
             if owner is not None:
                 self._around[key] = found
         return found
+
+    # --- The call frame, as expressions ask for it ----------------------------------------------------------------
+
+    @property
+    def _activation(self) -> Activation:
+        if self.activation is None:
+            raise no_registers()
+        return self.activation
+
+    @property
+    def is_signal_frame(self) -> bool:
+        """Whether the kernel made the frame to call the handler of a signal."""
+        try:
+            return self._activation.information.is_signal_frame
+        except DwarfGpuError:
+            return False
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        """Return where a register of the frame is."""
+        return self._activation.register(number, lanes)
+
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+        """Return where the value is that a register had on entry."""
+        return self._activation.entry_register(number, lanes)
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        """Return the Canonical Frame Address."""
+        return self._activation.cfa(lanes)
+
+    def caller(self) -> Frame:
+        """Return the function with the call that is executing this one."""
+        stack = self.stack
+        if stack is None:
+            raise no_registers()
+        caller = stack.at(self.level + 1)
+        if caller is None:
+            raise MissingContext("frame", f"there is no calling frame: {stack.end.message}")
+        return caller
+
+    def as_written(self) -> Frame:
+        """Return the same frame with the frame base that the text alone gives it, without repairs."""
+        frame = Frame(
+            self.state,
+            self.code,
+            self.place,
+            number=self.number,
+            scope=self.scope,
+            depth=self._depth,
+            inlined_into=None if self.inlined_into is None else self.inlined_into.as_written(),
+            stack=self.stack,
+            activation=self.activation,
+        )
+        frame._is_repaired = False
+        return frame
+
+    @property
+    def base_repairs(self) -> tuple[Repair, ...]:
+        """What the frame base went through to be what the producer means."""
+        try:
+            return tuple(repair for base in self._bases()[1] for repair in repairs_of(base))
+        except DwarfGpuError:
+            return ()
+
+    def _bases(self) -> tuple[FileUnit, tuple[Expression, ...]]:
+        """Return the expressions of DW_AT_frame_base, and their unit."""
+        function = self.function
+        attribute = None if function is None else function.find("DW_AT_frame_base")
+        if function is None or self.code is None or attribute is None:
+            known = (
+                "the function has no DW_AT_frame_base"
+                if function is not None
+                else "the function is not known"
+            )
+            raise MissingContext("frame", f"the frame base is not known: {known}")
+        unit = self.unit_info(function.unit, self.code)
+        expressions = unit.expressions(attribute)
+        bases = expressions if isinstance(expressions, tuple) else (expressions,)
+        if not bases:
+            message = f"DW_AT_frame_base says nothing about the address {self.place:#x}"
+            raise MissingContext("frame", message, spec="A.3.3.5 (2)")
+        for base in bases:
+            if any(step.operation.name == "DW_OP_fbreg" for step in base.instructions):
+                message = "DW_AT_frame_base must not use DW_OP_fbreg"
+                raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
+        return unit, bases if self._is_repaired else tuple(map(as_written, bases))
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        """Return what DW_AT_frame_base gives (A.3.3.5 (2))."""
+        unit, bases = self._bases()
+        context = self.context(lanes, unit)
+        trace = self._activation.thread.trace
+        results = [result_for(evaluate(_based(base), context, trace)) for base in bases]
+        return results[0] if len(results) == 1 else locations.union(results, lanes.count)
+
+    @property
+    def call_site(self) -> Die | None:
+        """The entry of the call in the caller that called this one, if the debugging information has it."""
+        if not self._knows_site:
+            self._knows_site = True
+            self._site = self._find_site()
+        return self._site
+
+    def _find_site(self) -> Die | None:
+        caller = None if self.stack is None else self.stack.at(self.level + 1)
+        function = None if caller is None else caller.function
+        if caller is None or caller.code is None or function is None:
+            return None
+        if caller.pc is None or caller.place == caller.pc:
+            return None
+        site = call_sites.call_site_at(function, caller.code.in_file(caller.pc))
+        if site is None or not call_sites.is_call_of(site, self.function):
+            return None
+        if self.function is not None and call_sites.may_call_itself(self.function):
+            return None
+        return site
+
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
+        """Return what the call site gives the parameter at the operand of DW_OP_entry_value; None if it does not."""
+        site = self.call_site
+        parameter = None if site is None else call_sites.parameter_at(site, expression)
+        value = None if parameter is None else call_sites.value_of(parameter)
+        return None if value is None else self._at_call(value, lanes)
+
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
+        """Return what the call site gives a formal parameter."""
+        function, site = self.function, self.call_site
+        if function is None or site is None:
+            self._no_parameter(die, "no call site says what was passed")
+        unit = function.unit
+        formal = unit.die_at(die.offset) if die.base == "unit" else unit.dwarf.die_at(die.offset)
+        parameter = call_sites.parameter_of(site, formal)
+        value = None if parameter is None else call_sites.value_of(parameter)
+        if value is None:
+            self._no_parameter(die, "the call site does not say what was passed")
+        return self._at_call(value, lanes)
+
+    def _no_parameter(self, die: DieReference, why: str) -> NoReturn:
+        raise MissingContext("frame", f"the value of the parameter at {die} is not known: {why}")
+
+    def _at_call(self, value: Attribute, lanes: LaneSet) -> Value:
+        """Return DW_AT_call_value, evaluated in the calling frame (A.3.4.2 (2))."""
+        caller = self.caller()
+        context = evolve(caller.context(lanes), result_kind="value")
+        unit: Any = context.unit  # the attribute is one of its entries
+        expression: Expression | tuple[Expression, ...] = unit.expressions(value)
+        if isinstance(expression, tuple):
+            raise IllFormed("bad_operand", "DW_AT_call_value is a location list", spec="A.3.4.2 (2)")
+        return result_for(evaluate(expression, context, self._activation.thread.trace))  # type: ignore[no-any-return]
+
+    def at_entry(self, variable: Variable, lanes: LaneSet) -> ScalarOperand:
+        """Return what the call site gives a parameter; raise `Unavailable` where it says nothing."""
+        return call_sites.at_entry(self, variable, lanes)
+
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""
+        stack = self.stack
+        if stack is None:
+            raise no_registers()
+        if not isinstance(stack.wave, int):
+            raise Parted
+        code = unit.code if isinstance(unit, FileUnit) else self.code
+        return ThreadStorage(stack.machine, self.state.loaded, stack.wave).location(offset, code)
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
@@ -412,20 +639,41 @@ def frames_at(
     code: LoadedCode | None,
     place: int,
     number: int = 0,
-    physical: PhysicalFrame | None = None,
-    wave: Wave | None = None,
-) -> list[Frame]:
-    """The frames of the functions that stand at an address, innermost first."""
-    function = None if code is None else code.function_at(place)
-    if code is None or function is None:
-        return [Frame(state, code, place, number=number, physical=physical, wave=wave)]
-    found = state.functions_at(code, function, place)
-    return [
-        Frame(
-            state, code, place, number=number + depth, scope=scope, depth=depth, physical=physical, wave=wave
+    stack: Stack | None = None,
+    activation: Activation | None = None,
+) -> tuple[Frame, ...]:
+    """Return the frames of the functions at an address, innermost first, numbered from ``number``; at least one."""
+    functions = () if code is None else code.functions_at(place)
+    frames: list[Frame] = []
+    for depth, scope in reversed([*enumerate(functions or (None,))]):
+        frame = Frame(
+            state,
+            code,
+            place,
+            number=number + depth,
+            scope=scope,
+            depth=depth,
+            inlined_into=frames[-1] if frames else None,
+            stack=stack,
+            activation=activation,
         )
-        for depth, scope in enumerate(found)
-    ]
+        frames.append(frame)
+    return tuple(reversed(frames))
+
+
+def _based(base: Expression) -> Expression:
+    """Return the expression of a frame base; one that names a register means the address in it (A.3.3.5 (2)).
+
+    That holds in a caller too, where the register may be saved in memory: the address is not that of the memory.
+    """
+    row = find_operation("DW_OP_bregx")
+    if len(base.instructions) != 1 or base.code[0].operation.name != "DW_OP_regx" or row is None:
+        return base
+    named = base.instructions[0]
+    instruction = Instruction(row, "DW_OP_bregx", (base.code[0].operands[-1], 0), named.offset, named.end)
+    return Expression(
+        base.data, (instruction,), base.form, base.dialect, section=base.section, offset=base.offset
+    )
 
 
 # --- What the registers of a frame hold ---------------------------------------------------------------
@@ -460,22 +708,27 @@ def registers_of(frame: Frame) -> Iterator[TargetRegister]:
         yield from (family.register(family.first + position) for position in range(family.count))
 
 
+def no_registers() -> UsageError:
+    """Return the error of a question about registers without a machine."""
+    return UsageError("The program has no registers now.", kind="no_machine")
+
+
 def contents(frame: Frame, register: TargetRegister) -> RegisterContents:
     """What a register holds in a frame."""
-    physical = frame.physical
-    if physical is None:
-        raise UsageError("The program has no registers now.", kind="no_machine")
+    activation = frame.activation
+    if activation is None:
+        raise no_registers()
     if register.number == frame.target.program_counter:
-        return RegisterContents(register, physical.pc)
-    thread = physical.activation.thread
+        return RegisterContents(register, activation.pc)
+    thread = activation.thread
     order = frame.target.byte_order
     try:
         if register.number < 0:  # no call frame information can name it
-            data = thread.backend.read_register(register, physical.stack.wave, None)
-            if physical.level:
+            data = thread.backend.read_register(register, thread.wave, None)  # type: ignore[arg-type]
+            if activation.level:
                 return RegisterContents(register, missing=NOT_SAVED)
             return RegisterContents(register, int.from_bytes(data, order))
-        location = physical.register(register.number, thread.lanes)
+        location = activation.register(register.number, thread.lanes)
         if is_undefined(location):
             return RegisterContents(register, missing=NOT_SAVED)
         reading = thread.accessor.read(location, register.bit_size)

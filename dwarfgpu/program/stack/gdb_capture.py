@@ -179,15 +179,14 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def _asked_for(attached: Attached) -> set[tuple[int, int, int, int]]:
     """What is read of memory when all frames are unwound and all their variables are read."""
-    from dwarfgpu.program.program import Attached as Again
     from dwarfgpu.program.stack.stopped import Stopped
 
     recording: Any = Recording(attached.stopped.machine)
-    state = attached.state.with_machine(recording)
-    again = Again(attached.program, Stopped(recording, attached.stopped.loaded), state)
-    for wave in again:
+    stopped = Stopped(recording, attached.stopped.loaded)
+    stopped.state = attached.state.with_machine(recording)
+    for wave in range(len(attached)):
         try:
-            for frame in wave:
+            for frame in stopped.wave(wave):
                 for variable in (*frame.variables(), *frame.statics()):
                     _read(variable, frame.lane_numbers(None))
         except DwarfGpuError:  # what is not known cannot be copied

@@ -17,7 +17,6 @@ from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
-from dwarfgpu.program.stack.call_stack import Stack
 from dwarfgpu.program.stack.stopped import Stopped
 
 if TYPE_CHECKING:
@@ -277,14 +276,14 @@ class Unwound:
         self.byte_order = target.byte_order
         counter = None if target.program_counter is None else target.register(target.program_counter)
         self.program_counter = None if counter is None else counter.name
-        stack = Stack(self.machine, stopped.loaded)
-        self._frame, self._caller = stack.top, stack.at(1)
-        self._lanes = self._frame.activation.thread.lanes
+        activations = stopped.stack(0).activations
+        self._frame, self._caller = activations.top, activations.at(1)
+        self._lanes = activations.thread.lanes
 
     @property
     def start(self) -> int:
         """The first address that the call frame information of the frame is about."""
-        return self._frame.activation.information.start
+        return self._frame.information.start
 
     @property
     def cfa(self) -> int:
@@ -323,7 +322,7 @@ class Unwound:
         if found is None:
             return None
         try:
-            reading = self._frame.activation.thread.accessor.read(found, register.bit_size)
+            reading = self._frame.thread.accessor.read(found, register.bit_size)
         except DwarfGpuError:
             return None
         return None if reading.undefined else int(reading.bits)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dwarfgpu import bits as b
-from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_subprogram
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.access import Reading
     from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.stack.call_stack import StackFrame
+    from dwarfgpu.program.stack.frame import Frame
 
 MAX_LANES = 1024
 """More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
@@ -42,31 +41,25 @@ class LanePc:
 
 
 class Simt:
-    """The attributes of a frame. ``depth`` counts the calls inlined into it, from the outermost: 0 is the function.
+    """The attributes of a frame and of those that it is inlined into.
 
     Each question is answered from the attribute where there is one, and else by the default of the text.
     """
 
-    def __init__(self, frame: StackFrame, depth: int | None = None) -> None:
+    def __init__(self, frame: Frame) -> None:
+        if frame.activation is None or frame.pc is None:
+            raise AssertionError(frame)  # only what executes has lanes
         self.frame = frame
-        self.depth = depth
-        self._scopes: tuple[Die, ...] | None = None
-
-    @property
-    def scopes(self) -> tuple[Die, ...]:
-        """The function and the calls inlined at the place, the innermost first."""
-        if self._scopes is None:
-            function, code = self.frame.function, self.frame.code
-            if function is None or code is None:
-                self._scopes = ()
-            else:
-                from dwarfgpu.objfile.info.pc_ranges import scopes_at
-
-                around: Any = [function, *scopes_at(function, code.in_file(self.frame.place))]
-                calls = [die for die in around if die.tag in (DW_TAG_subprogram, DW_TAG_inlined_subroutine)]
-                chosen = calls if self.depth is None else calls[: self.depth + 1]
-                self._scopes = tuple(reversed(chosen))
-        return self._scopes
+        self.pc: int = frame.pc
+        self.activation = frame.activation
+        self.target = frame.target
+        functions: list[Die] = []
+        around: Frame | None = frame
+        while around is not None and around.function is not None:
+            functions.append(around.function)
+            around = around.inlined_into
+        self.scopes = tuple(functions)
+        """The function and those that it is inlined into, innermost first."""
 
     def find(self, name: str) -> Attribute | None:
         """An attribute of the innermost function that has it."""
@@ -87,7 +80,7 @@ class Simt:
         """
         found = self.find("DW_AT_LLVM_lanes")
         if found is None:
-            return self.frame.stack.machine.target.lane_count
+            return self.target.lane_count
         count = found.unsigned()
         if not count:
             raise IllFormed("bad_operand", "DW_AT_LLVM_lanes is 0", spec="A.3.3.5 (4)")
@@ -104,7 +97,7 @@ class Simt:
         Without the attribute it is the execution mask of the frame, and a target without one has one lane.
         """
         found = self.find("DW_AT_LLVM_active_lane")
-        thread = self.frame.activation.thread
+        thread = self.activation.thread
         lanes = thread.lanes if lanes is None else lanes
         count = self.lane_count
         if found is not None:
@@ -113,16 +106,17 @@ class Simt:
             if place is None:
                 self._not_single("DW_AT_LLVM_active_lane", "A.3.3.5 (6)")
             return self._whole(self._reading(location, count, lanes), "DW_AT_LLVM_active_lane")
-        number = self.frame.stack.machine.target.execution_mask
+        number = self.target.execution_mask
         if number is None:
             return (1 << count) - 1
         size = thread.known_register(number).bit_size
         if count > size:
             message = f"DW_AT_LLVM_lanes is {count}, and the execution mask has {size} bits"
             raise IllFormed("bad_operand", message, spec="A.3.3.5 (6)")
-        location = self.frame.register(number, lanes)
+        location = self.activation.register(number, lanes)
         if is_undefined(location):
-            message = f"the execution mask of frame {self.frame.level} is not known: nothing says where it was saved"
+            level = self.activation.level
+            message = f"the execution mask of frame {level} is not known: nothing says where it was saved"
             raise MissingContext("frame", message, spec="A.3.3.5 (6)")
         return self._whole(self._reading(location, count, lanes), "the execution mask")
 
@@ -160,13 +154,13 @@ class Simt:
                 ]
             if all(known.pc is not None for known in result):
                 break
-        return tuple([LanePc(self.frame.pc)] * count if result is None else result)
+        return tuple([LanePc(self.pc)] * count if result is None else result)
 
     def _elements(self, found: Attribute, count: int) -> list[LanePc]:
         """The elements of the vector that an attribute describes, which is found once for all lanes."""
-        size = 8 * self.frame.stack.machine.target.address_size
+        size = 8 * self.target.address_size
         try:
-            vector = self._evaluated(found, self.frame.activation.thread.lanes, "A.3.3.5 (5)")
+            vector = self._evaluated(found, self.activation.thread.lanes, "A.3.3.5 (5)")
         except MissingContext as error:
             if error.kind != "lane":
                 raise
@@ -214,8 +208,8 @@ class Simt:
         found = self.find("DW_AT_LLVM_iterations")
         if found is None:
             return 1
-        target = self.frame.stack.machine.target
-        lanes = self.frame.activation.thread.lanes if lanes is None else lanes
+        target = self.target
+        lanes = self.activation.thread.lanes if lanes is None else lanes
         if found.value_class == "constant":
             count = found.signed()
         else:
@@ -236,7 +230,7 @@ class Simt:
 
     @property
     def _wave(self) -> Any:
-        return self.frame.activation.thread.wave
+        return self.activation.thread.wave
 
     def _evaluated(self, attribute: Attribute, lanes: LaneSet, spec: str) -> Location:
         """The location that an attribute describes at the place where the frame stands."""
@@ -254,13 +248,12 @@ class Simt:
                 message = f"{attribute.name} says nothing about the address {frame.place:#x}"
                 raise MissingContext("pc", message, spec=spec)
             found = found[0]
-        context = frame.context(lanes, unit=unit, result_kind="location", lane_count=self.lane_count)
+        context = evolve(frame.context(lanes, unit), lane_count=self.lane_count)
         location: Location = result_for(evaluate(found, context))
         return location
 
     def _reading(self, location: Location, size: int, lanes: LaneSet) -> Reading:
-        machine = self.frame.stack.machine
-        return Accessor(machine, machine.target.byte_order, lanes.count).read(location, size)
+        return Accessor(self.frame.backend, self.target.byte_order, lanes.count).read(location, size)
 
     def _not_single(self, name: str, spec: str) -> NoReturn:
         message = f"{name} must have exactly one single location description"

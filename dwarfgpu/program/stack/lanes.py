@@ -12,10 +12,11 @@ from dwarfgpu.program.stack.lane_state import LanePc, Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.program.code.code_lookup import CallFrame
-    from dwarfgpu.program.stack.call_stack import Stack, StackFrame
+    from dwarfgpu.program.stack.call_stack import Stack
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.stack.wave_positions import WavePlace
 
@@ -94,10 +95,8 @@ class LaneFinder:
     def lanes(self, wave: int, number: int = 0) -> Lanes:
         """The lanes of a wave, seen from a frame."""
         stack = self.stopped.stack(wave)
-        frame, depth = self._frame_numbered(stack, number, self.machine.ids[wave])
-        chain = self.stopped.loaded.calls_at(frame.place)
-        inner = len(chain) - 1 == depth
-        simt = Simt(frame, depth)
+        frame = self._frame_numbered(stack, number, self.machine.ids[wave])
+        simt = Simt(frame)
         problems: list[DwarfGpuError] = []
         where = place_of(self.machine, wave)
         problems += where.problems
@@ -112,7 +111,7 @@ class LaneFinder:
             iterations = simt.iterations()
         except DwarfGpuError as error:
             problems.append(error)
-        finder = _LanePlacer(stack, frame, None if inner else depth, count)
+        finder = _LanePlacer(stack, frame, count)
         places = finder.places(simt, mask, problems)
         lanes = []
         for lane in range(count):
@@ -127,8 +126,8 @@ class LaneFinder:
             self.machine.ids[wave],
             where,
             number,
-            frame.pc,
-            chain[len(chain) - 1 - depth],
+            simt.pc,
+            frame.call,
             count,
             mask,
             iterations,
@@ -137,93 +136,78 @@ class LaneFinder:
             tuple(problems),
         )
 
-    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> tuple[StackFrame, int]:
-        """The frame that has a number, and which of the calls inlined into it is meant."""
+    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> Frame:
+        """Return the frame with a number."""
         if number < 0:
             raise negative_frame(number)
-        first = 0
-        for frame in stack:
-            count = len(self.stopped.loaded.calls_at(frame.place))
-            if number < first + count:
-                return frame, count - 1 - (number - first)
-            first += count
-        message = f"there is no frame {number}: wave {wave} has {first}"
+        frame = stack.frame(number)
+        if frame is not None:
+            return frame
+        message = f"there is no frame {number}: wave {wave} has {stack.count}"
         raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
 
 
 class _LanePlacer:
     """Finds where the lanes of one wave stand, in a frame or in those around it."""
 
-    def __init__(self, stack: Stack, frame: StackFrame, depth: int | None, count: int) -> None:
+    def __init__(self, stack: Stack, frame: Frame, count: int) -> None:
         self.stack = stack
         self.frame = frame
-        self.depth = depth
-        """Which of the inlined calls is shown; None is the innermost at each place."""
         self.count = count
 
     def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LanePlace]:
-        """Where each lane stands; nowhere where it was never active."""
-        found = [LanePlace()] * self.count
+        """Return the place of each lane; none for one that was never active."""
+        places = [LanePlace()] * self.count
         left = set(range(self.count))
-        first = sum(len(self._chain(each)) for each in self._inner_frames())
-        for frame in self._outwards():
+        for frames in self._outwards():
+            is_first = frames[-1] is self.frame.outer
             try:
-                pcs = (simt if frame is self.frame else Simt(frame)).lane_pcs()
+                pcs = (simt if is_first else Simt(frames[0])).lane_pcs()
             except DwarfGpuError as error:
                 problems.append(error)
-                if frame is not self.frame or mask is None:
+                if not is_first or mask is None:
                     break
-                pcs = tuple(  # an active lane stands where the wave does, whatever else is not known
-                    LanePc(frame.pc) if mask >> lane & 1 else LanePc(None, error)
-                    for lane in range(self.count)
+                pcs = tuple(  # an active lane is at the place of the wave, whatever else is not known
+                    LanePc(simt.pc) if mask >> lane & 1 else LanePc(None, error) for lane in range(self.count)
                 )
             for lane in sorted(left):
                 if lane >= len(pcs):
                     continue
-                one = pcs[lane]
-                if one.pc is not None:
-                    depth, call = self._call(frame, one.pc)
-                    found[lane] = LanePlace(one.pc, first + depth, call)
-                elif one.error is not None:
-                    found[lane] = LanePlace(error=one.error)
+                at = pcs[lane]
+                if at.pc is not None:
+                    number, call = self._call(frames, at.pc)
+                    places[lane] = LanePlace(at.pc, number, call)
+                elif at.error is not None:
+                    places[lane] = LanePlace(error=at.error)
                 else:
                     continue
                 left.discard(lane)
             if not left:
                 break
-            first += len(self._chain(frame))
-        return found
+        return places
 
-    def _inner_frames(self) -> Iterator[StackFrame]:
-        for frame in self.stack:
-            if frame is self.frame:
-                return
-            yield frame
-
-    def _outwards(self) -> Iterable[StackFrame]:
-        """The frame and its callers: those of lanes that were not active when it was called."""
+    def _outwards(self) -> Iterator[tuple[Frame, ...]]:
+        """Yield the call of the frame and its callers: those of lanes that were not active when it was called."""
         level = self.frame.level
-        while (frame := self.stack.at(level)) is not None:
-            yield frame
+        while frames := self.stack.call(level):
+            yield frames
             level += 1
 
-    def _chain(self, frame: StackFrame) -> tuple[CallFrame, ...]:
-        return self.stack.loaded.calls_at(frame.place)
+    def _call(self, ours: tuple[Frame, ...], pc: int) -> tuple[int, CallFrame]:
+        """Return the number of the frame in which a lane is, and the function with its line.
 
-    def _call(self, frame: StackFrame, pc: int) -> tuple[int, CallFrame]:
-        """The function that a lane stands in, and which of the calls inlined there that is, 0 for the innermost one.
-
-        A lane need not be in the calls that the wave is in: it counts for the innermost one that both are in. In a
-        caller the wave's place is in the call before the address.
+        A lane need not be in the inlined functions that the wave is in: it counts for the innermost one that both are
+        in. In a caller the wave's place is in the call before the address.
         """
-        ours = self._chain(frame)
-        theirs = self.stack.loaded.calls_at(frame.place if pc == frame.pc else pc)
+        outer = ours[-1]
+        place = outer.place if pc == outer.pc else pc
+        theirs = self.stack.state.loaded.calls_at(pc if place is None else place)
         shown = len(theirs) - 1
-        if self.depth is not None and frame is self.frame:
-            shown = min(shown, self.depth)
+        if outer is self.frame.outer and not self.frame.is_innermost:
+            shown = min(shown, outer.number - self.frame.number)
         shared = 0
-        for one, other in zip(reversed(ours), reversed(theirs), strict=False):
-            if shared and one.offset != other.offset:
+        for frame, call in zip(reversed(ours), reversed(theirs), strict=False):
+            if shared and frame.call.offset != call.offset:
                 break
             shared += 1
-        return len(ours) - 1 - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]
+        return outer.number - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]

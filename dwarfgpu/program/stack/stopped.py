@@ -13,7 +13,8 @@ from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
-from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.execution import Execution
+from dwarfgpu.program.stack.wave import Wave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.backends.machine import Machine as WaveMachine
     from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.stack.call_stack import Stack
     from dwarfgpu.targets.target import Target, TargetRegister
 
     class Threads(Protocol):
@@ -59,23 +60,25 @@ class Stopped:
         self.name = name
         """What messages call it."""
         self.found = problems
-        self._stacks: dict[int, Stack] = {}
+        self.state = Execution(loaded, machine.target, machine)
+        """What all frames share."""
+        self._waves: dict[int, Wave] = {}
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
         """What is broken in the state, and has been found broken in the files so far."""
         return (*self.found, *(error for code in self.loaded.codes for error in code.file.problems))
 
-    def stack(self, wave: int, rules: Rules | None = None) -> Stack:
-        """The frames of a thread."""
-        found = self._stacks.get(wave)
-        if found is None:
-            found = self._stacks[wave] = Stack(self.machine, self.loaded, wave, rules=rules)
-        return found
+    def wave(self, index: int) -> Wave:
+        """Return a wave (thread) by its index."""
+        wave = self._waves.get(index)
+        if wave is None:
+            wave = self._waves[index] = Wave(self.state, self, index)
+        return wave
 
-    def forget(self, wave: int) -> None:
-        """Give back the frames of a thread, which are found again when somebody asks."""
-        self._stacks.pop(wave, None)
+    def stack(self, wave: int) -> Stack:
+        """Return the frames of a thread."""
+        return self.wave(wave).stack
 
 
 def open_stopped(

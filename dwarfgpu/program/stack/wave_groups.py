@@ -167,8 +167,7 @@ def _masks(
         yield numbers, count, None, unknown_place(stopped.machine.ids[numbers[0]])
         return
     try:
-        stack = Stack(stopped.machine, stopped.loaded, group.waves)
-        simt = Simt(stack.top)
+        simt = Simt(Stack(stopped, group.waves).top)
         count = simt.lane_count
         masks = simt.active_mask()
     except (Parted, Diverge, LaneFault):

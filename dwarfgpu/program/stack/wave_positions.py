@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -40,11 +40,11 @@ class WavePlace:
 
 def waves_of(stopped: Stopped) -> Machine:
     """The machine of a state, whose threads must be waves."""
-    machine: Any = stopped.machine
-    if not hasattr(machine, "place_of") or machine.target.execution_mask is None:
+    machine = stopped.machine
+    if not isinstance(machine, Machine) or machine.target.execution_mask is None:
         message = f"threads of {machine.target.name} have no lanes"
         raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
-    return machine  # type: ignore[no-any-return]
+    return machine
 
 
 def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:

@@ -49,14 +49,12 @@ class Elements:
         """Return the element at a position, counted from 0. As in C, the position may lie past the end."""
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
-        from dwarfgpu.program.values.objects import Object
-
         place = self.place.moved(position * self.stride)
         if place.bit_offset < 0:
             raise UsageError(
                 f"element {shown(position + self.lower)} is before the start of the storage", kind="bad_index"
             )
-        return Object(self.element, place, container=self.owner.container)
+        return self.owner.beside(self.element, place)
 
 
 def elements(owner: Object, array: Array) -> Elements:
@@ -92,11 +90,9 @@ def definite(owner: Object) -> Object:
     state = _state(owner, array)
     if state is not None:
         raise EvaluationError("not_allocated", f"the array is {state}", spec="DWARF 5, 5.18.2")
-    from dwarfgpu.program.values.objects import Object
-
     place, dimensions = _as_it_is(owner, array)
     kind = Array(array.element_type, dimensions, is_vector=array.is_vector, die=array.die)
-    return Object(kind, place, container=owner.container)
+    return owner.beside(kind, place)
 
 
 def _as_it_is(owner: Object, array: Array) -> tuple[ObjectPlace, tuple[Dimension, ...]]:
@@ -200,7 +196,6 @@ def place_of(found: Dynamic, owner: Object) -> ObjectPlace:
 def _of_entry(die: Die, owner: Object) -> Object:
     """Return the object of an entry: a member of the enclosing structure, or a variable."""
     from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.values.objects import Object
 
     if die.tag == DW_TAG_member:
         parent = die.parent()
@@ -218,4 +213,4 @@ def _of_entry(die: Die, owner: Object) -> Object:
     if place is None:
         message = f"a bound is the value of {die.name or 'a variable'}, which has no location"
         raise die.unit.error(EvaluationError("no_location", message, spec="DWARF 5, 2.19"), die.offset)
-    return Object(Types().type_of(die), place)
+    return owner.beside(Types().type_of(die), place)

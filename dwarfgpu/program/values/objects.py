@@ -58,6 +58,10 @@ class Object:
         """The address; None for a register or a bit-field, which have none."""
         return None if self.bit_size is not None else self.place.address
 
+    def beside(self, type: Type, place: ObjectPlace) -> Object:
+        """Return an object of another type at another place, as a member of the same object."""
+        return Object(type, place, container=self.container)
+
     def bits(self) -> int:
         """Return how many bits the object has."""
         return byte_size(self.type) * 8 if self.bit_size is None else self.bit_size

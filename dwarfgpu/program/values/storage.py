@@ -332,24 +332,25 @@ def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
 
     A static member is declared in its class and defined elsewhere (DWARF 5, 5.7.7).
     """
-    die = _defined(die)
+    die = definition_of(die)
     location = die.find_number(DW_AT_location)
     if location is not None and location.value not in (None, b""):
         place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
         return around.located(place)
     constant = die.find_number(DW_AT_const_value)
-    if constant is None:
-        return None
+    return None if constant is None else constant_place(around, constant)
+
+
+def constant_place(around: ObjectSurroundings, constant: Attribute) -> ObjectPlace:
+    """Return the place of the bytes of a DW_AT_const_value."""
     data = constant_bytes(constant)
     stream = int.from_bytes(data, around.context.target.byte_order)
     return around.located(locations.at(Implicit(stream, 8 * len(data))))
 
 
-def _defined(die: Die) -> Die:
-    """Return the definition of a variable that an entry only declares."""
-    if die.number(DW_AT_location) is not None or die.number(DW_AT_const_value) is not None:
-        return die
-    if not (die.is_declaration or die.tag == DW_TAG_member):
+def definition_of(die: Die) -> Die:
+    """Return the entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
+    if die.number(DW_AT_location) is not None or not (die.is_declaration or die.tag == DW_TAG_member):
         return die
     from dwarfgpu.objfile.info.scopes import qualified_name
 
@@ -357,9 +358,14 @@ def _defined(die: Die) -> Die:
     if name is None:
         return die
     for entry in die.unit.dwarf.index.find(f"::{name}"):
-        if entry.kind == "variable" and any(origin == die for origin in entry.die.origins()):
+        if entry.kind == "variable" and _defines(entry.die, die):
             return entry.die
     return die
+
+
+def _defines(die: Die, declaration: Die) -> bool:
+    """Return whether an entry defines what another one with the same name declares."""
+    return die.number(DW_AT_location) is not None or any(origin == declaration for origin in die.origins())
 
 
 def _location(place: ObjectPlace) -> Location:

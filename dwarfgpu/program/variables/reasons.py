@@ -14,10 +14,10 @@ from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.stack.call_stack import StackFrame as PhysicalFrame
 
 
 NO_LOCATION_HERE = "no_location_here"
@@ -122,7 +122,7 @@ def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
 
 
 def why_undefined(
-    expressions: Iterable[Expression], frame: PhysicalFrame | None, lanes: LaneSet
+    expressions: Iterable[Expression], activation: Activation | None, lanes: LaneSet
 ) -> Unavailable | None:
     """Why a location is undefined, as its expressions and the frames below tell; None if they do not."""
     for expression in expressions:
@@ -134,23 +134,23 @@ def why_undefined(
                 return unavailable(UNDEFINED_OPERATION, f"its location is undefined here ({name})")
             if name in _ENTRY_VALUES:
                 return unavailable(NOT_PASSED, _NOT_PASSED)
-            if name.startswith(_OF_REGISTERS) and frame is not None:
-                found = lost_register(frame, int(step.operands[0]), lanes)
+            if name.startswith(_OF_REGISTERS) and activation is not None:
+                found = lost_register(activation, int(step.operands[0]), lanes)
                 if found is not None:
                     return found
     return None
 
 
-def lost_register(frame: PhysicalFrame, number: int, lanes: LaneSet) -> Unavailable | None:
+def lost_register(activation: Activation, number: int, lanes: LaneSet) -> Unavailable | None:
     """Whether a register has no value in a frame, because nothing of it was kept."""
     try:
-        if not is_undefined(frame.register(number, lanes)):
+        if not is_undefined(activation.register(number, lanes)):
             return None
     except DwarfGpuError as error:
         return Unavailable(reason_of(error))
-    register = frame.activation.thread.register(number)
+    register = activation.thread.register(number)
     name = f"register {number}" if register is None else register.name
-    below = frame.activation.callee
+    below = activation.callee
     has_rule = below is not None and number in below.register_rules
     how = "call frame information calls it undefined" if has_rule else "nothing says where it was saved"
     message = f"it is in {name}, which the callee did not keep: {how}"

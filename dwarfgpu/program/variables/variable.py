@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from attrs import evolve, frozen
 
 from dwarfgpu import dwarf_constants as dw
@@ -13,20 +12,17 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.storages import Composite, Implicit, Part
+from dwarfgpu.expr.storages import Composite, Part
 from dwarfgpu.objfile.info.scopes import qualified_name, split_name
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.encoding_context import findings as found_in
 from dwarfgpu.program.code.encoding_context import of_frame
-from dwarfgpu.program.code.loaded import constant_bytes
+from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
-from dwarfgpu.program.language.syntax import Name
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Located, ObjectPlace
+from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import (
     MISSING,
@@ -180,9 +176,7 @@ class Variable(Quantity):
     def _found(self, plan: _Plan, lanes: LaneSet) -> Object:
         around = self.frame.around(lanes, self.code)
         if plan.constant is not None:
-            data = constant_bytes(plan.constant)
-            stream = int.from_bytes(data, self.frame.target.byte_order)
-            return Object(self.type, around.located(locations.at(Implicit(stream, 8 * len(data)))))
+            return Object(self.type, constant_place(around, plan.constant))
         location = self._located(plan, lanes)
         if len(location.places) == 1 and type(location.places[0].storage) is Composite:
             location = _completed(location, self.type)
@@ -216,40 +210,19 @@ class Variable(Quantity):
                 raise unavailable(OPTIMIZED_OUT, what)
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
-        if location.value_class != "loclist":
-            return _Plan(unit, _tuple(unit.expressions(location)))
-        if frame.place is None:
+        if frame.place is None and location.value_class == "loclist":
             what = "its location list is about program locations, and there is none"
             raise unavailable(MISSING, what)
-        found = _list(location)
-        place = self.code.in_file(frame.place)
-        entries = found.matching(place)
-        if not entries:
-            bias = self.code.in_program
-            raise not_listed(frame.place, [(bias(each.start), bias(each.end)) for each in found.entries])
-        return _Plan(
-            unit,
-            tuple(
-                unit.decoded(location, each.expression, found.section, each.expression_offset)
-                for each in entries
-            ),
-        )
+        expressions = _tuple(unit.expressions(location))
+        if not expressions and frame.place is not None:
+            bias, entries = self.code.in_program, location_list(location).entries
+            raise not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
+        return _Plan(unit, expressions)
 
     @property
     def definition(self) -> Die:
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
-        die = self.die
-        if die.number(dw.DW_AT_location) is not None or not (
-            die.is_declaration or die.tag == dw.DW_TAG_member
-        ):
-            return die
-        name = qualified_name(die)
-        if name is None:
-            return die
-        for entry in die.unit.dwarf.index.find(f"::{name}"):
-            if entry.kind == "variable" and _defines(entry.die, die):
-                return entry.die
-        return die
+        return definition_of(self.die)
 
     # --- Repairs --------------------------------------------------------------------------------------------------
 
@@ -262,29 +235,16 @@ class Variable(Quantity):
             found: list[Repair] = []
             if isinstance(self._plan, _Plan):
                 found += [repair for each in self._plan.expressions for repair in repairs_of(each)]
-                physical = self.frame.physical
-                if physical is not None and any(map(uses_frame_base, self._plan.expressions)):
-                    found += physical.base_repairs
+                if self.frame.activation is not None and any(map(uses_frame_base, self._plan.expressions)):
+                    found += self.frame.outer.base_repairs
             self._repairs = tuple(dict.fromkeys(found))
         return self._repairs
 
     def as_written(self) -> Variable:
         """The same variable as the text alone has it, without repairs."""
-        from dwarfgpu.program.stack.frame import Frame
-
-        old = self.frame
-        physical = None if old.physical is None else old.physical.as_written()
-        frame = Frame(
-            old.state,
-            old.code,
-            old.place,
-            number=old.number,
-            scope=old.scope,
-            depth=old._depth,  # noqa: SLF001 (a copy)
-            physical=physical,
-            wave=old.wave,
+        found = Variable(
+            self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
         )
-        found = Variable(frame, self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
         plan = self._plan or self._planned()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
@@ -300,7 +260,7 @@ class Variable(Quantity):
         if location.value_class != "loclist":
             expressions = _tuple(unit.expressions(location))
             return tuple(Described(listing(each), expression=each) for each in expressions)
-        found = _list(location)
+        found = location_list(location)
         if found.error is not None:
             raise found.error
         bias = self.code.in_program
@@ -318,7 +278,7 @@ class Variable(Quantity):
             return ()
         if location.value_class != "loclist":
             return (location.block().data,)
-        return tuple(each.expression for each in _list(location).matching(address))
+        return tuple(each.expression for each in location_list(location).matching(address))
 
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
@@ -343,7 +303,7 @@ class Variable(Quantity):
         if not isinstance(plan, _Plan):
             return None
         try:
-            return why_undefined(plan.expressions, self.frame.physical, lanes)
+            return why_undefined(plan.expressions, self.frame.activation, lanes)
         except DwarfGpuError:
             return None
 
@@ -381,20 +341,8 @@ def _completed(location: Location, type: Type) -> Location:
     return locations.at(locations.extended(storage, (Part(locations.UNDEFINED, missing),)))
 
 
-def _defines(die: Die, declaration: Die) -> bool:
-    """Whether an entry defines what another one with the same name declares."""
-    return die.number(dw.DW_AT_location) is not None or any(each == declaration for each in die.origins())
-
-
 def _tuple(found: Any) -> tuple[Expression, ...]:
     return found if isinstance(found, tuple) else (found,)
-
-
-def _list(location: Attribute) -> LocationList:
-    owner = location.die.unit
-    section, offset = location.list_place()
-    context = ListContext(owner.address_size, owner.format.byte_order, owner.low_pc, owner.tables.address)
-    return read_location_list(owner.tables.list_data(section), offset, section=section, context=context)
 
 
 # --- Variables as a file declares them ----------------------------------------------------------------
@@ -479,26 +427,6 @@ def owner_of(variable: Variable) -> str | None:
         if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
             return qualified_name(owner)
     return None
-
-
-def variables_in(frame: Frame, tree: Any) -> list[Variable]:
-    """The variables that an expression names, each once."""
-    found: dict[Die, Variable] = {}
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Name):
-            try:
-                variable = variable_called(frame, node.parts, node.file)
-            except DwarfGpuError:
-                variable = None
-            if variable is not None:
-                found.setdefault(variable.die, variable)
-        elif isinstance(node, tuple):
-            waiting += reversed(node)
-        elif attrs.has(type(node)):
-            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
-    return list(found.values())
 
 
 def checked(variable: Variable) -> list[Checked]:

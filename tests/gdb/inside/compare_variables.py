@@ -67,9 +67,9 @@ def their_register(frame, name):
 
 def our_register(frame, name):
     register = frame.backend.register_named(name)
-    thread = frame.physical.activation.thread
+    thread = frame.activation.thread
     try:
-        location = frame.physical.register(register.number, LaneSet(1, frame.wave.index, None))
+        location = frame.register(register.number, LaneSet(1, frame.wave.index, None))
         reading = thread.accessor.read(location, register.bit_size)
     except DwarfGpuError as error:
         return str(error)
@@ -83,7 +83,7 @@ def compare(where):
             frame.select()
             ours = dg.selected()
             known = ours.variables() if ours.function is not None else ()
-            names = SAVED + (OTHERS if ours.physical.level == 0 else ())
+            names = SAVED + (OTHERS if ours.level == 0 else ())
             FOUND.append({
                 "where": where,
                 "function": [frame.name(), ours.name],

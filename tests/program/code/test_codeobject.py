@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.elf.notes import debug_link
 from dwarfgpu.program.code.code_lookup import at_address, named, parse_address
-from dwarfgpu.program.code.code_object import CodeObject, NotFound, check_has_kernels, list_contents, opened
+from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.render import files, kernels
 from tests.builders.elf import SHT_NOBITS, ElfBuilder

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.cfi.rules import Offset, RegisterOffset
-from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.errors import DwarfGpuError, IllFormed, NotFound
 from dwarfgpu.program.code import code_object, frame_rows
-from dwarfgpu.program.code.code_object import NotFound
 from dwarfgpu.program.code.frame_rows import Cie, Fde
 from dwarfgpu.render import call_frame_info as render
 from tests.builders import compiled

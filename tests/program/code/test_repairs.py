@@ -381,7 +381,7 @@ def check(variable, text, pc, scaled, program):
     wanted = [meant(part, scaled, program) for part in parts if part]
     if not wanted or None in wanted:
         return 0
-    if "fbreg" in listed[0].operations and variable.frame.physical.function.find("DW_AT_frame_base") is None:
+    if "fbreg" in listed[0].operations and variable.frame.outer.function.find("DW_AT_frame_base") is None:
         return 0  # what remains of a function that was inlined everywhere
     location = variable.location(LANE)
     assert variable.repairs

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.expr import asm
 from dwarfgpu.objfile.lists.location_lists import matching
-from dwarfgpu.program.code.code_object import CodeObject, NotFound, opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.dump import sections
 from dwarfgpu.program.dump.entries import EntryDump, Lists, Selection, ShownEntry, ShownUnit, tag_number
-from dwarfgpu.program.dump.expressions import DumpedExpression
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from tests.builders.elf import ElfBuilder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.dump.expressions import TYPES, type_name
+from dwarfgpu.program.code.dumped_expressions import TYPES, type_name
 from tests.builders.dwarf import die, dwarf, unit
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

@@ -11,6 +11,7 @@ from dwarfgpu.backends.machine import Dispatch, Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, lanes_of_wave
+from dwarfgpu.program.stack.stopped import Stopped
 from dwarfgpu.program.stack.wave_groups import wave_groups, wave_rows
 from tests.builders.divergence import NAMES, REGIONS, VARIANTS, Example, Masks
 
@@ -92,9 +93,8 @@ def test_what_is_missing_is_said_of_the_lanes_that_need_it(example):
     pc = example.at("lex_1_then")
     machine.set_register("pc", pc)
     machine.set_register("exec", 5)
-    stopped = example.stopped(("lex_start", Masks(1, 1, 1), None))
-    stopped.machine = machine
-    found = lanes_of_wave(stopped, 0)
+    loaded = example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded
+    found = lanes_of_wave(Stopped(machine, loaded), 0)
 
     assert [lane.pc for lane in found.lanes[:4]] == [pc, None, pc, None]
     assert found.problems[0].kind == "register_unavailable"
@@ -105,9 +105,8 @@ def test_an_unknown_mask_leaves_states_open(example):
     machine = Machine(example.target)
     machine.add_waves(1)
     machine.set_register("pc", example.at("X"))
-    stopped = example.stopped(("lex_start", Masks(1, 1, 1), None))
-    stopped.machine = machine
-    found = lanes_of_wave(stopped, 0)
+    loaded = example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded
+    found = lanes_of_wave(Stopped(machine, loaded), 0)
 
     assert found.mask is None
     assert {lane.state for lane in found.lanes} == {UNKNOWN}
@@ -124,9 +123,7 @@ def at_whole_wave(example, symbol):
     machine.set_register("exec", (1 << example.lane_count) - 1)
     machine.set_register("s34", np.array([0x1234, 0xFF], dtype=np.uint32))
     machine.set_register("s35", np.array([0x8000_0000, 0], dtype=np.uint32))
-    stopped = example.stopped(("lex_start", Masks(1, 1, 1), None))
-    stopped.machine = machine
-    return stopped
+    return Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded)
 
 
 def test_the_active_lanes_while_all_lanes_run(example):

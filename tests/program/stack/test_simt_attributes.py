@@ -103,7 +103,8 @@ def function(name, low, *parts):
 
 
 def simt(depth=None, **found):
-    return Simt(stopped(**found).stack(0).top, depth)
+    calls = stopped(**found).stack(0).call(0)
+    return Simt(calls[0 if depth is None else -1 - depth])
 
 
 # --- Lanes and iterations ---------------------------------------------------------------------------------------------

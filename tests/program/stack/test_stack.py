@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.core import CoreMachine
@@ -28,9 +29,8 @@ from dwarfgpu.program.code.loaded import (
     constant_bytes,
 )
 from dwarfgpu.program.stack.backtrace import backtraces
-from dwarfgpu.program.stack.call_stack import Stack
 from dwarfgpu.program.stack.selectors import waves_of
-from dwarfgpu.program.stack.stopped import open_stopped
+from dwarfgpu.program.stack.stopped import Stopped, open_stopped
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import nested
 from tests.builders.elf import ElfBuilder
@@ -43,7 +43,7 @@ ALIGNED, INDIRECT, PROGRAM, STARTER = 0x401100, 0x40119E, 0x401211, 0x401225
 """In frames.gcc.O2.v5: the entry of `aligned`, and where it, `indirect` and `program` return to."""
 
 
-def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Stack:
+def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
     """`aligned` at its first instruction, called by `indirect`, called by `program`."""
     words = {0x7000: INDIRECT, 0x7008: 8, 0x7010: PROGRAM, 0x7018: 0x18, 0x7020: STARTER, 0x7028: 0x28}
     memory = [
@@ -54,14 +54,16 @@ def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Stack:
         X86_64, {"1": {name: value.to_bytes(8, "little") for name, value in known.items()}}, memory
     )
     file = opened(str(FIXTURES / "host/frames.gcc.O2.v5.x86_64"))
-    return Stack(machine, Loaded([LoadedCode(file, bias)]))  # type: ignore[arg-type]
+    return Stopped(machine, Loaded([LoadedCode(file, bias)])).stack(0)  # type: ignore[arg-type]
 
 
 def value(frame: Any, text: str, **changes: Any) -> Any:
     """What an expression gives in a frame."""
     code = asm.assemble(text, dialects.get("gnu"), Format())
     expression = decode(code, dialects.get("gnu"), Format())
-    return result_for(evaluate(expression, frame.context(**changes)))
+    return result_for(
+        evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes))
+    )
 
 
 # --- Frames of a host program -----------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ def test_what_a_frame_does_not_know():
     with pytest.raises(MissingContext, match="the function is not known"):
         unknown.top.frame_base(unknown.top.activation.thread.lanes)
     with pytest.raises(MissingContext, match="has no program counter"):
-        Stack(CoreMachine(X86_64, {"5": {}}), Loaded([]))  # type: ignore[arg-type]
+        Stopped(CoreMachine(X86_64, {"5": {}}), Loaded([])).stack(0)  # type: ignore[arg-type]
 
 
 def test_a_register_as_frame_base_is_the_address_in_it():
@@ -160,7 +162,7 @@ def test_a_register_as_frame_base_is_the_address_in_it():
     machine = CoreMachine(
         X86_64, {"1": {name: number.to_bytes(8, "little") for name, number in registers.items()}}, memory
     )
-    stack = Stack(machine, Loaded([code]))  # type: ignore[arg-type]
+    stack = Stopped(machine, Loaded([code])).stack(0)  # type: ignore[arg-type]
     assert value(stack.at(0), "DW_OP_fbreg -8").single.bit_offset == 0x6FF8 * 8
     assert value(stack.at(1), "DW_OP_fbreg -8").single.bit_offset == 0x70F8 * 8
 
@@ -295,7 +297,7 @@ def test_twelve_frames_that_save_vector_registers_for_lanes_of_their_own(tmp_pat
     path = tmp_path / "nested.co"
     path.write_bytes(nested.code_object(20))
     machine, truth = nested.nested(12, 20, bias=bias)
-    stack = Stack(machine, Loaded([LoadedCode(opened(str(path)), bias)]))
+    stack = Stopped(machine, Loaded([LoadedCode(opened(str(path)), bias)])).stack(0)
     frames = [*stack]
     assert [frame.pc for frame in frames] == [each.pc for each in truth]
     assert stack.end.kind == "outermost"
@@ -331,10 +333,10 @@ def test_a_lane_has_the_frames_that_it_was_active_in(tmp_path):
 def test_a_location_of_a_frame_is_made_once():
     machine, _ = nested.nested(4, 2)
     image = nested.code_object(2)
-    stack = Stack(machine, Loaded([LoadedCode(opened(image))]))
+    stack = Stopped(machine, Loaded([LoadedCode(opened(image))])).stack(0)
     frame = stack.at(3)
     assert frame is not None
-    lanes = frame.context().lanes
+    lanes = frame.context(frame.lane(None)).lanes
     number = nested.VGPR + nested.FIRST
     assert frame.register(number, lanes) is frame.register(number, lanes)
     top = stack.top.register(number, lanes)

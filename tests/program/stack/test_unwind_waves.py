@@ -17,7 +17,7 @@ from dwarfgpu.cfi import rules
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.stopped import Stopped
 from tests.builders import waves
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "llvm24"
@@ -75,7 +75,7 @@ def masks(lanes: int) -> list[int]:
 def check(wave: waves.Wave, code: LoadedCode, *, full: bool = True) -> None:
     """Every register of every frame is what it was when the frame called, or has no value and need not have one."""
     machine = wave.machine()
-    stack: Any = Stack(machine, Loaded([code]))
+    stack: Any = Stopped(machine, Loaded([code])).stack(0)
     frames = list(stack)
     assert [frame.pc for frame in frames] == [wave.pc, *(each.pc for each in reversed(wave.callers))]
     assert (stack.end.kind, stack.end.message) == ("outermost", "the return address is undefined")
@@ -193,8 +193,8 @@ def test_frames_at_every_step_of_a_prologue(name):
             check(wave, code, full=False)
 
 
-def stack_in_leaf(name: str, mask: int) -> Stack:
-    return Stack(in_leaf(name, mask).machine(), Loaded([loaded_file(name)]))
+def stack_in_leaf(name: str, mask: int) -> Any:
+    return Stopped(in_leaf(name, mask).machine(), Loaded([loaded_file(name)])).stack(0)
 
 
 @pytest.mark.parametrize("name, scale", [("gfx90a.w64", 64), ("gfx942.w64", 64), ("gfx1030.w32", 32)])

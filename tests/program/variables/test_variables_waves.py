@@ -404,7 +404,7 @@ def test_calls_are_made_of_frames():
     assert [each.name for each in wave.call(2)] == ["middle"]
     calls = [wave.call(level) for level in range(5)]
     assert [frame for call in calls for frame in call] == list(wave)
-    assert [{frame.physical.level for frame in call} for call in calls] == [{0}, {1}, {2}, {3}, {4}]
+    assert [{frame.level for frame in call} for call in calls] == [{0}, {1}, {2}, {3}, {4}]
     assert wave.call(5) == ()
     before = wave.call(1)
     write(wave, "s33", 209)
@@ -415,9 +415,9 @@ def test_a_variable_of_a_caller_is_where_its_frame_is_now():
     path = FIXTURES.parent / "docs" / "examples" / "calls.json"
     wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]
     inner, outermost = wave.frame(1), wave.frame(4)
-    before, saved = inner.physical.cfa(inner.lane(0)), outermost["lane"].location(0)
+    before, saved = inner.cfa(inner.lane(0)), outermost["lane"].location(0)
     write(wave, "s33", 209)  # the frame pointer of `inner`, in units of 32 bytes; it was 208
-    after = inner.physical.cfa(inner.lane(0))
+    after = inner.cfa(inner.lane(0))
     assert after.single.bit_offset - before.single.bit_offset == 32 * 8
     assert outermost["lane"].location(0) == wave.frame(4)["lane"].location(0) != saved
     assert wave.frame(1) is not inner

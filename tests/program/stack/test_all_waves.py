@@ -10,7 +10,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.variables.all_waves import CODES, STATES, WaveValues, all_waves
+from dwarfgpu.program.stack.all_waves import CODES, STATES, WaveValues, all_waves
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.wave_values import WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
@@ -112,7 +112,7 @@ def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
 
 def test_chunks_change_nothing(attached, monkeypatch):
     whole = [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")]
-    monkeypatch.setattr("dwarfgpu.program.variables.all_waves.CHUNK", attached.state.target.lane_count)
+    monkeypatch.setattr("dwarfgpu.program.stack.all_waves.CHUNK", attached.state.target.lane_count)
     assert [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")] == whole
 
 

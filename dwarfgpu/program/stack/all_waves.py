@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.stack.call_stack import Stack
-from dwarfgpu.program.stack.frame import frames_at
+from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.wave_groups import WaveGroup, unknown_place, wave_groups
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.types.sizes import byte_size
@@ -302,9 +302,9 @@ def _together(
     frame = _frame(attached, group, number)
     problems: list[DwarfGpuError] = []
     masks: Any = None
-    if frame.physical is not None:
+    if frame.activation is not None:
         try:
-            masks = frame.simt(frame.physical).active_mask()
+            masks = Simt(frame).active_mask()
         except DwarfGpuError as error:
             problems.append(unknown_mask(names[0], error))
     result = WaveValues(names, numbers, lanes, group.pc if frame.pc is None else frame.pc, masks, frame)
@@ -330,9 +330,7 @@ def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
     """The frame of a number, of all waves of a group."""
     if isinstance(group.waves, int):
         return attached[group.waves].frame(number)
-    stopped = attached.stopped
-    top = Stack(stopped.machine, stopped.loaded, group.waves, rules=attached.state.rules).top
-    frames = frames_at(attached.state, top.code, top.place, 0, top)
+    frames = Stack(attached.stopped, group.waves).call(0)
     if number >= len(frames):
         raise Parted
     return frames[number]

@@ -14,9 +14,8 @@ from dwarfgpu.dwarf_constants import (
     DW_TAG_inlined_subroutine,
     DW_TAG_subprogram,
 )
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.code.code_object import NotFound
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import resolved

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.code.linespec import LinespecReader, symbol_at
 from dwarfgpu.program.program import open_program
+from dwarfgpu.program.stack.linespec import LinespecReader, symbol_at
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
