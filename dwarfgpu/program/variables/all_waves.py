@@ -14,7 +14,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.bits import comparable
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, each_part
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.stack.call_stack import Stack
 from dwarfgpu.program.stack.frame import frames_at
@@ -22,7 +22,7 @@ from dwarfgpu.program.stack.wave_groups import WaveGroup, unknown_place, wave_gr
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.types.sizes import byte_size
 from dwarfgpu.program.values.objects import optimized_out
-from dwarfgpu.program.variables.answers import LaneAnswer, checked, each_part, selected
+from dwarfgpu.program.variables.answers import LaneAnswer, checked, selected
 from dwarfgpu.program.variables.columns import (
     ABSENT,
     ACTIVE,

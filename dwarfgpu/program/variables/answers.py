@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.lanes import Diverge, Group, LaneFault
 from dwarfgpu.program.types.model import Array
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
@@ -17,7 +15,7 @@ from dwarfgpu.program.values.storage import Located, ObjectPlace
 from dwarfgpu.program.variables.reasons import NO_MEMORY, NO_REGISTER, UNDEFINED, Reason, reason_of, sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from dwarfgpu.bits import Positions
     from dwarfgpu.expr.locations import Location
@@ -114,7 +112,7 @@ def _answers(
     frame = quantity.frame
     found: list[Any] = [None] * len(numbers)
     for group in quantity.groups(lanes):
-        for index, position in enumerate(positions_in(group, len(numbers))):
+        for index, position in enumerate(group.slots(len(numbers))):
             lane = numbers[position]
             is_active = mask is None or lane is None or bool(mask >> lane & 1)
             if group.result is not None:
@@ -199,46 +197,3 @@ def selected(found: Object, positions: Positions, frame: Frame, lanes: LaneSet) 
     container = None if found.container is None else selected(found.container, positions, frame, lanes)
     location = storage.moved(found.place.bit_offset).select(positions)
     return Object(found.type, ObjectPlace(Located(frame.around(lanes), location)), found.bit_size, container)
-
-
-# --- A question that is asked for many lanes at once --------------------------------------------------
-
-T = TypeVar("T")
-
-
-def each_part(lanes: LaneSet, make: Callable[[LaneSet], T]) -> list[Group[T]]:
-    """What ``make`` gives for all lanes together; where they need different answers, for each part of them.
-
-    ``make`` changes nothing, so it can be asked again for the parts of a set that it could not answer as a whole.
-    """
-    groups: list[Group[T]] = []
-    work: list[Any] = [None]
-    while work:
-        positions = work.pop()
-        part = lanes if positions is None else lanes.select(positions)
-        try:
-            groups.append(Group(positions, make(part), None))
-        except Diverge as split:
-            work.extend(_within(positions, inner) for inner in reversed(split.parts))
-        except LaneFault as fault:
-            failed = fault.positions
-            groups.append(Group(_within(positions, failed), None, _errors_of(fault)))
-            rest = b.complement(failed, part.count)
-            if len(rest):
-                work.append(_within(positions, rest))
-        except DwarfGpuError as error:
-            groups.append(Group(positions, None, lambda _index, error=error: error))  # type: ignore[misc]
-    return groups
-
-
-def _errors_of(fault: LaneFault) -> Callable[[int], DwarfGpuError]:
-    return lambda index: fault.error_at(int(fault.positions[index]))
-
-
-def _within(positions: Any, inner: Any) -> Any:
-    return inner if positions is None else positions[inner]
-
-
-def positions_in(group: Group[Any], count: int) -> list[int]:
-    """The positions of a group in the set that was asked about."""
-    return list(range(count)) if group.positions is None else [int(each) for each in group.positions]

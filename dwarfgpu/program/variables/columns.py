@@ -12,7 +12,7 @@ from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, re
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import scalar_of
-from dwarfgpu.program.variables.answers import positions_in, selected
+from dwarfgpu.program.variables.answers import selected
 from dwarfgpu.program.variables.reasons import Reason, Unavailable, reason_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Values:
         count = len(self.lanes)
         for group in self.groups:
             if group.result is None:
-                for index, position in enumerate(positions_in(group, count)):
+                for index, position in enumerate(group.slots(count)):
                     error = group.outcome(index)
                     assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
                     self._refuse(position, reason_of(error))

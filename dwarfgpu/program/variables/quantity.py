@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
+from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.storage import Located
-from dwarfgpu.program.variables.answers import each_part
 from dwarfgpu.program.variables.columns import Values, python_value
 from dwarfgpu.program.variables.reasons import (
     Reason,
