@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import Reason, Unavailable
     from dwarfgpu.program.variables.variable import Variable
@@ -71,17 +71,15 @@ _HOMES = {
     "expr.values": ("Value",),
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
-    "program.cases.answer": ("answer_case",),
-    "program.cases.case": ("parse_case",),
-    "program.cases.run": ("run_case",),
+    "cases.case": ("answer_case", "parse_case", "run_case"),
     "program.program": ("Attached", "Program"),
-    "program.variables.columns": ("Values",),
-    "program.variables.frame": ("Frame",),
+    "program.variables.answers": ("Values",),
+    "program.stack.frame": ("Frame",),
     "program.variables.quantity": ("Quantity",),
     "program.variables.reasons": ("Reason", "Unavailable"),
     "program.variables.variable": ("Variable",),
-    "program.variables.wave": ("Wave",),
-    "program.dispatches.launch": ("launch", "machine_for"),
+    "program.stack.wave": ("Wave",),
+    "program.launch.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),

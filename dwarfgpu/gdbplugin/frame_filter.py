@@ -150,7 +150,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         try:
             variable = self._variable(symbol)
             lane = self._frame.selected_lane
-            (one,) = answer(variable, symbol.name, None if lane is None else [lane]).lanes
+            (one,) = answer(variable, symbol.name, None if lane is None else [lane]).by_lane
             if one.value is not None:
                 return value_text(one.value)
             return f"<{error if one.reason is None else one.reason.message}>"

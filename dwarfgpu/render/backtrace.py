@@ -274,7 +274,7 @@ class CallWriter:
         try:
             if self.arguments == "scalars" and _has_parts(variable.type):
                 return "..."
-            (found,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).lanes
+            (found,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if found.value is None:
                 return ERROR if found.state == "error" else OPTIMIZED_OUT
             kind = variable.type

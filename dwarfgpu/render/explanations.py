@@ -13,7 +13,7 @@ from dwarfgpu.render.operations import bytes_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import ValueSource
     from dwarfgpu.program.variables.variable import Checked, Described, Variable
     from dwarfgpu.render.layout import Style
@@ -102,11 +102,11 @@ class Explainer:
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def parts(self, found: Answer) -> Iterator[str]:
+    def parts(self, found: Values) -> Iterator[str]:
         """Where each part of a value is; lanes that have it in the same places together."""
         groups: dict[tuple[tuple[str, str], ...], int] = {}
         missing: dict[str, int] = {}
-        for each in found.lanes:
+        for each in found.by_lane:
             bit = 1 << (each.lane or 0)
             if each.value is None:
                 reason = "there is no value" if each.reason is None else each.reason.message
@@ -114,7 +114,7 @@ class Explainer:
                 continue
             rows = tuple((_extent(source), _place(source, each.lane)) for source in each.sources())
             groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(each.lane is not None for each in found.lanes)
+        has_lanes = any(each.lane is not None for each in found.by_lane)
         kind = "" if found.type is None else f": {safe_text(found.type)}"
         yield f"{self.style('name', shown(found.text))}{kind}"
         for rows, mask in groups.items():

@@ -348,7 +348,7 @@ def _column(frame: Frame, variable: Variable) -> list[str]:
         found = answer(variable, variable.name)
     except DwarfGpuError:
         return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
-    texts = (NO_VALUE[each.state] if each.value is None else renderer.cell(each) for each in found.lanes)
+    texts = (NO_VALUE[each.state] if each.value is None else renderer.cell(each) for each in found.by_lane)
     return [_cut(" ".join(text.split()), WIDEST) for text in texts]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
 
@@ -117,7 +117,7 @@ class _Kind:
 
 def values_map(
     found: Lanes,
-    values: Answer,
+    values: Values,
     look: Look,
     per_row: int,
     width: int = WIDTH,
@@ -125,7 +125,7 @@ def values_map(
 ) -> Iterator[str]:
     """What something is in each lane: a shade for each value, or for each range where there are many."""
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
-    lanes = {each.lane or 0: each for each in values.lanes if each.lane not in unused}
+    lanes = {each.lane or 0: each for each in values.by_lane if each.lane not in unused}
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
     for kind in kinds:

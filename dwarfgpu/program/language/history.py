@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.language.evaluator import Evaluator
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.storage import Reading
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
 
 
 READ_ONLY = frozenset(
@@ -184,10 +184,10 @@ def nothing(evaluator: Evaluator) -> Object:
 # --- Keeping ------------------------------------------------------------------------------------------------------
 
 
-def kept(found: Answer, *, in_each_lane: bool) -> Kept:
+def kept(found: Values, *, in_each_lane: bool) -> Kept:
     """An answer as a value to keep."""
     lanes: dict[int | None, Frozen | DwarfGpuError] = {}
-    for each in found.lanes:
+    for each in found.by_lane:
         if each.value is not None:
             value: Frozen | DwarfGpuError = tried(each.value)
         else:

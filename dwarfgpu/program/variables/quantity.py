@@ -12,7 +12,8 @@ from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.storage import Located
-from dwarfgpu.program.variables.columns import Values, python_value
+from dwarfgpu.program.variables.answers import values_of
+from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.variables.reasons import (
     Reason,
     Unavailable,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.answers import Values
 
 
 class Quantity(ABC):
@@ -109,15 +111,10 @@ class Quantity(ABC):
 
         Without numpy it is a list.
         """
-        frame = self.frame
-        numbers = frame.lane_numbers(lanes)
-        if not b.has_arrays():
-            return ListedValues(self, numbers)
-        chosen = frame.lane_set(numbers)
-        found = Values(frame, numbers, chosen, self.groups(chosen))
-        for lane, reason in list(found.reasons.items()):
-            found.reasons[lane] = self._explained(reason, lane)
-        return found
+        values = values_of(self, "", lanes)
+        values.read()
+        values.reasons  # noqa: B018 (what is written to the machine later does not change them)
+        return values
 
     # --- Writing --------------------------------------------------------------------------------------------------
 
@@ -174,42 +171,6 @@ def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneS
 MAX_ELEMENTS = 1 << 12
 """Arrays with more elements are kept as objects."""
 MAX_DEPTH = 16
-
-
-class ListedValues(Values):
-    """What something is in some lanes, with lists in place of arrays.
-
-    ``array`` has one element a lane: a number for a scalar, a list for an array, a dictionary for a structure. An
-    element without a value is 0.
-    """
-
-    def __init__(self, quantity: Quantity, lanes: tuple[int | None, ...]) -> None:
-        frame = quantity.frame
-        self.lanes = lanes
-        self.byte_order = frame.target.byte_order
-        self.active = frame.active_mask
-        self.reasons: dict[int | None, Reason] = {}
-        self._type: Type | None = None
-        self._array: list[Any] = [self._value(quantity, lane) for lane in lanes]
-
-    def _value(self, quantity: Quantity, lane: int | None) -> Any:
-        try:
-            found = quantity.object(lane)
-            value = listed(found)
-        except (UsageError, MalformedFile):
-            raise
-        except DwarfGpuError as error:
-            self.reasons[lane] = reason_of(error)
-            return 0
-        self._type = self._type or found.type
-        return value
-
-    @property
-    def type(self) -> Type | None:
-        return self._type
-
-    def _element(self, position: int) -> Any:
-        return self._array[position]
 
 
 def listed(found: Object, depth: int = 0) -> Any:
