@@ -155,7 +155,7 @@ class Group(Generic[T]):
 
     def slots(self, count: int) -> Sequence[int]:
         """Return the numbers of the slots of the group in a set of ``count`` slots."""
-        return range(count) if self.positions is None else self.positions.tolist()  # type: ignore[return-value]
+        return range(count) if self.positions is None else self.positions.tolist()
 
     def outcome(self, index: int) -> T | DwarfGpuError:
         """Return the result or the error of slot ``index`` of this group."""

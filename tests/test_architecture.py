@@ -67,7 +67,7 @@ ONLY_IN: dict[str, set[str]] = {
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
         *("bits", "lanes", "backends", "expr.access"),
-        *("program.variables.columns", "program.variables.all_waves"),
+        *("program.variables.answers", "program.variables.columns", "program.variables.all_waves"),
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},

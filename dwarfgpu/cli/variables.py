@@ -189,7 +189,7 @@ class _Question(NamedTuple):
 
     wave: str | None
     frame: Frame | None
-    index: int
+    number: int
     """Which of the expressions it is."""
     quantity: Quantity | None
     answer: Values | None
@@ -357,7 +357,7 @@ class _Output:
         columns: dict[str, Any] = {"expressions": self.options.expressions}
         places = [0] * len(self.options.expressions)
         for question in asked:
-            values, index = question.answer, question.index
+            values, index = question.answer, question.number
             if values is None:
                 continue
             if values.waves is None:

@@ -145,8 +145,9 @@ def _as_written(variable: Variable, values: Values) -> AsWritten:
         waves=values.waves[:1],
         names=values.names[:1],
     )
+    lanes = b.array([lane for lane in values.lanes if lane is not None], 64)
     try:
-        told.ask(0, LaneSet.product(values.waves[:1], b.array(values.lanes, 64)))
+        told.ask(0, LaneSet.product(values.waves[:1], lanes))
     except Parted as error:
         told.refuse(UsageError(f"the waves are to be asked one by one: {error}"))
     told.type = told.type or quantity.type

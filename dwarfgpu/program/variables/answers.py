@@ -297,7 +297,9 @@ class Values:
         import numpy as np
 
         self.read()
-        codes = np.where(self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"]))
+        codes: np.ndarray[Any, Any] = np.where(
+            self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"])
+        )
         for slots, error_at in self._missing:
             codes.reshape(-1)[slots] = CODES[reason_of(error_at(0)).state]
         return codes
@@ -308,7 +310,7 @@ class Values:
         import numpy as np
 
         shape = (1 if self.waves is None else len(self.waves), len(self.lanes))
-        flags = np.ones(shape, dtype=bool)
+        flags: Any = np.ones(shape, dtype=bool)
         if self.active is not None and self.lanes != (None,):
             lanes = np.asarray(self.lanes, dtype=np.uint64)
             masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
