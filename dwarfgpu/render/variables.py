@@ -75,7 +75,7 @@ class VariablesRenderer:
     # --- Text -----------------------------------------------------------------------------------------------------
 
     def text(self, found: Values, indent: int = 0) -> list[str]:
-        """One answer: on one line where all lanes have the same, else a line for each value, or a table."""
+        """Return one answer: on one line where all lanes have the same, else a line for each value, or a table."""
         head = " " * indent + self.style("name", shown(found.text))
         cells = [(each, self.cell(each)) for each in found.by_lane]
         if not cells:
@@ -99,7 +99,7 @@ class VariablesRenderer:
         return lines
 
     def _repaired(self, found: AsWritten, text: str, indent: int) -> list[str]:
-        """Which repairs a variable went through, and what it is without them."""
+        """Return which repairs a variable went through, and what it is without them."""
         told: dict[str, None] = {}
         for lane in found.answer.by_lane:
             told.setdefault(self.cell(lane))
@@ -122,7 +122,7 @@ class VariablesRenderer:
         return [f"{head} = {text}"]
 
     def cell(self, answer: LaneAnswer) -> str:
-        """The value of one lane."""
+        """Return the value of one lane."""
         if answer.value is None:
             reason = answer.reason
             return f"{NO_VALUE[answer.state]} {'' if reason is None else reason.message}"
@@ -171,7 +171,7 @@ class VariablesRenderer:
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
     def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
-        """Where the value of each lane is; lanes that have it in the same place together."""
+        """Return where the value of each lane is; lanes that have it in the same place together."""
         located = [(each, each.location) for each in found]
         texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
         is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
@@ -187,7 +187,7 @@ class VariablesRenderer:
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
 
     def _own_place(self, answer: LaneAnswer, location: Location) -> str | None:
-        """A place that belongs to the lane that asks, as all lanes have it."""
+        """Return a place that belongs to the lane itself in the words that hold for all lanes; None for any other."""
         lane = answer.lane
         place = location.single
         storage: Any = None if place is None else place.storage
@@ -204,7 +204,7 @@ class VariablesRenderer:
         return None
 
     def described(self, variable: Variable, indent: int = 0) -> list[str]:
-        """Where the file says a variable is, without a machine."""
+        """Return where the file says a variable is, without a machine."""
         head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
         lines = [head]
         found = variable.locations()
@@ -269,11 +269,11 @@ class VariablesRenderer:
         return head
 
     def type_text(self, found: Values) -> str | None:
-        """The type of an answer; None where nothing tells it."""
+        """Return the type of an answer; None where nothing tells it."""
         return None if found.type is None else safe_text(found.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
-        """What one lane has: its state, and a value or a reason."""
+        """Return what one lane has: its state, and a value or a reason."""
         found: Json = {"state": answer.state}
         if answer.value is not None:
             found |= {
@@ -286,7 +286,7 @@ class VariablesRenderer:
         return found
 
     def location_json(self, answer: LaneAnswer) -> Json:
-        """Where the value of a lane is, in words and part by part."""
+        """Return where the value of a lane is, in words and part by part."""
         location = answer.location
         return {
             "location": None if location is None else self._text.entry(location),
@@ -297,7 +297,7 @@ class VariablesRenderer:
         }
 
     def described_json(self, variable: Variable) -> Json:
-        """Where the file says a variable is."""
+        """Return where the file says a variable is."""
         return {
             "name": variable.name,
             "kind": variable.kind,
@@ -324,7 +324,7 @@ def _operations(before: str, operations: str, indent: int) -> list[str]:
 
 
 def reason_json(reason: Reason) -> Json:
-    """Why there is no value."""
+    """Return why there is no value."""
     found: Json = {"kind": reason.kind, "message": reason.message}
     if reason.before is not None:
         found["before"] = list(reason.before)
@@ -357,7 +357,7 @@ def frame_json(frame: Frame) -> Json:
 
 
 def _short(answer: LaneAnswer, text: str) -> str:
-    """A value as it stands in a table."""
+    """Return a value as a table shows it."""
     if answer.state == "inactive":
         return f"({text})"
     return text if answer.state == "active" else NO_VALUE[answer.state]

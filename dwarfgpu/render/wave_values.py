@@ -53,7 +53,7 @@ class WaveValuesRenderer:
     # --- Text -----------------------------------------------------------------------------------------------------
 
     def head(self, found: Values) -> Iterator[str]:
-        """How many waves there are, and where they stand."""
+        """Return how many waves there are, and where they are."""
         call = None if found.frame is None else found.frame.call
         where = "at no known place" if found.pc is None else f"at pc {found.pc:#x}"
         if call is not None and call.function is not None:
@@ -106,7 +106,7 @@ class WaveValuesRenderer:
         return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
     def _lanes(self, cells: Cells, wave: int) -> str:
-        """The lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
+        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
 
         Values beyond the limit are counted and not written.
         """
@@ -258,14 +258,14 @@ class Cells:
 
 
 def _is_plain(scalar: Scalar, type: Type | None) -> bool:
-    """Whether a number is written in decimal digits and nothing else."""
+    """Return whether a number is written in decimal digits and nothing else."""
     return (
         scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
     )
 
 
 def bits_tell(type: Type, depth: int = 0) -> bool:
-    """Whether the text of a value depends on its bits alone, and not on memory that it leads to."""
+    """Return whether the text of a value depends on its bits alone, and not on memory that it leads to."""
     inner = resolved(type)
     if depth > MAX_DEPTH:
         return False

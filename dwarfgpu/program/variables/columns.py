@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def python_value(found: Object) -> Any:
-    """A value as Python has it: the number of a scalar; anything else is the object itself."""
+    """Return a value as Python has it: the number of a scalar; anything else is the object itself."""
     found = found.target()
     scalar = found.scalar
     if scalar is None:
@@ -43,7 +43,7 @@ def python_value(found: Object) -> Any:
 
 
 def pattern_of(found: Object, scalar: Scalar) -> Reading:
-    """What `Object.pattern` gives, where how the bits are read is known already."""
+    """Return what `Object.pattern` gives, where the scalar is known already."""
     reading = found.place.read(scalar.storage_bits)
     if scalar.bits == scalar.storage_bits and not scalar.swapped:
         return reading
@@ -93,7 +93,7 @@ def column_of(value: Object, byte_order: ByteOrder) -> Column:
 
 
 def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
-    """Patterns, word after word, as records: one that is the same for all, or an array."""
+    """Return patterns, word after word, as records: one that is the same for all, or an array."""
     import numpy as np
 
     count = max((1 if isinstance(bits, int) else len(bits)) for bits in words)
@@ -106,7 +106,7 @@ def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> An
 
 
 def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
-    """Patterns of at most one word as bytes: ``[slot, byte]``."""
+    """Return patterns of at most one word as bytes: ``[slot, byte]``."""
     import numpy as np
 
     if isinstance(bits, int):
@@ -124,7 +124,7 @@ MAX_DEPTH = 16
 
 
 def numpy_name(scalar: Scalar) -> str:
-    """The numpy type that holds the numbers of a scalar."""
+    """Return the numpy type that holds the numbers of a scalar."""
     if scalar.layout is not None:
         return f"f{scalar.layout.bit_size // 8}" if scalar.layout.code else "f8"
     if scalar.scale is not None:
@@ -138,7 +138,7 @@ def numpy_name(scalar: Scalar) -> str:
 
 
 def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
-    """The numpy type with the layout of a type of the program; plain bytes where numpy has none."""
+    """Return the numpy type with the layout of a type of the program; plain bytes where numpy has none."""
     import numpy as np
 
     size = known_size(type)
@@ -163,7 +163,7 @@ def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
 
 
 def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
-    """The numpy type of a scalar as it is stored; None where numpy has none."""
+    """Return the numpy type of a scalar as it is stored; None where numpy has none."""
     import numpy as np
 
     scalar = scalar_of(type, byte_order)
@@ -193,7 +193,7 @@ def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> An
 
 
 def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
-    """A record with the members of a structure; None where one of them is none of numpy's."""
+    """Return a record with the members of a structure; None where numpy has no type for one of them."""
     import numpy as np
 
     body = type.body
@@ -217,7 +217,7 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
 
 
 def without_padding(array: Any) -> Any:
-    """An array of records in which the bytes between the members are 0; any other is as it is."""
+    """Return an array of records with 0 in the bytes between the members; any other array is returned as it is."""
     if array.dtype.fields is None:
         return array
     raw = array.reshape(-1).view("u1").reshape(array.size, array.dtype.itemsize)
@@ -225,7 +225,7 @@ def without_padding(array: Any) -> Any:
 
 
 def _meant(kind: Any) -> Any:
-    """1 for each byte of a record that belongs to a member, else 0."""
+    """Return 1 for each byte of a record that belongs to a member, else 0."""
     import numpy as np
 
     if kind.subdtype is not None:
@@ -253,7 +253,7 @@ def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
 
 
 def _plain(values: Any) -> Any:
-    """An array that a file of numpy holds without Python objects: numbers beyond 64 bits become text."""
+    """Return an array that a file of numpy holds without Python objects: numbers beyond 64 bits become text."""
     import numpy as np
 
     found = np.asarray(values)

@@ -46,12 +46,12 @@ class Quantity(ABC):
 
     @abstractmethod
     def find(self, lanes: LaneSet) -> Object:
-        """The value as an object, for all of some lanes at once; `lanes.Diverge` where they need different ones."""
+        """Return the value as one object for some lanes; raise `lanes.Diverge` where they need different ones."""
 
     # --- One lane -------------------------------------------------------------------------------------------------
 
     def object(self, lane: int | None = None) -> Object:
-        """The value as an object: with members, elements and what it points to. `Unavailable` where there is none."""
+        """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
         try:
             return self.find(self.frame.lane(lane))
         except (Unavailable, UsageError, MalformedFile):
@@ -60,7 +60,7 @@ class Quantity(ABC):
             raise self._unavailable(error) from error
 
     def value(self, lane: int | None = None) -> Any:
-        """The value as Python has it: the number of a scalar, the object itself of anything else.
+        """Return the value as Python has it: the number of a scalar, the object itself of anything else.
 
         ``lane`` may be left out where there is one, or where the value does not depend on it. An absent value raises
         `Unavailable`, whose `reason` says why.
@@ -73,16 +73,16 @@ class Quantity(ABC):
             raise self._unavailable(error, lane) from error
 
     def location(self, lane: int | None = None) -> Location:
-        """Where the value is. A value that was computed is in an implicit location."""
+        """Return where the value is. A value that was computed is in an implicit location."""
         return self._location(self.object(lane))
 
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
-        """The register, lane and bit, or the address, that each part of the value comes from."""
+        """Return the register, lane and bit, or the address, that each part of the value comes from."""
         found = self.object(lane)
         return sources(self._location(found), self.bits_of(found))
 
     def why(self, lane: int | None = None) -> Reason | None:
-        """Why there is no value in a lane; None where there is one."""
+        """Return why there is no value in a lane; None where there is one."""
         try:
             found = self.object(lane).target()
             size = known_size(found.type)
@@ -97,19 +97,19 @@ class Quantity(ABC):
         return None
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
-        """Why nothing of the value is there, as far as its description tells."""
+        """Return why nothing of the value is there, as far as its description tells."""
         return None
 
     # --- Many lanes -----------------------------------------------------------------------------------------------
 
     def groups(self, lanes: LaneSet) -> list[Group[Object]]:
-        """The value in some lanes, as few objects as they have in common."""
+        """Return the value in some lanes, as few objects as they have in common."""
         return each_part(lanes, self.find)
 
     def values(self, lanes: Iterable[int] | str | None = None) -> Values:
-        """The value in many lanes: an array, and a state for each lane. ``lanes``: numbers, ``active``, or all.
+        """Return the value in many lanes: an array, and a state for each lane.
 
-        Without numpy it is a list.
+        ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
         """
         values = values_of(self, "", lanes)
         values.read()
@@ -144,7 +144,7 @@ class Quantity(ABC):
         return Unavailable(self._explained(reason_of(error), lane))
 
     def _explained(self, reason: Reason, lane: int | None) -> Reason:
-        """A reason, with what is known beyond the bits that are missing."""
+        """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason
         found = self.explain(self.frame.lane(lane))
@@ -174,7 +174,7 @@ MAX_DEPTH = 16
 
 
 def listed(found: Object, depth: int = 0) -> Any:
-    """An object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
+    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
     found = found.target()
     inner = resolved(found.type)
     if depth > MAX_DEPTH:
