@@ -14,12 +14,14 @@ from attrs import frozen
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import LaneSet, run_in_parts
 from dwarfgpu.program.types.model import Array
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
+from dwarfgpu.program.variables.columns import column_of
 from dwarfgpu.program.variables.reasons import (
     NO_MEMORY,
     NO_REGISTER,
@@ -95,7 +97,7 @@ class AsWritten:
     answer: Values
 
 
-@frozen
+@immutable
 class _Chunk:
     """Slots that were evaluated together."""
 
@@ -139,7 +141,8 @@ class Values:
         """The numbers of the waves, ascending; None where the question is about one frame."""
         self.names = names
         """What the waves are called."""
-        self.pc: int | None = None if frame is None else frame.pc
+        self.pc: int | None = None
+        """Where the waves are; None where that is not known, and for one frame, which knows it."""
         self.type: Type | None = None
         """The type; None where no lane has a value and nothing tells it."""
         self.repaired: tuple[AsWritten, ...] = ()
@@ -405,8 +408,6 @@ class Values:
         if not b.has_arrays():
             self._read_alone(chunk.first, group.result)
             return
-        from dwarfgpu.program.variables.columns import column_of
-
         frame, byte_order = self.frame, self.byte_order
         assert frame is not None  # noqa: S101 (it was found in one)
         part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)

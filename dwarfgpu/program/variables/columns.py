@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types.model import Array, Base, Enumeration, Struct
 from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
@@ -56,7 +57,7 @@ WORD = 8
 """Bytes that are read at once: numbers of more than 64 bits would be Python's, one by one."""
 
 
-@frozen
+@immutable
 class Column:
     """What an object is in its slots."""
 
