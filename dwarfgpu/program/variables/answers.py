@@ -15,7 +15,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.immutable import immutable
-from dwarfgpu.lanes import LaneSet, run_in_parts
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
 from dwarfgpu.program.types.model import Array
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
@@ -170,8 +170,9 @@ class Values:
         assert self._quantity is not None  # noqa: S101 (without one there is only an error)
         groups = self._quantity.groups(lanes)
         self._chunks.append(_Chunk(first, lanes, groups))
-        if self.type is None:
-            self.type = next((group.result.type for group in groups if group.result is not None), None)
+        for group in groups:
+            if self.type is None and group.result is not None:
+                self.type = group.result.type
 
     def refuse(self, error: DwarfGpuError) -> None:
         """Give all slots an error in place of a value."""
@@ -339,6 +340,8 @@ class Values:
         """Why there is no whole value, for the lanes without one."""
         if self._reasons is None:
             self.read()
+            self._reasons = {}
+        if self._missing and not self._reasons:
             self._reasons = {
                 self._key(slot): self._explained(reason_of(error_at(index)), slot)
                 for slots, error_at in self._missing
@@ -408,8 +411,16 @@ class Values:
         if not b.has_arrays():
             self._read_alone(chunk.first, group.result)
             return
-        frame, byte_order = self.frame, self.byte_order
+        frame = self.frame
         assert frame is not None  # noqa: S101 (it was found in one)
+        byte_order = frame.target.byte_order
+        try:
+            column = column_of(group.result, byte_order)
+        except (Diverge, LaneFault, DwarfGpuError):
+            pass  # it is read again in parts
+        else:
+            self._keep(chunk.first, group.positions, count, column)
+            return
         part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)
 
         def choose(state: tuple[LaneSet, Object], inner: Any) -> tuple[LaneSet, Object]:
