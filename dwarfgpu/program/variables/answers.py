@@ -314,7 +314,7 @@ class Values:
         import numpy as np
 
         shape = (1 if self.waves is None else len(self.waves), len(self.lanes))
-        flags: Any = np.ones(shape, dtype=bool)
+        flags: np.ndarray[Any, Any] = np.ones(shape, dtype=bool)
         if self.active is not None and self.lanes != (None,):
             lanes = np.asarray(self.lanes, dtype=np.uint64)
             masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
