@@ -148,6 +148,8 @@ class Values:
         self.repaired: tuple[AsWritten, ...] = ()
         """The variables in it that were read as their producer means."""
         self.problems: list[DwarfGpuError] = []
+        self.raises_misuse = False
+        """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
         self._quantity = quantity
         self._chunks: list[_Chunk] = []
         self._read_chunks = 0
@@ -177,16 +179,6 @@ class Values:
     def refuse(self, error: DwarfGpuError) -> None:
         """Give all slots an error in place of a value."""
         self._missing.append((range(len(self)), lambda _index: error))
-
-    def check_question(self) -> None:
-        """Raise what is wrong with the question or with the file itself, and not with a lane."""
-        for chunk in self._chunks:
-            for group in chunk.groups:
-                if group.result is None:
-                    for index in range(len(group.slots(chunk.lanes.count))):
-                        error = group.outcome(index)
-                        if isinstance(error, (UsageError, MalformedFile)):
-                            raise error
 
     # --- Lane by lane ---------------------------------------------------------------------------------------------
 
@@ -260,8 +252,10 @@ class Values:
         lane, is_active = self.lanes[slot % len(self.lanes)], self.is_active(slot)
         value = group.result
         if value is None:
-            reason = reason_of(group.outcome(index))  # type: ignore[arg-type]
-            return LaneAnswer(lane, is_active, None, self._explained(reason, slot))
+            error: Any = group.outcome(index)
+            if self.raises_misuse and isinstance(error, (UsageError, MalformedFile)):
+                raise error
+            return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
         if chunk.lanes.count > 1:
             assert self.frame is not None  # noqa: S101 (it was found in one)
             value = selected(value, index, self.frame, self._lane_set(slot))
@@ -517,7 +511,7 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     frame = quantity.frame
     frame.repaired.clear()
     values = values_of(quantity, text, lanes)
-    values.check_question()
+    values.raises_misuse = True
     values.type = next((each.value.type for each in values.by_lane if each.value is not None), None)
     if values.type is None:
         values.type = _type_of(quantity)
