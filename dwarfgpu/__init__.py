@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import Reason, Unavailable
     from dwarfgpu.program.variables.variable import Variable
@@ -73,7 +73,7 @@ _HOMES = {
     "lanes": ("LaneResults", "LaneSet"),
     "cases.case": ("answer_case", "parse_case", "run_case"),
     "program.program": ("Attached", "Program"),
-    "program.variables.columns": ("Values",),
+    "program.variables.answers": ("Values",),
     "program.stack.frame": ("Frame",),
     "program.variables.quantity": ("Quantity",),
     "program.variables.reasons": ("Reason", "Unavailable"),

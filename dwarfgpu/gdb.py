@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.selection import Host
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import ValueSource
 
 __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Array, Bits, Flags, Positions
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -100,6 +101,10 @@ class LaneFault(Exception):
         self.error_at = error_at
         """Makes the error of the slot at a position, when it is needed."""
 
+    def error_of(self, index: int) -> DwarfGpuError:
+        """Return the error of the slot with a number among those that fail."""
+        return self.error_at(int(self.positions[index]))
+
 
 def uniform(bits: Bits) -> int:
     """Return the pattern that all slots share; raise `Diverge` when there are several."""
@@ -148,6 +153,10 @@ class Group(Generic[T]):
     def failed(self) -> bool:
         return self._error_at is not None
 
+    def slots(self, count: int) -> Sequence[int]:
+        """Return the numbers of the slots of the group in a set of ``count`` slots."""
+        return range(count) if self.positions is None else self.positions.tolist()
+
     def outcome(self, index: int) -> T | DwarfGpuError:
         """Return the result or the error of slot ``index`` of this group."""
         if self._error_at is not None:
@@ -179,8 +188,7 @@ class LaneResults(Generic[T]):
     def _find_places(self) -> list[tuple[Group[T], int]]:
         places: list[Any] = [None] * self.count
         for group in self.groups:
-            slots = range(self.count) if group.positions is None else group.positions.tolist()
-            for index, slot in enumerate(slots):
+            for index, slot in enumerate(group.slots(self.count)):
                 places[slot] = (group, index)
         return places
 
@@ -193,3 +201,62 @@ class LaneResults(Generic[T]):
         if isinstance(outcome, DwarfGpuError):
             raise outcome
         return outcome
+
+
+# --- The one loop that splits a set -----------------------------------------------------------------------------------
+
+
+def run_in_parts(
+    count: int, whole: S, run: Callable[[S], T], part: Callable[[S, Array], S]
+) -> list[Group[T]]:
+    """Run for ``count`` slots together, and where they differ for each part of them by itself.
+
+    ``whole`` is what ``run`` is given for all slots, and ``part`` chooses from it what some of the slots need. ``run``
+    changes nothing before it has succeeded, so it can run again for the parts of a set that it could not do as a whole.
+    Slots that fail end with their error, and the others run again without them.
+    """
+    groups: list[Group[T]] = []
+    work: list[tuple[Any, int, S]] = [(None, count, whole)]
+    while work:
+        positions, count, state = work.pop()
+        try:
+            groups.append(Group(positions, run(state), None))
+        except Diverge as split:
+            work.extend(
+                (_within(positions, inner), len(inner), part(state, inner)) for inner in reversed(split.parts)
+            )
+        except LaneFault as fault:
+            groups.append(Group(_within(positions, fault.positions), None, fault.error_of))
+            rest = b.complement(fault.positions, count)
+            if len(rest):
+                work.append((_within(positions, rest), len(rest), part(state, rest)))
+        except DwarfGpuError as error:
+            groups.append(Group(positions, None, lambda _index, error=error: error))  # type: ignore[misc]
+    return groups
+
+
+def each_part(lanes: LaneSet, run: Callable[[LaneSet], T]) -> list[Group[T]]:
+    """Run for a set of lanes, and where they need different answers for each part of the set."""
+    return run_in_parts(lanes.count, lanes, run, LaneSet.select)
+
+
+def _within(positions: Any, inner: Any) -> Any:
+    """Return the positions in the whole set of slots that are numbered within a part of it."""
+    return inner if positions is None else positions[inner]
+
+
+def shared_result(groups: list[Group[T]], count: int) -> T:
+    """Return the result that ``count`` slots share; raise what makes the caller split where they do not.
+
+    The errors of some slots are raised as `LaneFault`, and different results as `Diverge`.
+    """
+    for group in groups:
+        if group.failed:
+            if count == 1:
+                raise group.outcome(0)  # type: ignore[misc]
+            positions = b.arange(count) if group.positions is None else group.positions
+            index = {int(position): number for number, position in enumerate(positions)}
+            raise LaneFault(positions, lambda at, group=group, index=index: group.outcome(index[at]))  # type: ignore[misc]
+    if len(groups) > 1:
+        raise Diverge([group.positions for group in groups if group.positions is not None])
+    return groups[0].result  # type: ignore[return-value]

@@ -86,7 +86,7 @@ ONLY_IN: dict[str, set[str]] = {
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
         *("bits", "lanes", "backends", "expr.access"),
-        *("program.variables.columns", "program.stack.all_waves"),
+        *("program.variables.answers", "program.variables.columns"),
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},

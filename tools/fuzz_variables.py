@@ -328,9 +328,9 @@ def waves(code: CodeObject) -> None:
         for name in islice(names, VARIABLES):
             with ALLOWED:
                 for _index, values in by_place(found, (name,)):
-                    list(renderer.text(name, values))
-                    list(renderer.csv(name, values))
-                    json.dumps(list(renderer.documents(name, values)), default=list)
+                    list(renderer.text(values))
+                    list(renderer.rows(values))
+                    json.dumps(list(renderer.documents(values)), default=list)
 
 
 DRIVES = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dwarfgpu.cli.files import open_file, report_problems
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import NO_ANSWER, OK, given, read_input
+from dwarfgpu.cli.session import NO_ANSWER, OK, Progress, given, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.variables import VariablesRenderer
+    from dwarfgpu.render.wave_values import WaveValuesRenderer
 
 FRAME = argument(
     "--frame", type=int, metavar="N", help="the frame, 0 for the innermost (0); inlined ones count"
@@ -124,19 +125,18 @@ def evaluate(session: Session, options: Any) -> int:
     options.expressions = [text.strip() for text in options.expressions]
     program, attached, frames = frames_of(options)
     is_asked_at_once = options.wave == "all" and not any(map(is_assignment, options.expressions))
+    output = _Output(session, options, attached)
     if attached is not None and attached.has_waves and is_asked_at_once:
-        from dwarfgpu.cli.all_waves import evaluate as evaluate_all
-
-        return evaluate_all(session, options, attached)
-    output = _Output(session, options, has_machine=attached is not None)
-    found = (each for wave, frame in frames for each in output.ask(wave, frame))
-    if options.npz is not None:
-        output.save(found)
-    elif options.csv:
-        output.table(found)
+        asked = output.ask_all_waves(attached)
     else:
-        documents = (document for each in found for document in output.documents(each))
-        text = (line for each in found for line in output.lines(each))
+        asked = (question for wave, frame in frames for question in output.ask(wave, frame))
+    if options.npz is not None:
+        output.save(asked)
+    elif options.csv:
+        output.table(asked)
+    else:
+        documents = (document for question in asked for document in output.documents(question))
+        text = (line for question in asked for line in output.lines(question))
         session.print_rows({"answers": documents}, "answers", text)
     if output.needs_machine:
         session.hint(
@@ -184,118 +184,192 @@ def save_arrays(session: Session, path: str, columns: dict[str, Any]) -> None:
     save(session.out.buffer, columns)
 
 
-class _Found(NamedTuple):
-    """What was asked in a frame, and what was found."""
+class _Question(NamedTuple):
+    """What was asked, and what was found."""
 
     wave: str | None
-    frame: Frame
-    text: str
-    quantity: Quantity
-    answer: Answer | None
-    """None where it is not evaluated: arrays are made of the quantity, and without a machine it is described."""
-    tracer: Any
+    frame: Frame | None
+    number: int
+    """Which of the expressions it is."""
+    quantity: Quantity | None
+    answer: Values | None
+    """None where it is not evaluated: without a machine a variable is described."""
+    tracer: Any = None
 
 
 class _Output:
     """Asks expressions, and shows the answers in the form that was asked for."""
 
-    def __init__(self, session: Session, options: Any, *, has_machine: bool) -> None:
+    def __init__(self, session: Session, options: Any, attached: Attached | None) -> None:
         self.session = session
         self.options = options
-        self.has_machine = has_machine
+        self.attached = attached
         self.lanes = lanes_of(options)
         self.status = OK
         self.problems: list[DwarfGpuError] = []
         self.needs_machine = False
         """Whether an answer is missing because there is no machine."""
-        self._wave: str | None = None
-        """The wave that the text was about last."""
+        self._place: Any = None
+        """What the text was about last: a wave, or the waves and the frame at a place."""
 
-    def ask(self, wave: str | None, frame: Frame) -> Iterator[_Found]:
+    # --- Asking ---------------------------------------------------------------------------------------------------
+
+    def ask(self, wave: str | None, frame: Frame) -> Iterator[_Question]:
         """Ask all expressions in a frame. What is wrong with the words of one is said before the first is evaluated."""
         from dwarfgpu.program.variables.answers import answer
 
         options = self.options
         self.problems += mask_problems(frame)
-        for text, quantity in [(text, frame[text]) for text in options.expressions]:
-            if options.npz is not None or (
-                options.location and not self.has_machine and is_variable(quantity)
-            ):
-                yield _Found(wave, frame, text, quantity, None, None)
+        for index, (text, quantity) in enumerate([(text, frame[text]) for text in options.expressions]):
+            if options.npz is not None:
+                values = quantity.values(self.lanes)
+                if values.has_failed:
+                    self.status = NO_ANSWER
+                yield _Question(wave, frame, index, quantity, values)
+                continue
+            if options.location and self.attached is None and is_variable(quantity):
+                yield _Question(wave, frame, index, quantity, None)
                 continue
             tracer = tracer_of(frame, options)
-            found = answer(quantity, text, self.lanes)
-            if found.has_failed:
+            values = answer(quantity, text, self.lanes)
+            if values.lacks_objects:
                 self.status = NO_ANSWER
-                self.needs_machine |= not self.has_machine and any(
-                    each.reason is not None and each.reason.kind == "missing_context" for each in found.lanes
+                self.needs_machine |= self.attached is None and any(
+                    answered.reason is not None and answered.reason.kind == "missing_context"
+                    for answered in values.by_lane
                 )
-            yield _Found(wave, frame, text, quantity, found, tracer)
+            yield _Question(wave, frame, index, quantity, values, tracer)
 
-    def renderer(self, frame: Frame) -> VariablesRenderer:
+    def ask_all_waves(self, attached: Attached) -> Iterator[_Question]:
+        """Ask all expressions of all waves; what is at one place is shown when it is known."""
+        from dwarfgpu.program.stack import selectors
+        from dwarfgpu.program.stack.all_waves import by_place
+
+        options = self.options
+        numbers = None
+        if options.lane not in (None, "active", "all"):
+            numbers = [int(lane) for lane in selectors.lanes_of(options.lane)]
+        progress = Progress(self.session, "waves", len(attached) * len(options.expressions))
+        for index, values in by_place(attached, options.expressions, lanes=numbers, frame=options.frame or 0):
+            progress.advance(len(values.names))
+            self.problems += values.problems
+            if values.problems or values.has_failed:
+                self.status = NO_ANSWER
+            progress.clear()
+            yield _Question(None, values.frame, index, None, values, self._trace_of_first(attached, values))
+        progress.clear()
+
+    def _trace_of_first(self, attached: Attached, values: Values) -> Any:
+        """Return how an expression is evaluated in the first of some waves; the others differ in data alone."""
+        from dwarfgpu.program.variables.answers import answer
+
+        if values.frame is None or not self.options.trace:
+            return None
+        wave = attached[int(values.waves[0])]
+        frame = wave.frame(values.frame.number)
+        tracer = tracer_of(frame, self.options)
+        answer(frame[values.text], values.text, self.lanes)
+        wave.forget()
+        return tracer
+
+    # --- Showing --------------------------------------------------------------------------------------------------
+
+    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
         return renderer_of(self.session, self.options, frame)
 
-    def documents(self, found: _Found) -> Iterator[dict[str, Any]]:
-        """One for --json, and for --jsonl one for each lane; the trace is in the first."""
-        renderer = self.renderer(found.frame)
-        if found.answer is None:
-            yield renderer.described_json(found.quantity)  # type: ignore[arg-type]
+    def _waves_renderer(self) -> WaveValuesRenderer:
+        from dwarfgpu.render.wave_values import WaveValuesRenderer
+
+        options = self.options
+        return WaveValuesRenderer(
+            self.session.style,
+            inactive=options.lane not in (None, "active"),
+            letter=options.format,
+            locations=options.location,
+        )
+
+    def documents(self, question: _Question) -> Iterator[dict[str, Any]]:
+        """Return one document a wave for --json, and for --jsonl one a lane; the trace is in the first."""
+        values = question.answer
+        if values is None:
+            yield self._renderer(question.frame).described_json(question.quantity)  # type: ignore[arg-type]
             return
-        head: dict[str, Any] = {} if found.wave is None else {"wave": found.wave}
-        if found.frame.place is not None:
-            head["frame"] = found.frame.number
-        trace = {} if found.tracer is None else {"trace": found.tracer.documents()}
-        if not self.session.as_lines:
-            yield {**head, **renderer.document(found.answer), **trace}
-            return
-        head |= {"expression": found.text, "type": renderer.type_text(found.answer)}
-        for lane in found.answer.lanes:
-            one = {} if lane.lane is None else {"lane": lane.lane}
-            yield {**head, **one, **renderer.lane_document(lane), **trace}
+        head: dict[str, Any] = {} if question.wave is None else {"wave": question.wave}
+        trace = {} if question.tracer is None else {"trace": question.tracer.documents()}
+        writer: Any
+        if values.waves is not None:
+            writer = self._waves_renderer()
+            documents = writer.lane_documents if self.session.as_lines else writer.documents
+        else:
+            writer = self._renderer(question.frame)
+            if question.frame is not None and question.frame.place is not None:
+                head["frame"] = question.frame.number
+            documents = writer.lane_documents if self.session.as_lines else writer.documents
+        for document in documents(values):
+            yield {**head, **document, **trace}
             trace = {}
 
-    def lines(self, found: _Found) -> Iterator[str]:
-        """The trace, and the answer below the name of its wave."""
+    def lines(self, question: _Question) -> Iterator[str]:
+        """Return the trace, and the answer below the name of its wave or the place of its waves."""
         from dwarfgpu.render.layout import WIDTH
 
-        renderer = self.renderer(found.frame)
-        if found.answer is None:
-            yield from renderer.described(found.quantity)  # type: ignore[arg-type]
-            return
-        if found.wave is not None and found.wave != self._wave:
-            self._wave = found.wave
-            yield self.session.style("kind", f"wave {found.wave}")
-        if found.tracer is not None:
-            yield from found.tracer.lines(WIDTH)
-        yield from renderer.text(found.answer, 0 if found.wave is None else 2)
+        values, tracer = question.answer, question.tracer
+        if values is None:
+            yield from self._renderer(question.frame).described(question.quantity)  # type: ignore[arg-type]
+        elif values.waves is None:
+            if question.wave is not None and question.wave != self._place:
+                self._place = question.wave
+                yield self.session.style("kind", f"wave {question.wave}")
+            if tracer is not None:
+                yield from tracer.lines(WIDTH)
+            yield from self._renderer(question.frame).text(values, 0 if question.wave is None else 2)
+        else:
+            renderer = self._waves_renderer()
+            place = values.names, values.pc, None if values.frame is None else values.frame.number
+            if place != self._place:
+                self._place = place
+                yield from renderer.head(values)
+            if tracer is not None:
+                for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(WIDTH - 2)):
+                    yield f"  {line}"
+            yield from renderer.text(values)
 
-    def table(self, found: Iterable[_Found]) -> None:
-        """A line of separated values for each lane."""
+    def table(self, asked: Iterable[_Question]) -> None:
+        """Write a line of separated values for each lane."""
         import csv
 
         has_wave = bool(self.options.wave)
         head = ["wave", "frame"] if has_wave else []
         writer = csv.writer(self.session.out, lineterminator="\n")
         writer.writerow([*head, "expression", "lane", "state", "value"])
-        for each in found:
-            renderer = self.renderer(each.frame)
-            before = [each.wave or "", each.frame.number] if has_wave else []
-            for lane in () if each.answer is None else each.answer.lanes:
-                number = "" if lane.lane is None else lane.lane
-                value = renderer.cell(lane) if lane.value is not None else ""
-                writer.writerow([*before, each.text, number, lane.state, value])
+        for question in asked:
+            values, frame = question.answer, question.frame
+            if values is None:
+                continue
+            if values.waves is not None:
+                writer.writerows(self._waves_renderer().rows(values))
+                continue
+            before = [question.wave or "", 0 if frame is None else frame.number] if has_wave else []
+            writer.writerows((*before, *row) for row in self._renderer(frame).rows(values))
 
-    def save(self, found: Iterable[_Found]) -> None:
-        """Arrays: for each expression its values, states and lanes."""
+    def save(self, asked: Iterable[_Question]) -> None:
+        """Write arrays: for each expression its values, states and lanes, and of all waves those of each place."""
         columns: dict[str, Any] = {"expressions": self.options.expressions}
-        count = len(self.options.expressions)
-        for position, each in enumerate(found):
-            values = each.quantity.values(self.lanes)
-            if values.has_failed:
-                self.status = NO_ANSWER
-            key = f"{'' if each.wave is None else f'{each.wave}/'}{position % count}"
+        places = [0] * len(self.options.expressions)
+        for question in asked:
+            values, index = question.answer, question.number
+            if values is None:
+                continue
+            if values.waves is None:
+                key = f"{'' if question.wave is None else f'{question.wave}/'}{index}"
+                states: Any = values.states
+            else:
+                key, states = f"{index}.{places[index]}", values.codes
+                places[index] += 1
+                columns[f"{key}.wave"] = list(values.names)
+                columns[f"{key}.pc"] = -1 if values.pc is None else values.pc
             columns[f"{key}.value"] = values.array
-            columns[f"{key}.state"] = values.states
+            columns[f"{key}.state"] = states
             columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
         save_arrays(self.session, self.options.npz, columns)
 
@@ -314,7 +388,7 @@ def is_variable(quantity: Quantity) -> bool:
     return hasattr(quantity, "locations")
 
 
-def renderer_of(session: Session, options: Any, frame: Frame) -> VariablesRenderer:
+def renderer_of(session: Session, options: Any, frame: Frame | None) -> VariablesRenderer:
     """What writes answers about a frame."""
     from dwarfgpu.render.variables import VariablesRenderer
 
@@ -348,7 +422,7 @@ class _Locals:
         self.lanes = lanes_of(options)
         self.problems: list[DwarfGpuError] = []
 
-    def _found(self, frame: Frame) -> Iterator[tuple[Variable, Answer | None]]:
+    def _found(self, frame: Frame) -> Iterator[tuple[Variable, Values | None]]:
         """The variables, each with its answer if there is a machine."""
         from dwarfgpu.program.variables.answers import answer
 

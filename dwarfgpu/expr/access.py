@@ -27,7 +27,7 @@ from dwarfgpu.expr.storages import (
     pointer_misuse,
 )
 from dwarfgpu.immutable import immutable
-from dwarfgpu.lanes import Diverge, LaneFault, refuse, uniform
+from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
@@ -313,19 +313,23 @@ class Accessor:
         return result.reading()
 
     def _read_slots(self, result: _Scattered, positions: Array, location: Location, size: int) -> None:
-        """Read for some of the slots only; their faults and their parting are those of the whole set."""
-        narrow = Accessor(self.backend, self.byte_order, len(positions), self.max_bits)
-        try:
-            result.put(positions, narrow.read(location, size))
-        except Diverge as split:
-            for part in split.parts:
-                self._read_slots(result, positions[part], location.select(part), size)
-        except LaneFault as fault:
-            inner = fault.positions
-            index = {int(positions[i]): int(i) for i in inner}
-            raise LaneFault(positions[inner], lambda i, cause=fault: cause.error_at(index[i])) from None  # type: ignore[misc]
-        except DwarfGpuError as error:
-            raise LaneFault(positions, lambda _i, error=error: error) from None  # type: ignore[misc]
+        """Read for some of the slots only; the errors of some of these are raised for the whole set."""
+
+        def read(part: tuple[Array, Location]) -> Reading:
+            return Accessor(self.backend, self.byte_order, len(part[0]), self.max_bits).read(part[1], size)
+
+        groups = run_in_parts(
+            len(positions),
+            (positions, location),
+            read,
+            lambda part, inner: (part[0][inner], part[1].select(inner)),
+        )
+        for group in groups:
+            chosen = positions if group.positions is None else positions[group.positions]
+            if group.result is None:
+                index = {int(position): number for number, position in enumerate(chosen)}
+                raise LaneFault(chosen, lambda i, group=group, index=index: group.outcome(index[i]))  # type: ignore[misc]
+            result.put(chosen, group.result)
 
     # --- Implicit pointers ----------------------------------------------------------------------------------------
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import evolve, frozen
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
+from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import coerce, not_integral, result_of
 from dwarfgpu.expr.instruction import END
 from dwarfgpu.expr.storages import Memory
-from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, refuse
+from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,6 @@ class Evaluation:
         "index",
         "lanes",
         "memory",
-        "positions",
         "rules",
         "spent",
         "stack",
@@ -85,8 +84,6 @@ class Evaluation:
         """That of the default address space."""
         self.trace = trace
         self.lanes: LaneSet = context.lanes
-        self.positions: Array | None = None
-        """The slots of the whole set that run now; None is all."""
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
         )
@@ -307,26 +304,9 @@ class Evaluation:
         from dwarfgpu.expr.machine import evaluate  # which makes evaluations
 
         results = evaluate(expression, inner, trace, _Nested.of)
-        if len(results.groups) == 1:
-            group = results.groups[0]
-            if group.failed:
-                raise self._failure(group, None)
-            nested: _Nested = group.result  # type: ignore[assignment]
-            self.spent += limits.steps - nested.left
-            return nested.result
-        for group in results.groups:
-            if group.failed:
-                raise self._failure(group, group.positions)
-        raise Diverge([group.positions for group in results.groups if group.positions is not None])
-
-    def _failure(self, group: Group[Any], positions: Array | None) -> Exception:
-        if self.lanes.count == 1:
-            error: DwarfGpuError = _error_of(group, 0)
-            return error
-        if positions is None:
-            positions = b.arange(self.lanes.count)
-        index = {int(position): i for i, position in enumerate(positions)}
-        return LaneFault(positions, lambda position: _error_of(group, index[position]))
+        nested: _Nested = shared_result(results.groups, results.count)
+        self.spent += limits.steps - nested.left
+        return nested.result
 
     def check_nesting(self, depth: int) -> None:
         limit = self.context.limits.nesting
@@ -406,7 +386,6 @@ class Evaluation:
             chosen = int(positions[0])
         other.stack = [entry.select(chosen) for entry in self.stack]
         other.context = self._narrowed(chosen)
-        other.positions = positions if self.positions is None else self.positions[positions]
         other.accessor = evolve(self.accessor, count=len(positions))
         return other
 
@@ -439,8 +418,3 @@ class _Nested:
 def _undefined_read(_position: int) -> EvaluationError:
     message = "bits without a value were read (optimized out)"
     return EvaluationError("undefined_read", message, spec="A.2.5.4.3.4 (4)")
-
-
-def _error_of(group: Group[Any], index: int) -> DwarfGpuError:
-    error: DwarfGpuError = group.outcome(index)
-    return error

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
 from dwarfgpu.expr.evaluation import Evaluation, Finished
-from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneResults
+from dwarfgpu.lanes import LaneFault, LaneResults, run_in_parts, shared_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,52 +32,39 @@ def evaluate(
     ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
     final state; whatever it gives has a method ``select``, as entries have.
     """
-    groups: list[Group[Any]] = []
-    work = [Evaluation(expression, context, trace)]
-    while work:
-        current = work.pop()
-        try:
-            try:
-                current.run()
-            except Finished:
-                groups.append(Group(current.positions, finish(current), None))
-        except Diverge as split:
-            work.extend(current.part(positions) for positions in reversed(split.parts))
-        except LaneFault as fault:
-            groups.append(_fault_group(current, fault))
-            rest = b.complement(fault.positions, current.lanes.count)
-            if len(rest):
-                work.append(current.part(rest))
-        except DwarfGpuError as error:
-            located(current, error)
-            groups.append(Group(current.positions, None, lambda _i, error=error: error))  # type: ignore[misc]
+    groups = run_in_parts(
+        context.lanes.count,
+        Evaluation(expression, context, trace),
+        lambda evaluation: _finished(evaluation, finish),
+        Evaluation.part,
+    )
     return LaneResults(context.lanes.count, groups)
+
+
+def _finished(current: Evaluation, finish: Callable[[Evaluation], Any]) -> Any:
+    """Run an evaluation to its end and return its result; every error names the operation."""
+    try:
+        try:
+            current.run()
+        except Finished:
+            return finish(current)
+    except LaneFault as fault:
+        error_at, expression, index, callers = (
+            fault.error_at,
+            current.expression,
+            current.index,
+            current.callers,
+        )
+        fault.error_at = lambda position: _locate(error_at(position), expression, index, callers)
+        raise
+    except DwarfGpuError as error:
+        located(current, error)
+        raise
 
 
 def result_for(results: LaneResults[Any]) -> Any:
     """Return the result of a nested evaluation; raise `Diverge` if it differs from slot to slot."""
-    if results.count == 1:
-        group = results.groups[0]
-        return results.one() if group.failed else group.result  # which holds plain ints: nothing to select
-    for group in results.groups:
-        if group.failed:
-            positions = b.arange(results.count) if group.positions is None else group.positions
-            index = {int(position): i for i, position in enumerate(positions)}
-            raise LaneFault(positions, lambda at, group=group, index=index: group.outcome(index[at]))  # type: ignore[misc]
-    if len(results.groups) > 1:
-        raise Diverge([group.positions for group in results.groups if group.positions is not None])
-    return results.groups[0].result
-
-
-def _fault_group(current: Evaluation, fault: LaneFault) -> Group[Any]:
-    positions = fault.positions
-    expression, index, callers = current.expression, current.index, current.callers
-
-    def error_at(index_in_group: int) -> DwarfGpuError:
-        return _locate(fault.error_at(int(positions[index_in_group])), expression, index, callers)
-
-    whole = positions if current.positions is None else current.positions[positions]
-    return Group(whole, None, error_at)
+    return shared_result(results.groups, results.count)
 
 
 def located(current: Evaluation, error: DwarfGpuError) -> DwarfGpuError:

@@ -153,7 +153,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         try:
             variable = self._variable(symbol)
             lane = self._frame.selected_lane
-            (lane_answer,) = answer(variable, symbol.name, None if lane is None else [lane]).lanes
+            (lane_answer,) = answer(variable, symbol.name, None if lane is None else [lane]).by_lane
             if lane_answer.value is not None:
                 return value_text(lane_answer.value)
             return f"<{error if lane_answer.reason is None else lane_answer.reason.message}>"

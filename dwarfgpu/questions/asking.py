@@ -14,7 +14,7 @@ from dwarfgpu.render.variables import VariablesRenderer
 if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
@@ -113,7 +113,7 @@ def why(reason: Reason | None) -> str:
     return reason.error.message if reason.error is not None and is_memory else reason.message
 
 
-def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Answer:
+def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Values:
     """What an expression is, in some lanes."""
     from dwarfgpu.program.variables.answers import answer
 

@@ -191,7 +191,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
         if variable.frame.activation is None:
             text = "there is no machine that holds it"
         else:
-            one = answer(variable, name, None if lane is None else [lane]).lanes[0]
+            one = answer(variable, name, None if lane is None else [lane]).by_lane[0]
             text = OPTIMIZED_OUT
             if one.value is not None:
                 text, style = renderer.cell(one), "" if one.is_active else "dim"
@@ -510,7 +510,7 @@ def _show(debugger: Debugger, found: Display) -> None:
         except DwarfGpuError as error:
             debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
         return
-    one = asking.asked(debugger, found.text, asking.focus(debugger)).lanes[0]
+    one = asking.asked(debugger, found.text, asking.focus(debugger)).by_lane[0]
     if one.value is not None:
         debugger.output.line(f"{found.head}{asking.renderer(debugger, found.letter).cell(one)}")
         return

@@ -56,11 +56,11 @@ def print_value(debugger: Debugger, arguments: Arguments) -> None:
     writer = asking.renderer(debugger, letter)
     if not found.lanes:
         raise UsageError("no lane is active", kind="no_lane")
-    if in_each and any(each.value is not None for each in found.lanes):
+    if in_each and any(each.value is not None for each in found.by_lane):
         number = values.add(kept(found, in_each_lane=True))
         debugger.output.lines(value_in_lanes(writer, found, f"${number} = ", debugger.output.width))
         return
-    one = found.lanes[0]
+    one = found.by_lane[0]
     if in_each or one.value is None:
         _show_nothing(debugger, found.text, one)
         return
@@ -201,7 +201,7 @@ def variable_lines(
     """``name = value`` for one lane, or why there is none."""
     name = variable.name
     try:
-        (one,) = answer(variable, name, lanes).lanes
+        (one,) = answer(variable, name, lanes).by_lane
     except DwarfGpuError as error:  # of its type
         return without_value(debugger, name, f"<error: {error.message}>", indent)
     if one.value is None:
@@ -276,7 +276,7 @@ def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> N
     if numbers:
         debugger.output.lines(value_in_lanes(writer, found, f"{name} = ", debugger.output.width))
         return
-    (one,) = found.lanes
+    (one,) = found.by_lane
     text = writer.cell(one) if one.value is not None else f"<error: {one.reason and one.reason.message}>"
     debugger.output.line(f"{name} = {text}")
 
@@ -358,7 +358,7 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
 
 def _value(debugger: Debugger, text: str) -> Any:
     """What an expression is in the lane that is looked at."""
-    one = asking.asked(debugger, text, asking.focus(debugger)).lanes[0]
+    one = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
     if one.value is None:
         assert one.reason is not None  # noqa: S101 (it has no value)
         raise Unavailable(one.reason)

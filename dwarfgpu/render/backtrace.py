@@ -276,7 +276,9 @@ class CallWriter:
         try:
             if self.arguments == "scalars" and _has_parts(variable.type):
                 return "..."
-            (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).lanes
+            (lane_answer,) = answer(
+                variable, variable.name, None if self.lane is None else [self.lane]
+            ).by_lane
             if lane_answer.value is None:
                 return ERROR if lane_answer.state == "error" else OPTIMIZED_OUT
             kind = variable.type

@@ -13,7 +13,7 @@ from dwarfgpu.render.operations import bytes_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import ValueSource
     from dwarfgpu.program.variables.variable import Checked, Described, Variable
     from dwarfgpu.render.layout import Style
@@ -108,11 +108,11 @@ class Explainer:
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def parts(self, found: Answer) -> Iterator[str]:
+    def parts(self, found: Values) -> Iterator[str]:
         """Yield the places of the parts of a value; lanes with the same places are together."""
         groups: dict[tuple[tuple[str, str], ...], int] = {}
         missing: dict[str, int] = {}
-        for lane_answer in found.lanes:
+        for lane_answer in found.by_lane:
             bit = 1 << (lane_answer.lane or 0)
             if lane_answer.value is None:
                 reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
@@ -122,7 +122,7 @@ class Explainer:
                 (_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources()
             )
             groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(lane_answer.lane is not None for lane_answer in found.lanes)
+        has_lanes = any(lane_answer.lane is not None for lane_answer in found.by_lane)
         kind = "" if found.type is None else f": {safe_text(found.type)}"
         yield f"{self.style('name', shown(found.text))}{kind}"
         for rows, mask in groups.items():

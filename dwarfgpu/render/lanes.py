@@ -353,7 +353,7 @@ def _column(frame: Frame, variable: Variable) -> list[str]:
         return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
     texts = (
         NO_VALUE[lane_answer.state] if lane_answer.value is None else renderer.cell(lane_answer)
-        for lane_answer in values.lanes
+        for lane_answer in values.by_lane
     )
     return [_cut(" ".join(text.split()), WIDEST) for text in texts]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.program.variables.answers import Answer, AsWritten, LaneAnswer
+    from dwarfgpu.program.variables.answers import AsWritten, LaneAnswer, Values
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
@@ -50,29 +50,34 @@ class VariablesRenderer:
     """Writes answers about a frame."""
 
     def __init__(
-        self, frame: Frame, letter: str | None = None, style: Style = plain_style, *, locations: bool = False
+        self,
+        frame: Frame | None,
+        letter: str | None = None,
+        style: Style = plain_style,
+        *,
+        locations: bool = False,
     ) -> None:
         self.frame = frame
         self.style = style
         self.locations = locations
         self.look = Look(letter=letter, symbol=self._symbol, space_name=self._space_name)
-        self._text = TextRenderer(frame.target.byte_order)
+        self._text = TextRenderer("little" if frame is None else frame.target.byte_order)
 
     def _symbol(self, address: Address) -> str | None:
-        if not isinstance(address.value, int) or address.space:
+        if self.frame is None or not isinstance(address.value, int) or address.space:
             return None
         return self.frame.state.symbol_at(address.value)
 
     def _space_name(self, number: int) -> str | None:
-        found = self.frame.target.space(number)
-        return None if found is None else found.name
+        space = None if self.frame is None else self.frame.target.space(number)
+        return None if space is None else space.name
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def text(self, found: Answer, indent: int = 0) -> list[str]:
-        """One answer: on one line where all lanes have the same, else a line for each value, or a table."""
+    def text(self, found: Values, indent: int = 0) -> list[str]:
+        """Return one answer: on one line where all lanes have the same, else a line for each value, or a table."""
         head = " " * indent + self.style("name", shown(found.text))
-        cells = [(each, self.cell(each)) for each in found.lanes]
+        cells = [(each, self.cell(each)) for each in found.by_lane]
         if not cells:
             return [f"{head}: no lane is active"]
         first, text = cells[0]
@@ -88,15 +93,15 @@ class VariablesRenderer:
         else:
             kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
-        lines += self.places(found.lanes, indent + 2) if self.locations else []
+        lines += self.places(found.by_lane, indent + 2) if self.locations else []
         for each in found.repaired:
             lines += self._repaired(each, found.text, indent + 2)
         return lines
 
     def _repaired(self, found: AsWritten, text: str, indent: int) -> list[str]:
-        """Which repairs a variable went through, and what it is without them."""
+        """Return which repairs a variable went through, and what it is without them."""
         told: dict[str, None] = {}
-        for lane in found.answer.lanes:
+        for lane in found.answer.by_lane:
             told.setdefault(self.cell(lane))
         first, *others = told or ("nothing",)
         more = f", and {counted(len(others), 'other value')} in other lanes" if others else ""
@@ -117,7 +122,7 @@ class VariablesRenderer:
         return [f"{head} = {text}"]
 
     def cell(self, answer: LaneAnswer) -> str:
-        """The value of one lane."""
+        """Return the value of one lane."""
         if answer.value is None:
             reason = answer.reason
             return f"{NO_VALUE[answer.state]} {'' if reason is None else reason.message}"
@@ -166,7 +171,7 @@ class VariablesRenderer:
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
     def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
-        """Where the value of each lane is; lanes that have it in the same place together."""
+        """Return where the value of each lane is; lanes that have it in the same place together."""
         located = [(each, each.location) for each in found]
         texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
         is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
@@ -182,7 +187,7 @@ class VariablesRenderer:
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
 
     def _own_place(self, answer: LaneAnswer, location: Location) -> str | None:
-        """A place that belongs to the lane that asks, as all lanes have it."""
+        """Return a place that belongs to the lane itself in the words that hold for all lanes; None for any other."""
         lane = answer.lane
         place = location.single
         storage: Any = None if place is None else place.storage
@@ -199,7 +204,7 @@ class VariablesRenderer:
         return None
 
     def described(self, variable: Variable, indent: int = 0) -> list[str]:
-        """Where the file says a variable is, without a machine."""
+        """Return where the file says a variable is, without a machine."""
         head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
         lines = [head]
         found = variable.locations()
@@ -221,32 +226,54 @@ class VariablesRenderer:
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
-    def document(self, found: Answer) -> Json:
-        """One answer. A machine without lanes has ``answer``, any other ``lanes``."""
-        document: Json = {
-            "expression": found.text,
-            "type": self.type_text(found),
-        }
-        if found.repaired:
-            document["repairs"] = [
-                {
-                    "variable": each.name,
-                    "names": [repair.name for repair in each.repairs],
-                    "as_written": self.document(each.answer),
-                }
-                for each in found.repaired
-            ]
-        if len(found.lanes) == 1 and found.lanes[0].lane is None:
-            return document | self.lane_document(found.lanes[0])
-        document["lanes"] = {str(each.lane): self.lane_document(each) for each in found.lanes}
+    def document(self, values: Values) -> Json:
+        """Return one answer. A machine without lanes has ``answer``, any other ``lanes``."""
+        document = self.head(values)
+        if values.lanes == (None,):
+            return document | self.lane_document(values.by_lane[0])
+        document["lanes"] = {str(answered.lane): self.lane_document(answered) for answered in values.by_lane}
         return document
 
-    def type_text(self, found: Answer) -> str | None:
-        """The type of an answer; None where nothing tells it."""
+    def documents(self, values: Values) -> Iterator[Json]:
+        """Return the documents of one wave, as those of several waves are made: there is one."""
+        yield self.document(values)
+
+    def lane_documents(self, values: Values) -> Iterator[Json]:
+        """Return what each lane has by itself; what is said once is in the first."""
+        head = self.head(values)
+        for answered in values.by_lane:
+            lane = {} if answered.lane is None else {"lane": answered.lane}
+            yield {**head, **lane, **self.lane_document(answered)}
+            head.pop("repairs", None)
+
+    def rows(self, values: Values) -> Iterator[tuple[Any, ...]]:
+        """Return for each lane: the expression, the lane, the state and the value."""
+        for answered in values.by_lane:
+            lane = "" if answered.lane is None else answered.lane
+            value = "" if answered.value is None else self.cell(answered)
+            yield values.text, lane, answered.state, value
+
+    def head(self, values: Values) -> Json:
+        """Return what was asked, the type, and which variables were read as their producer means."""
+        head: Json = {"expression": values.text, "type": self.type_text(values)}
+        if values.repaired:
+            head["repairs"] = [
+                {
+                    "variable": variable.name,
+                    "names": [repair.name for repair in variable.repairs],
+                    "as_written": ({"wave": name} if (name := next(iter(values.names), None)) else {})
+                    | self.document(variable.answer),
+                }
+                for variable in values.repaired
+            ]
+        return head
+
+    def type_text(self, found: Values) -> str | None:
+        """Return the type of an answer; None where nothing tells it."""
         return None if found.type is None else safe_text(found.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
-        """What one lane has: its state, and a value or a reason."""
+        """Return what one lane has: its state, and a value or a reason."""
         found: Json = {"state": answer.state}
         if answer.value is not None:
             found |= {
@@ -259,7 +286,7 @@ class VariablesRenderer:
         return found
 
     def location_json(self, answer: LaneAnswer) -> Json:
-        """Where the value of a lane is, in words and part by part."""
+        """Return where the value of a lane is, in words and part by part."""
         location = answer.location
         return {
             "location": None if location is None else self._text.entry(location),
@@ -270,7 +297,7 @@ class VariablesRenderer:
         }
 
     def described_json(self, variable: Variable) -> Json:
-        """Where the file says a variable is."""
+        """Return where the file says a variable is."""
         return {
             "name": variable.name,
             "kind": variable.kind,
@@ -297,7 +324,7 @@ def _operations(before: str, operations: str, indent: int) -> list[str]:
 
 
 def reason_json(reason: Reason) -> Json:
-    """Why there is no value."""
+    """Return why there is no value."""
     found: Json = {"kind": reason.kind, "message": reason.message}
     if reason.before is not None:
         found["before"] = list(reason.before)
@@ -330,7 +357,7 @@ def frame_json(frame: Frame) -> Json:
 
 
 def _short(answer: LaneAnswer, text: str) -> str:
-    """A value as it stands in a table."""
+    """Return a value as a table shows it."""
     if answer.state == "inactive":
         return f"({text})"
     return text if answer.state == "active" else NO_VALUE[answer.state]
@@ -342,7 +369,7 @@ NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>"
 LANE_INDENT = 4
 
 
-def value_in_lanes(writer: VariablesRenderer, found: Answer, head: str, width: int) -> Iterator[str]:
+def value_in_lanes(writer: VariablesRenderer, found: Values, head: str, width: int) -> Iterator[str]:
     """The values of lanes in braces, runs of lanes with one value together, and below them why some have none.
 
     The value of a lane that does not execute the code is in parentheses.
@@ -366,10 +393,10 @@ def value_in_lanes(writer: VariablesRenderer, found: Answer, head: str, width: i
     yield from _reasons(writer, found, width)
 
 
-def _runs(writer: VariablesRenderer, found: Answer) -> Iterator[tuple[int, int, str, str]]:
+def _runs(writer: VariablesRenderer, found: Values) -> Iterator[tuple[int, int, str, str]]:
     """Neighbouring lanes with the same value in the same state: the first, the last, the value, the state."""
     before: tuple[int, int, str, str] | None = None
-    for each in found.lanes:
+    for each in found.by_lane:
         lane = each.lane or 0
         text = NO_VALUE_IN_LANES[each.state] if each.value is None else writer.cell(each)
         if before is not None and before[1] + 1 == lane and before[2:] == (text, each.state):
@@ -382,9 +409,9 @@ def _runs(writer: VariablesRenderer, found: Answer) -> Iterator[tuple[int, int, 
         yield before
 
 
-def _reasons(writer: VariablesRenderer, found: Answer, width: int) -> Iterator[str]:
+def _reasons(writer: VariablesRenderer, found: Values, width: int) -> Iterator[str]:
     groups: dict[str, int] = {}
-    for each in found.lanes:
+    for each in found.by_lane:
         if each.value is None and each.reason is not None:
             text = f"{NO_VALUE_IN_LANES[each.state]} ({each.reason.message})"
             groups[text] = groups.get(text, 0) | 1 << _lane(each)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.variables.answers import Answer, LaneAnswer
+    from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
 
@@ -114,7 +114,7 @@ class _Kind:
 
 def values_map(
     found: Lanes,
-    values: Answer,
+    values: Values,
     look: Look,
     per_row: int,
     width: int = WIDTH,
@@ -123,7 +123,7 @@ def values_map(
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
     lanes = {
-        lane_answer.lane or 0: lane_answer for lane_answer in values.lanes if lane_answer.lane not in unused
+        lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused
     }
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))

@@ -5,21 +5,20 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.stack.all_waves import CODES, STATES
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.program.variables.columns import ACTIVE, INACTIVE_STATE, UNDEFINED, without_padding
+from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
+from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, reason_json
+from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.stack.all_waves import WaveValues
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
@@ -53,8 +52,8 @@ class WaveValuesRenderer:
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def head(self, found: WaveValues) -> Iterator[str]:
-        """How many waves there are, and where they stand."""
+    def head(self, found: Values) -> Iterator[str]:
+        """Return how many waves there are, and where they are."""
         call = None if found.frame is None else found.frame.call
         where = "at no known place" if found.pc is None else f"at pc {found.pc:#x}"
         if call is not None and call.function is not None:
@@ -63,64 +62,66 @@ class WaveValuesRenderer:
         head = f"{counted(len(found.waves), 'wave')} {where}"
         yield from (self.style("kind", line) for line in wrapped(head))
 
-    def text(self, text: str, found: WaveValues) -> Iterator[str]:
-        """The values at one place."""
-        kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
-        yield f"  {self.style('name', shown(text))}{kind}"
-        for waves, line, places in self._rows(found):
+    def text(self, values: Values) -> Iterator[str]:
+        """Return the values at one place as lines."""
+        kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
+        yield f"  {self.style('name', shown(values.text))}{kind}"
+        cells = Cells(values, self.letter, locations=self.locations)
+        for waves, line, places in self._rows(cells):
             label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
             first, *rest = wrapped(f"{label}: {line}", WIDTH - 4)
             yield f"    {first}"
-            yield from (f"      {each}" for each in rest)
-            yield from (f"      {self.style('dim', each)}" for each in places)
-        for count, reason in found.reasons(inactive=self.inactive):
+            yield from (f"      {text}" for text in rest)
+            yield from (f"      {self.style('dim', place)}" for place in places)
+        for count, reason in values.missing(inactive=self.inactive):
             what = f"{NO_VALUE[reason.state]} in {counted(count, 'lane')}: {reason.message}"
-            yield from (f"    {self.style('error', line)}" for line in wrapped(what, WIDTH - 4))
-        for variable in found.repaired:
+            yield from (f"    {self.style('error', text)}" for text in wrapped(what, WIDTH - 4))
+        for variable in values.repaired:
             names = ", ".join(repair.name for repair in variable.repairs)
-            who = "" if variable.name == text else f"{variable.name}: "
-            told = found.as_written(variable)
-            told = f"{NO_VALUE['error']} {told}" if isinstance(told, Exception) else _value_text(told)
-            note = f"{who}repaired ({names}); as written, in lane {found.lanes[0]} of wave {found.names[0]}: {told}"
-            yield from (f"    {self.style('dim', line)}" for line in wrapped(note, WIDTH - 4))
+            who = "" if variable.name == values.text else f"{variable.name}: "
+            told = cells.renderer.cell(variable.answer.at(0, 0))
+            where = f"in lane {values.lanes[0]} of wave {values.names[0]}"
+            note = f"{who}repaired ({names}); as written, {where}: {told}"
+            yield from (f"    {self.style('dim', text)}" for text in wrapped(note, WIDTH - 4))
 
-    def _rows(self, found: WaveValues) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
-        """The waves, those with the same in every lane together: values, and where they are."""
-        texts = Texts(found, self.letter, locations=self.locations)
+    def _rows(self, cells: Cells) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
+        """Return the waves, those with the same in every lane together: values, and where they are."""
+        names = cells.values.names
         alike: dict[Any, list[int]] = {}
-        for wave in range(len(found.names)):
-            positions = self._shown(found, wave)
-            alike.setdefault((*positions, texts.key(wave, positions)), []).append(wave)
+        for wave in range(len(names)):
+            positions = self._shown(cells, wave)
+            alike.setdefault((*positions, cells.key(wave, positions)), []).append(wave)
         for waves in alike.values():
-            line = self._lanes(found, waves[0], texts)
+            line = self._lanes(cells, waves[0])
             rows: dict[tuple[str, ...], list[str]] = {}
             for wave in waves:
-                places = texts.places(wave, self._shown(found, wave))
-                rows.setdefault(places, []).append(found.names[wave])
-            for places, names in rows.items():
-                yield names, line, places
+                places = cells.places(wave, self._shown(cells, wave))
+                rows.setdefault(places, []).append(names[wave])
+            for places, chosen in rows.items():
+                yield chosen, line, places
 
-    def _shown(self, found: WaveValues, wave: int) -> list[int]:
-        """The positions of the lanes that are shown."""
-        active = found.active[wave].tolist()
-        return [position for position in range(len(found.lanes)) if self.inactive or active[position]]
+    def _shown(self, cells: Cells, wave: int) -> list[int]:
+        """Return the positions of the lanes that are shown."""
+        executing = cells.executing[wave].tolist()
+        return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
-    def _lanes(self, found: WaveValues, wave: int, texts: Texts) -> str:
-        """The lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
+    def _lanes(self, cells: Cells, wave: int) -> str:
+        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
 
         Values beyond the limit are counted and not written.
         """
         groups: dict[Any, list[int]] = {}
-        for position in self._shown(found, wave):
-            key = bool(found.active[wave, position]), texts.key(wave, [position])
+        for position in self._shown(cells, wave):
+            key = bool(cells.executing[wave, position]), cells.key(wave, [position])
             groups.setdefault(key, []).append(position)
         if not groups:
             return "no lane is active"
         masks: dict[str, int] = {}
+        lanes = cells.values.lanes
         for (is_active, _), positions in itertools.islice(groups.items(), MAX_SHOWN):
-            text = texts.of(wave, positions[0])
+            text = cells.text(wave, positions[0])
             text = text if is_active else f"({text})"
-            masks[text] = masks.get(text, 0) | sum(1 << found.lanes[each] for each in positions)
+            masks[text] = masks.get(text, 0) | sum(1 << (lanes[position] or 0) for position in positions)
         more = len(groups) - MAX_SHOWN
         if len(masks) == 1 and more <= 0:
             return next(iter(masks))
@@ -134,160 +135,137 @@ class WaveValuesRenderer:
 
     # --- JSON and CSV ---------------------------------------------------------------------------------------------
 
-    def documents(self, text: str, found: WaveValues) -> Iterator[Json]:
-        """One document a wave. Values without one are null; ``states`` says why, ``reasons`` in words."""
-        kind = None if found.type is None else safe_text(found.type)
-        call = None if found.frame is None else found.frame.call
-        repairs = [self._repair(each, found) for each in found.repaired]
-        for wave, name in enumerate(found.names):
-            states = found.states[wave].tolist()
-            document: Json = {
-                "wave": name,
-                "frame": 0 if found.frame is None else found.frame.number,
-                "pc": found.pc,
-                "function": None if call is None else call.function,
-                "expression": text,
-                "type": kind,
-                "lanes": list(found.lanes),
-                "states": [STATES[state] for state in states],
-                "values": [
-                    _value_json(value) if state in HAS_VALUE else None
-                    for value, state in zip(found.array[wave].tolist(), states, strict=True)
-                ],
+    def documents(self, values: Values) -> Iterator[Json]:
+        """Return what is known of each wave: the document of one wave, with where the wave is."""
+        cells = Cells(values, self.letter, locations=self.locations)
+        head = cells.renderer.head(values)
+        call = None if values.frame is None else values.frame.call
+        for wave in range(len(values.names)):
+            place = self._place(values, wave)
+            place |= {"pc": values.pc, "function": None if call is None else call.function}
+            lanes = {
+                str(values.lanes[position]): cells.document(wave, position)
+                for position in self._shown(cells, wave)
             }
-            if not HAS_VALUE.issuperset(states):
-                document["reasons"] = {
-                    str(lane): reason_json(reason)
-                    for position, lane in enumerate(found.lanes)
-                    if (reason := found.reason(wave, position)) is not None
-                }
-            if found.repaired:
-                document["repairs"] = repairs
-            if self.locations and found.frame is not None:
-                document["locations"] = self._located(found, wave)
-            yield document
+            yield {**place, **head, "lanes": lanes}
 
-    def _located(self, found: WaveValues, wave: int) -> list[Json | None]:
-        """Where the value of each lane is; null where there is none."""
-        if found.frame is None:
-            return []
-        renderer = VariablesRenderer(found.frame)
-        answers = [found.answer(wave, position) for position in range(len(found.lanes))]
-        return [None if each.location is None else renderer.location_json(each) for each in answers]
+    def lane_documents(self, values: Values) -> Iterator[Json]:
+        """Return what is known of each lane of each wave."""
+        cells = Cells(values, self.letter, locations=self.locations)
+        head = cells.renderer.head(values)
+        for wave in range(len(values.names)):
+            place = self._place(values, wave)
+            for position in self._shown(cells, wave):
+                yield {**place, **head, "lane": values.lanes[position], **cells.document(wave, position)}
+                head.pop("repairs", None)  # said once
 
-    def _repair(self, variable: Variable, found: WaveValues) -> Json:
-        """A variable that was read as its producer means, and what the text alone says in one lane."""
-        told = found.as_written(variable)
-        answer: Json = {"wave": found.names[0], "lane": found.lanes[0]}
-        answer |= {"error": str(told)} if isinstance(told, Exception) else {"value": _value_json(told)}
-        names = [repair.name for repair in variable.repairs]
-        return {"variable": variable.name, "names": names, "as_written": answer}
+    def rows(self, values: Values) -> Iterator[tuple[Any, ...]]:
+        """Return for each lane of each wave: the wave, the frame, the expression, the lane, the state and the value."""
+        cells = Cells(values, self.letter)
+        for wave in range(len(values.names)):
+            place = tuple(self._place(values, wave).values())
+            for position in self._shown(cells, wave):
+                yield (*place, values.text, values.lanes[position], *cells.row(wave, position))
 
-    def csv(self, text: str, found: WaveValues) -> Iterator[str]:
-        """A line for each lane of each wave."""
-        number = 0 if found.frame is None else found.frame.number
-        texts = Texts(found, self.letter)
-        for wave, name in enumerate(found.names):
-            states = found.states[wave].tolist()
-            for position in self._shown(found, wave):
-                state = states[position]
-                cell = texts.of(wave, position) if state in HAS_VALUE else ""
-                lane = found.lanes[position]
-                yield ",".join([_cell(name), str(number), _cell(text), str(lane), STATES[state], _cell(cell)])
+    @staticmethod
+    def _place(values: Values, wave: int) -> Json:
+        frame = 0 if values.frame is None else values.frame.number
+        return {"wave": values.names[wave], "frame": frame}
 
 
-def _cell(text: str) -> str:
-    """A cell of a line with commas, quoted where it must be (RFC 4180)."""
-    return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\n\r') else text
+# --- The values of many waves, each written once ----------------------------------------------------------------
 
-
-def _value_text(value: Any) -> str:
-    """A number, or the parts of a structure or an array in braces."""
-    value = _plainly(value)
-    if isinstance(value, (tuple, list)):
-        return "{" + ", ".join(map(_value_text, value)) + "}"
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
-def _plainly(value: Any) -> Any:
-    """A value of an array as Python has it: an array in a structure is one of numpy still."""
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _value_json(value: Any) -> Any:
-    value = _plainly(value)
-    if isinstance(value, (tuple, list)):
-        return [_value_json(each) for each in value]
-    if isinstance(value, bytes):
-        return value.hex()
-    return str(value) if isinstance(value, float) and value - value != 0 else value
-
-
-# --- The values of many waves as texts ----------------------------------------------------------------
-
-HAS_VALUE = frozenset((CODES[ACTIVE], CODES[INACTIVE_STATE]))
 MAX_DEPTH = 8
 """How deep a type is searched for what leads to memory."""
 _WORD = 64
 
 
-class Texts:
-    """The values of waves as texts. Where the bits of a value say all, each is written once."""
+class Cells:
+    """What lanes of waves have, as texts and as JSON. Where the bits of a value say all, it is written once."""
 
-    def __init__(self, found: WaveValues, letter: str | None = None, *, locations: bool = False) -> None:
-        self.found = found
+    def __init__(self, values: Values, letter: str | None = None, *, locations: bool = False) -> None:
+        self.values = values
         self.locations = locations
-        self._renderer = None if found.frame is None else VariablesRenderer(found.frame, letter)
-        scalar = None if found.type is None else scalar_of(found.type)
-        self.are_plain = letter is None and scalar is not None and _is_plain(scalar, found.type)
+        self.states = values.codes
+        self.executing = values.executing
+        self.renderer = VariablesRenderer(values.frame, letter, locations=locations)
+        scalar = None if values.type is None else scalar_of(values.type)
+        self._is_plain = letter is None and scalar is not None and _is_plain(scalar, values.type)
         """Whether the numbers of the array are the texts."""
         self._has_parts = scalar is None
         is_narrow = scalar is None or scalar.storage_bits <= _WORD  # a wider number is not exact in the array
-        self._are_known = found.type is not None and is_narrow and bits_tell(found.type)
-        self._known: dict[bytes, str] = {}
-        self._bits: Any = without_padding(found.array) if self._are_known else None
+        self._are_known = values.type is not None and is_narrow and bits_tell(values.type)
+        self._texts: dict[bytes, str] = {}
+        self._documents: dict[bytes, Json] = {}
+        self._bits: Any = without_padding(values.array) if self._are_known else None
 
     def key(self, wave: int, positions: list[int]) -> Any:
-        """What is the same for lanes of which the texts are the same: bits and states, or the texts themselves."""
-        states = self.found.states[wave, positions]
-        if self._are_known and all(state in HAS_VALUE for state in states.tolist()):
+        """Return what is the same for lanes of which the texts are the same: bits and states, or the texts."""
+        states = self.states[wave, positions]
+        if self._are_known and all(state in WITH_VALUE for state in states.tolist()):
             return self._bits[wave, positions].tobytes()
-        return tuple(self.of(wave, position) for position in positions)
+        return tuple(self.text(wave, position) for position in positions)
 
-    def of(self, wave: int, position: int) -> str:
-        """The value of one lane, or in a word that there is none."""
-        found = self.found
-        state = int(found.states[wave, position])
-        if state not in HAS_VALUE and not (self._has_parts and state == CODES[UNDEFINED]):
+    def _known_bits(self, wave: int, position: int) -> bytes | None:
+        """Return the bits of a value of which they say all; None for any other."""
+        if not self._are_known or int(self.states[wave, position]) not in WITH_VALUE:
+            return None
+        bits: bytes = self._bits[wave, position].tobytes()
+        return bits
+
+    def text(self, wave: int, position: int) -> str:
+        """Return the value of one lane, or in a word that there is none."""
+        values = self.values
+        state = int(self.states[wave, position])
+        if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
             return NO_VALUE[STATES[state]]
-        if self.are_plain or self._renderer is None:
-            return str(found.array[wave, position])
-        key = self._bits[wave, position].tobytes() if self._are_known and state in HAS_VALUE else None
-        text = None if key is None else self._known.get(key)
+        if self._is_plain:
+            return str(values.array[wave, position])
+        key = self._known_bits(wave, position)
+        text = None if key is None else self._texts.get(key)
         if text is None:
-            answer = found.answer(wave, position)
-            text = NO_VALUE[answer.state] if answer.value is None else self._renderer.cell(answer)
+            answered = values.at(wave, position)
+            text = NO_VALUE[answered.state] if answered.value is None else self.renderer.cell(answered)
             if key is not None:
-                self._known[key] = text
+                self._texts[key] = text
         return text
 
+    def row(self, wave: int, position: int) -> tuple[str, str]:
+        """Return the state and the value of one lane; no text where there is no value."""
+        state = int(self.states[wave, position])
+        if state in WITH_VALUE:
+            return STATES[state], self.text(wave, position)
+        answered = self.values.at(wave, position)
+        return answered.state, "" if answered.value is None else self.renderer.cell(answered)
+
+    def document(self, wave: int, position: int) -> Json:
+        """Return what one lane has: its state, and a value or a reason."""
+        key = None if self.locations else self._known_bits(wave, position)
+        if key is None:
+            return self.renderer.lane_document(self.values.at(wave, position))
+        content = self._documents.get(key)
+        if content is None:
+            content = self.renderer.lane_document(self.values.at(wave, position))
+            self._documents[key] = content
+        return {**content, "state": STATES[int(self.states[wave, position])]}
+
     def places(self, wave: int, positions: list[int]) -> tuple[str, ...]:
-        """Where the values of some lanes are."""
-        if not self.locations or self._renderer is None:
+        """Return where the values of some lanes are."""
+        if not self.locations or self.values.frame is None:
             return ()
-        answers = tuple(self.found.answer(wave, position) for position in positions)
-        return tuple(self._renderer.places(answers, 0)) if answers else ()
+        answers = tuple(self.values.at(wave, position) for position in positions)
+        return tuple(self.renderer.places(answers, 0)) if answers else ()
 
 
 def _is_plain(scalar: Scalar, type: Type | None) -> bool:
-    """Whether a number is written in decimal digits and nothing else."""
+    """Return whether a number is written in decimal digits and nothing else."""
     return (
         scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
     )
 
 
 def bits_tell(type: Type, depth: int = 0) -> bool:
-    """Whether the text of a value depends on its bits alone, and not on memory that it leads to."""
+    """Return whether the text of a value depends on its bits alone, and not on memory that it leads to."""
     inner = resolved(type)
     if depth > MAX_DEPTH:
         return False

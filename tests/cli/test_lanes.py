@@ -193,8 +193,10 @@ def test_values_of_all_waves():
         *(("1:1:1:1", "lane"), ("1:1:2:1", "lane"), ("1:1:1:1", "limit"), ("1:1:2:1", "limit")),
         *(("1:1:3:1", "lane"), ("1:1:3:1", "limit")),
     ]
-    assert found[0]["values"] == list(range(64))
-    assert found[0]["states"][:3] == ["inactive", "active", "inactive"]
+    assert found[0]["lanes"] == {str(lane): {"state": "active", "value": lane} for lane in range(1, 25, 2)}
+    (whole, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "all")["answers"]
+    assert [lane["value"] for lane in whole["lanes"].values()] == list(range(64))
+    assert [lane["state"] for lane in whole["lanes"].values()][:3] == ["inactive", "active", "inactive"]
     assert found[0]["type"] == "int"
 
 
@@ -269,8 +271,8 @@ def test_where_values_of_all_waves_are():
         "    1:1:1:1 (+1): 0x10000",
     ]
     (found, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "1", "--location")["answers"]
-    assert [each["location"] for each in found["locations"]] == ["v0 bit 32 (v0[1])"]
-    assert found["locations"][0]["sources"][0]["register"] == "v0"
+    assert found["lanes"]["1"]["location"] == "v0 bit 32 (v0[1])"
+    assert found["lanes"]["1"]["sources"][0]["register"] == "v0"
 
 
 def test_a_place_has_one_trace():
@@ -297,9 +299,24 @@ def test_reasons_of_all_waves():
 
     assert text.returncode == 1
     assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
-    assert {state for each in found for state in each["states"]} == {"error"}
-    assert found[0]["values"] == [None] * 64
-    assert found[0]["reasons"]["5"]["kind"] == "memory_unavailable"
+    assert {(each["state"], each["reason"]["kind"]) for each in found} == {("error", "memory_unavailable")}
+    assert [each["lane"] for each in found if each["wave"] == "1:1:1:1"] == list(range(1, 25, 2))
+
+
+def test_all_waves_are_documents_as_one_wave_is():
+    """Of structures, pointers and numbers, in lanes with and without a value."""
+    names = ("out", "lane", "limit", "(char) lane", "lane / 4.0", "slots", "&slots[1]")
+    for form, look in (("--json", ()), ("--json", ("--location",)), ("--jsonl", ())):
+        together, alone = [], []
+        for wave, answers in (("all", together), *((str(number), alone) for number in range(3))):
+            words = (*names, "--state", STATE, "--wave", wave, "--lane", "all", *look)
+            done = run("eval", KERNEL, *words, form)
+            found = [json.loads(line) for line in done.stdout.splitlines()] if form == "--jsonl" else None
+            answers.extend(json.loads(done.stdout)["answers"] if found is None else found)
+        for answer in together:
+            assert (answer.pop("pc", 1), answer.pop("function", "X")) != (None, None)
+        key = lambda answer: (answer["wave"], answer["expression"], answer.get("lane"))  # noqa: E731
+        assert sorted(together, key=key) == sorted(alone, key=key)
 
 
 # --- One lane, without numpy ------------------------------------------------------------------------------------------
@@ -374,4 +391,7 @@ def test_repairs_of_all_waves(hip):
         done.stdout.split()
     )
     assert found[0]["repairs"][0]["variable"] == "lane"
-    assert "generic#" in found[0]["repairs"][0]["as_written"]["error"]
+    assert "repairs" not in found[1]
+    as_written = found[0]["repairs"][0]["as_written"]
+    assert as_written["wave"] == "0"
+    assert "generic#" in as_written["lanes"]["0"]["reason"]["message"]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.lanes import each_part
 from dwarfgpu.program.language import registers
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.syntax import MemberAccess, Name, RegisterName, Subscript
 from dwarfgpu.program.language.tokens import ExpressionError
-from dwarfgpu.program.variables.answers import each_part, positions_in
 from dwarfgpu.program.variables.quantity import Quantity, store
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable, variable_called
@@ -81,7 +81,7 @@ class SourceExpression(Quantity):
             if group.result is None:
                 error = group.outcome(0)
                 assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-                first = lanes.select(positions_in(group, lanes.count)[0]).lane
+                first = lanes.select(group.slots(lanes.count)[0]).lane
                 raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))
         finish(evaluators)
 
@@ -133,7 +133,7 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
             if group.result is None:
                 error = group.outcome(0)
                 assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-                first = lane_numbers[positions_in(group, chosen.count)[0]]
+                first = lane_numbers[group.slots(chosen.count)[0]]
                 raise error if first is None else _in_lane(error, first)
             writes.append(group.result)
     for write, part in writes:

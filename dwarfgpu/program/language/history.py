@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.language.evaluator import Evaluator
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.storage import Reading
-    from dwarfgpu.program.variables.answers import Answer
+    from dwarfgpu.program.variables.answers import Values
 
 
 READ_ONLY = frozenset(
@@ -42,7 +42,7 @@ READ_ONLY = frozenset(
         *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
     )
 )
-"""What ROCgdb says of the wave and lane that are looked at; `_wave_id` and `_lane_count` stand beside them."""
+"""What ROCgdb says of the selected wave and lane, and `_wave_id` and `_lane_count`."""
 MAX_KEPT = 1 << 16
 """Of a value with more bytes no copy is kept."""
 
@@ -58,13 +58,16 @@ class Frozen:
 
 @frozen
 class Kept:
-    """A value that was kept, for each lane in which it was asked for; under None that of all lanes."""
+    """A value that was kept, for each lane in which it was asked for; under None that of all lanes.
+
+    `Values` reads from the machine as it is; what is kept here is what was there, so it belongs to no frame.
+    """
 
     lanes: dict[int | None, Frozen | DwarfGpuError]
     """In lanes without a value, or where it cannot be kept, the error that says why."""
 
     def of(self, evaluator: Evaluator) -> Object:
-        """The value in the lanes of an evaluation; those that have different ones part."""
+        """Return the value in the lanes of an evaluation; raise `lanes.Diverge` where they have different ones."""
         found = self._in(evaluator.lanes)
         if isinstance(found, DwarfGpuError):
             raise found.with_traceback(None)
@@ -107,7 +110,7 @@ class Remembered:
         return len(self.history)
 
     def last(self, back: int = 0) -> Kept:
-        """A value of the history, counted from the last one back."""
+        """Return a value of the history, counted from the last one back."""
         if not self.history and not back:
             raise UsageError("The history is empty", kind="no_value")
         if back >= len(self.history):
@@ -115,7 +118,7 @@ class Remembered:
         return self.history[-1 - back]
 
     def numbered(self, number: int) -> Kept:
-        """The value with a number, counted from 1."""
+        """Return the value with a number, counted from 1."""
         if not 1 <= number <= len(self.history):
             raise UsageError(f"History has not yet reached ${number}", kind="no_value")
         return self.history[number - 1]
@@ -123,7 +126,7 @@ class Remembered:
     # --- What expressions ask -------------------------------------------------------------------------------------
 
     def of_history(self, evaluator: Evaluator, name: str) -> Object | None:
-        """What ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
+        """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
         number = name.removeprefix("$")
         if number and not (number.isdecimal() and number.isascii() and len(number) < 10):
             return None
@@ -132,7 +135,7 @@ class Remembered:
         return (self.numbered(int(number)) if number else self.last()).of(evaluator)
 
     def variable(self, evaluator: Evaluator, name: str) -> Object | ScalarOperand:
-        """What ``$foo`` is, without the dollar; one that nobody has set is void."""
+        """Return what ``$foo`` is, without the dollar; a variable that has not been set is void."""
         found = self.computed().get(name) if name in READ_ONLY else None
         if isinstance(found, str):
             return evaluator.object(StringLiteral(found, "", 0))
@@ -142,7 +145,7 @@ class Remembered:
         return nothing(evaluator) if kept is None else kept.of(evaluator)
 
     def may_set(self, name: str) -> bool:
-        """Whether a name can be that of a variable that is set."""
+        """Return whether a variable of this name can be set."""
         return name[:1].isalpha() or (name[:1] == "_" and name not in READ_ONLY)
 
     def set(self, name: str, pieces: Iterable[tuple[LaneSet, Object]]) -> None:
@@ -161,13 +164,13 @@ class Remembered:
 
 
 def number(type: Type, value: int) -> Kept:
-    """A number of some type as a value to keep."""
+    """Return a number of a type as a value to keep."""
     size = 8 * byte_size(type)
     return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
 
 
 def _slot(found: Object, position: int) -> Object:
-    """The object of one slot; what it is read in does not matter, as it is only read."""
+    """Return the object of one slot; what it is read in does not matter, as it is only read."""
     storage = found.place.storage
     assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
     context = storage.around.context
@@ -177,17 +180,17 @@ def _slot(found: Object, position: int) -> Object:
 
 
 def nothing(evaluator: Evaluator) -> Object:
-    """The value that a variable has before it is set."""
+    """Return the value that a variable has before it is set."""
     return Object(VOID, evaluator.around.located(locations.at(Implicit(0, 8))))
 
 
 # --- Keeping ------------------------------------------------------------------------------------------------------
 
 
-def kept(found: Answer, *, in_each_lane: bool) -> Kept:
-    """An answer as a value to keep."""
+def kept(found: Values, *, in_each_lane: bool) -> Kept:
+    """Return an answer as a value to keep."""
     lanes: dict[int | None, Frozen | DwarfGpuError] = {}
-    for each in found.lanes:
+    for each in found.by_lane:
         if each.value is not None:
             value: Frozen | DwarfGpuError = tried(each.value)
         else:
@@ -198,7 +201,7 @@ def kept(found: Answer, *, in_each_lane: bool) -> Kept:
 
 
 def tried(found: Object) -> Frozen | DwarfGpuError:
-    """A value as it is, or why no copy of it can be kept."""
+    """Return a copy of a value, or why no copy of it can be kept."""
     try:
         return frozen_copy(found)
     except DwarfGpuError as error:
@@ -206,7 +209,7 @@ def tried(found: Object) -> Frozen | DwarfGpuError:
 
 
 def frozen_copy(found: Object) -> Frozen:
-    """A copy of a value. What is never written keeps its place: code, and what only a description leads to."""
+    """Return a copy of a value. What is never written keeps its place: code, and what only a description leads to."""
     inner = resolved(found.type)
     storage = found.place.storage
     if not isinstance(storage, Located):
@@ -233,7 +236,7 @@ def frozen_copy(found: Object) -> Frozen:
 
 
 def _copied(reading: Reading, size: int, byte_order: str) -> Location:
-    """The bits of a reading; those without a value stay without."""
+    """Return the bits of a reading; those without a value stay without."""
     bits, undefined = int(reading.bits), int(reading.undefined)
     if not undefined:
         return locations.at(Implicit(bits, size))
@@ -259,7 +262,7 @@ def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
 
 
 def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
-    """What a name is: in this order a value of the history, a register, a convenience variable."""
+    """Return what a name means: in this order a value of the history, a register, a convenience variable."""
     remembered = evaluator.frame.state.remembered
     found: Any = None if remembered is None else remembered.of_history(evaluator, node.name)
     if found is None:
@@ -274,7 +277,7 @@ def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
 
 
 def may_set(evaluator: Evaluator, name: str) -> bool:
-    """Whether a name is that of a convenience variable, or may become one."""
+    """Return whether a convenience variable has or can get this name."""
     remembered = evaluator.frame.state.remembered
     return remembered is not None and remembered.may_set(name) and not registers.knows(evaluator, name)
 

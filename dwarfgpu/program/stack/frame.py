@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.variables.columns import Values
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target, TargetRegister
 

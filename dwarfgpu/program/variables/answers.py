@@ -1,32 +1,57 @@
-"""Answers, lane by lane: a value as an object, or the reason why there is none. What faces show."""
+"""The answer to a question: what something is in some lanes of a wave, or of waves that are at one place.
+
+`Values` knows for every slot, a lane of a wave, the object or why there is none. It is made of as few objects as the
+slots have in common, and what faces show is made of it: objects lane by lane, and one array for all of them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.lanes import Diverge, Group, LaneFault
+from dwarfgpu.immutable import immutable
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
 from dwarfgpu.program.types.model import Array
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.reasons import NO_MEMORY, NO_REGISTER, UNDEFINED, Reason, reason_of, sources
+from dwarfgpu.program.variables.columns import column_of
+from dwarfgpu.program.variables.reasons import (
+    NO_MEMORY,
+    NO_REGISTER,
+    UNDEFINED,
+    Reason,
+    Unavailable,
+    reason_of,
+    sources,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.bits import Positions
+    import numpy as np
+
+    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.lanes import Group
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.variables.columns import Column
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import ValueSource
+
+STATES = ("active", "inactive", "absent", "undefined", "error")
+"""What the numbers in `Values.codes` mean; lanes in the last three have no value, and a reason."""
+CODES = {state: code for code, state in enumerate(STATES)}
+WITH_VALUE = frozenset((CODES["active"], CODES["inactive"]))
 
 
 @frozen
@@ -48,14 +73,14 @@ class LaneAnswer:
 
     @property
     def location(self) -> Location | None:
-        """Where the value is."""
-        found = None if self.value is None else self.value.place
-        if found is None or not isinstance(found.storage, Located):
+        """Return where the value is; None where it is in no location."""
+        place = None if self.value is None else self.value.place
+        if place is None or not isinstance(place.storage, Located):
             return None
-        return found.storage.moved(found.bit_offset)
+        return place.storage.moved(place.bit_offset)
 
     def sources(self) -> tuple[ValueSource, ...]:
-        """The registers and addresses that the parts of the value come from."""
+        """Return the registers and addresses that the parts of the value come from."""
         location = self.location
         if location is None or self.value is None:
             return ()
@@ -69,65 +94,433 @@ class AsWritten:
 
     name: str
     repairs: tuple[Repair, ...]
-    answer: Answer
+    answer: Values
 
 
-@frozen
-class Answer:
-    """What something is in some lanes."""
+@immutable
+class _Chunk:
+    """Slots that were evaluated together."""
 
-    text: str
-    """How it was asked for."""
-    type: Type | None
-    lanes: tuple[LaneAnswer, ...]
-    repaired: tuple[AsWritten, ...] = ()
-    """The variables in it that were read as their producer means."""
+    first: int
+    """The number of the first slot."""
+    lanes: LaneSet
+    groups: list[Group[Object]]
+
+
+class Values:
+    """What something is in some lanes of one wave, or of several waves that are at one place.
+
+    ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
+    record for a structure, bytes (``V8``) for what numpy has no type for; without numpy it is a list of numbers, lists
+    and dictionaries. An element without a whole value is 0; ``states`` says so: ``active`` and ``inactive`` lanes have
+    a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object, which
+    may have parts without a value.
+
+    Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
+    """
+
+    def __init__(
+        self,
+        lanes: tuple[int | None, ...],
+        frame: Frame | None,
+        quantity: Quantity | None = None,
+        text: str = "",
+        *,
+        active: Any = None,
+        waves: Any = None,
+        names: Sequence[str] = (),
+    ) -> None:
+        self.lanes = lanes
+        self.frame = frame
+        """The frame of all waves; None where they have none."""
+        self.text = text
+        """How it was asked for."""
+        self.active: Bits | None = active
+        """The lanes that execute the code, as a mask, or one for each wave; None where that is not known."""
+        self.waves = waves
+        """The numbers of the waves, ascending; None where the question is about one frame."""
+        self.names = names
+        """What the waves are called."""
+        self.pc: int | None = None
+        """Where the waves are; None where that is not known, and for one frame, which knows it."""
+        self.type: Type | None = None
+        """The type; None where no lane has a value and nothing tells it."""
+        self.repaired: tuple[AsWritten, ...] = ()
+        """The variables in it that were read as their producer means."""
+        self.problems: list[DwarfGpuError] = []
+        self.raises_misuse = False
+        """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
+        self._quantity = quantity
+        self._chunks: list[_Chunk] = []
+        self._read_chunks = 0
+        """How many of the chunks are in the array."""
+        self._missing: list[tuple[Sequence[int], Callable[[int], DwarfGpuError]]] = []
+        """The slots that have no whole value, ascending, and the error of each by its position there."""
+        self._array: Any = None
+        self._reasons: dict[Any, Reason] | None = None
+        self._by_lane: tuple[LaneAnswer, ...] | None = None
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        """The byte order of the target."""
+        return "little" if self.frame is None else self.frame.target.byte_order
+
+    # --- Asking ---------------------------------------------------------------------------------------------------
+
+    def ask(self, first: int, lanes: LaneSet) -> None:
+        """Evaluate for some slots, of which the first has a number."""
+        assert self._quantity is not None  # noqa: S101 (without one there is only an error)
+        groups = self._quantity.groups(lanes)
+        self._chunks.append(_Chunk(first, lanes, groups))
+        for group in groups:
+            if self.type is None and group.result is not None:
+                self.type = group.result.type
+
+    def refuse(self, error: DwarfGpuError) -> None:
+        """Give all slots an error in place of a value."""
+        self._missing.append((range(len(self)), lambda _index: error))
+
+    # --- Lane by lane ---------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.lanes) * (1 if self.waves is None else len(self.waves))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.lanes) if self.waves is None else map(self._key, range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the value in a lane as Python has it; raise the error with its reason where there is none.
+
+        Of several waves ``key`` is the name of a wave and the lane.
+        """
+        name, lane = (None, key) if self.waves is None else key
+        if lane not in self.lanes or (self.waves is not None and name not in self.names):
+            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+        if key in self.reasons:
+            raise Unavailable(self.reasons[key])
+        position = self.lanes.index(lane)
+        value = self.array[position if name is None else (self.names.index(name), position)]
+        if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
+            return value
+        return value.item()
+
+    def of(self, lane: int | None = None, wave: int = 0) -> LaneAnswer:
+        """Return what a lane has as an object, or why it has nothing; ``wave`` counts the waves from 0."""
+        if lane not in self.lanes:
+            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+        return self.at(wave, self.lanes.index(lane))
+
+    def at(self, wave: int, position: int) -> LaneAnswer:
+        """Return the same for a lane by its position."""
+        slot = wave * len(self.lanes) + position
+        for chunk in self._chunks:
+            if chunk.first <= slot < chunk.first + chunk.lanes.count:
+                for group in chunk.groups:
+                    index = slot - chunk.first
+                    if group.positions is not None:
+                        index = _index_in(group.positions, index)
+                    if index >= 0:
+                        return self._lane_answer(chunk, group, index, slot)
+        return LaneAnswer(self.lanes[position], self.is_active(slot), None, self.reason_at(wave, position))
+
+    @property
+    def by_lane(self) -> tuple[LaneAnswer, ...]:
+        """What each lane has, wave by wave."""
+        if self._by_lane is None:
+            answers: list[Any] = [None] * len(self)
+            for chunk in self._chunks:
+                for group in chunk.groups:
+                    for index, position in enumerate(group.slots(chunk.lanes.count)):
+                        slot = chunk.first + position
+                        answers[slot] = self._lane_answer(chunk, group, index, slot)
+            for slot, answered in enumerate(answers):
+                if answered is None:
+                    answers[slot] = self.at(*divmod(slot, len(self.lanes)))
+            self._by_lane = tuple(answers)
+        return self._by_lane
+
+    def is_active(self, slot: int) -> bool:
+        """Return whether a slot executes the code; it does where that is not known."""
+        wave, position = divmod(slot, len(self.lanes))
+        lane = self.lanes[position]
+        if self.active is None or lane is None:
+            return True
+        mask = self.active if isinstance(self.active, int) else int(self.active[wave])
+        return bool(mask >> lane & 1)
+
+    def _lane_answer(self, chunk: _Chunk, group: Group[Object], index: int, slot: int) -> LaneAnswer:
+        lane, is_active = self.lanes[slot % len(self.lanes)], self.is_active(slot)
+        value = group.result
+        if value is None:
+            error: Any = group.outcome(index)
+            if self.raises_misuse and isinstance(error, (UsageError, MalformedFile)):
+                raise error
+            return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
+        if chunk.lanes.count > 1:
+            assert self.frame is not None  # noqa: S101 (it was found in one)
+            value = selected(value, index, self.frame, self._lane_set(slot))
+        error = problem_of(value)
+        if error is not None:
+            return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
+        return LaneAnswer(lane, is_active, value)
+
+    def _lane_set(self, slot: int) -> LaneSet:
+        wave, position = divmod(slot, len(self.lanes))
+        lane = self.lanes[position]
+        if self.waves is not None:
+            return LaneSet.one(lane, int(self.waves[wave]))
+        assert self.frame is not None  # noqa: S101 (only of several waves there may be none)
+        return self.frame.lane(lane)
+
+    def _key(self, slot: int) -> Any:
+        """Return what a slot is called: its lane, and before it the name of its wave where there are several."""
+        wave, position = divmod(slot, len(self.lanes))
+        return self.lanes[position] if self.waves is None else (self.names[wave], self.lanes[position])
+
+    # --- Which lanes have no whole value --------------------------------------------------------------------------
+
+    @property
+    def states(self) -> list[Any]:
+        """The state of each lane: ``active``, ``inactive``, ``absent``, ``undefined`` or ``error``."""
+        if self.waves is not None:
+            return [[STATES[code] for code in codes] for codes in self.codes.tolist()]
+        states = ["active" if self.is_active(slot) else "inactive" for slot in range(len(self))]
+        for lane, reason in self.reasons.items():
+            states[self.lanes.index(lane)] = reason.state
+        return states
+
+    @property
+    def codes(self) -> np.ndarray[Any, Any]:
+        """The states as an array of numbers, those of `STATES`."""
+        import numpy as np
+
+        self.read()
+        codes: np.ndarray[Any, Any] = np.where(
+            self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"])
+        )
+        for slots, error_at in self._missing:
+            codes.reshape(-1)[slots] = CODES[reason_of(error_at(0)).state]
+        return codes
+
+    @property
+    def executing(self) -> np.ndarray[Any, Any]:
+        """Whether each lane executes the code, as an array; all of them where that is not known."""
+        import numpy as np
+
+        shape = (1 if self.waves is None else len(self.waves), len(self.lanes))
+        flags: np.ndarray[Any, Any] = np.ones(shape, dtype=bool)
+        if self.active is not None and self.lanes != (None,):
+            lanes = np.asarray(self.lanes, dtype=np.uint64)
+            masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
+            flags = np.broadcast_to((masks >> lanes) & np.uint64(1) != 0, shape)
+        return flags[0] if self.waves is None else flags
 
     @property
     def has_failed(self) -> bool:
-        """Whether some lane that executes the code has no value."""
-        return any(each.value is None and each.is_active for each in self.lanes)
+        """Whether some lane that executes the code has no whole value."""
+        self.read()
+        if self.waves is not None:
+            executing = self.executing.reshape(-1)
+            return any(bool(executing[slots].any()) for slots, _error_at in self._missing)
+        return any(self.is_active(slot) for slots, _error_at in self._missing for slot in slots)
+
+    @property
+    def lacks_objects(self) -> bool:
+        """Whether some lane that executes the code has nothing at all of the value."""
+        return any(answered.value is None and answered.is_active for answered in self.by_lane)
+
+    @property
+    def reasons(self) -> dict[Any, Reason]:
+        """Why there is no whole value, for the lanes without one."""
+        if self._reasons is None:
+            self.read()
+            self._reasons = {}
+        if self._missing and not self._reasons:
+            self._reasons = {
+                self._key(slot): self._explained(reason_of(error_at(index)), slot)
+                for slots, error_at in self._missing
+                for index, slot in enumerate(map(int, slots))
+            }
+        return self._reasons
+
+    def reason_at(self, wave: int, position: int) -> Reason | None:
+        """Return why a lane of a wave has no whole value, both by their position; None where it has one."""
+        self.read()
+        slot = wave * len(self.lanes) + position
+        for slots, error_at in self._missing:
+            index = _index_in(slots, slot)
+            if index >= 0:
+                return self._explained(reason_of(error_at(index)), slot)
+        return None
+
+    def missing(self, *, inactive: bool = True) -> Iterator[tuple[int, Reason]]:
+        """Return why values are missing: in how many lanes, and the reason of the first of them."""
+        self.read()
+        for slots, error_at in self._missing:
+            chosen = [(i, int(slot)) for i, slot in enumerate(slots) if inactive or self.is_active(int(slot))]
+            if chosen:
+                index, slot = chosen[0]
+                yield len(chosen), self._explained(reason_of(error_at(index)), slot)
+
+    def _explained(self, reason: Reason, slot: int) -> Reason:
+        """Return a reason, with what the description of the variable tells of it."""
+        if reason.kind != UNDEFINED or self._quantity is None:
+            return reason
+        try:
+            explained = self._quantity.explain(self._lane_set(slot))
+        except (DwarfGpuError, Parted):
+            return reason
+        return reason if explained is None else explained.reason
+
+    # --- The array ------------------------------------------------------------------------------------------------
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The values, one a lane; 0 where there is none."""
+        self.read()
+        if self._array is None and not b.has_arrays():
+            self._array = [0] * len(self)
+        elif self._array is None:
+            import numpy as np
+
+            self._array = np.zeros(len(self), dtype=np.uint8)
+        if self.waves is None:
+            return self._array  # type: ignore[no-any-return]
+        shape = (len(self.waves), len(self.lanes))
+        return self._array.reshape(shape + self._array.shape[1:])  # type: ignore[no-any-return]
+
+    def read(self) -> None:
+        """Read what has been found into the array; what is written to the machine later does not change it."""
+        while self._read_chunks < len(self._chunks):
+            chunk = self._chunks[self._read_chunks]
+            self._read_chunks += 1
+            for group in chunk.groups:
+                self._read_group(chunk, group)
+
+    def _read_group(self, chunk: _Chunk, group: Group[Object]) -> None:
+        count = chunk.lanes.count
+        if group.result is None:
+            self._miss(chunk.first, group.positions, count, group.outcome)  # type: ignore[arg-type]
+            return
+        if not b.has_arrays():
+            self._read_alone(chunk.first, group.result)
+            return
+        frame = self.frame
+        assert frame is not None  # noqa: S101 (it was found in one)
+        byte_order = frame.target.byte_order
+        try:
+            column = column_of(group.result, byte_order)
+        except (Diverge, LaneFault, DwarfGpuError):
+            pass  # it is read again in parts
+        else:
+            self._keep(chunk.first, group.positions, count, column)
+            return
+        part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)
+
+        def choose(state: tuple[LaneSet, Object], inner: Any) -> tuple[LaneSet, Object]:
+            lanes = state[0].select(inner)
+            return lanes, selected(state[1], inner, frame, lanes)
+
+        read = run_in_parts(
+            part.count, (part, group.result), lambda state: column_of(state[1], byte_order), choose
+        )
+        for inner in read:
+            positions: Any = inner.positions
+            if positions is None:
+                positions = group.positions
+            elif group.positions is not None:
+                positions = group.positions[positions]
+            if inner.result is None:
+                self._miss(chunk.first, positions, count, inner.outcome)  # type: ignore[arg-type]
+                continue
+            self._keep(chunk.first, positions, count, inner.result)
+
+    def _read_alone(self, slot: int, value: Object) -> None:
+        """Read the value of one lane, without numpy."""
+        from dwarfgpu.program.variables.quantity import listed
+
+        if self._array is None:
+            self._array = [0] * len(self)
+        try:
+            self._array[slot] = listed(value)
+        except DwarfGpuError as error:
+            self._miss(slot, None, 1, lambda _index, error=error: error)  # type: ignore[misc]
+
+    def _miss(self, first: int, positions: Any, count: int, error_at: Callable[[int], DwarfGpuError]) -> None:
+        """Note that slots have no whole value."""
+        slots = range(first, first + count) if positions is None else positions.astype("i8") + first
+        self._missing.append((slots, error_at))
+
+    def _keep(self, first: int, positions: Any, count: int, column: Column) -> None:
+        import numpy as np
+
+        numbers = column.numbers
+        is_whole = positions is None and count == len(self)
+        if is_whole and isinstance(numbers, np.ndarray) and numbers.shape == (count,):
+            self._array = numbers.astype(column.kind)
+        else:
+            error = self._make_room(column.kind)
+            if error is not None:
+                self._miss(first, positions, count, lambda _index: error)
+                return
+            self._array[slice(first, first + count) if positions is None else positions + first] = numbers
+        undefined = column.undefined
+        if type(undefined) is int and not undefined:
+            return
+        size = count if positions is None else len(positions)
+        bad = np.broadcast_to(np.asarray(undefined != 0), (size,)).nonzero()[0]
+        if len(bad):
+            bad = bad if positions is None else positions[bad]
+            self._array[bad + first] = np.zeros((), dtype=self._array.dtype)
+            self._miss(first, bad, count, lambda _index: optimized_out())
+
+    def _make_room(self, kind: Any) -> DwarfGpuError | None:
+        """Have an array for elements of a type, too: of `c ? 1 : 0.5` some lanes have an int, and others a double."""
+        import numpy as np
+
+        if self._array is None:
+            self._array = np.zeros((len(self), *kind.shape), dtype=kind.base)
+            return None
+        before = self._array.dtype
+        if before == kind.base and self._array.shape[1:] == kind.shape:
+            return None
+        error = UsageError("the value has another type in some lanes", kind="no_array")
+        if before.kind not in "iuf" or kind.kind not in "iuf":
+            return error
+        both = np.result_type(before, kind)
+        if both.kind == "f" and "f" not in (before.kind, kind.kind):
+            return error  # no type of numpy has all numbers of long and unsigned long
+        self._array = self._array.astype(both)
+        return None
 
 
-def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Answer:
-    """Ask for something in some lanes. What is wrong with the question or the file is raised."""
+def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+    """Ask for something in some lanes of its frame."""
+    frame = quantity.frame
+    numbers = frame.lane_numbers(lanes)
+    values = Values(numbers, frame, quantity, text, active=frame.active_mask)
+    first = 0
+    for _numbers, lane_set in frame.lane_sets(numbers):
+        values.ask(first, lane_set)
+        first += lane_set.count
+    return values
+
+
+def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+    """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
-    numbers = frame.lane_numbers(lanes)
-    mask = frame.active_mask
-    found: list[LaneAnswer] = []
-    for some, lane_set in frame.lane_sets(numbers):
-        found += _answers(quantity, some, lane_set, mask)
-    kind = next((each.value.type for each in found if each.value is not None), None)
-    same = [lane for lane in numbers if lane is not None] or None
-    repaired = tuple(
-        AsWritten(name, each.repairs, answer(each.as_written(), name, same))
-        for name, each in list(frame.repaired.items())
+    values = values_of(quantity, text, lanes)
+    values.raises_misuse = True
+    values.type = next((each.value.type for each in values.by_lane if each.value is not None), None)
+    if values.type is None:
+        values.type = _type_of(quantity)
+    same = [lane for lane in values.lanes if lane is not None] or None
+    values.repaired = tuple(
+        AsWritten(name, variable.repairs, answer(variable.as_written(), name, same))
+        for name, variable in list(frame.repaired.items())
     )
-    return Answer(text, kind or _type_of(quantity), tuple(found), repaired)
-
-
-def _answers(
-    quantity: Quantity, numbers: tuple[int | None, ...], lanes: LaneSet, mask: int | None
-) -> list[LaneAnswer]:
-    """What something is in lanes that are asked together."""
-    frame = quantity.frame
-    found: list[Any] = [None] * len(numbers)
-    for group in quantity.groups(lanes):
-        for index, position in enumerate(positions_in(group, len(numbers))):
-            lane = numbers[position]
-            is_active = mask is None or lane is None or bool(mask >> lane & 1)
-            if group.result is not None:
-                value = group.result
-                if len(numbers) > 1:
-                    value = selected(value, index, frame, frame.lane(lane))
-                found[position] = checked(value, lane, is_active=is_active, quantity=quantity)
-                continue
-            error = group.outcome(index)
-            if isinstance(error, (UsageError, MalformedFile)):
-                raise error
-            found[position] = LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
-    return found
+    return values
 
 
 def _type_of(quantity: Quantity) -> Type | None:
@@ -137,31 +530,34 @@ def _type_of(quantity: Quantity) -> Type | None:
         return None
 
 
-def checked(
-    value: Object, lane: int | None, *, is_active: bool, quantity: Quantity | None = None
-) -> LaneAnswer:
-    """A value that was found, unless nothing of it can be read; ``quantity`` tells why."""
+def _index_in(slots: Any, slot: int) -> int:
+    """Return the position of a number among ascending ones, or -1."""
+    index = bisect_left(slots, slot)
+    return index if index < len(slots) and slots[index] == slot else -1
+
+
+def problem_of(value: Object) -> DwarfGpuError | None:
+    """Return the error of a value of which nothing can be read; None where some of it can."""
     try:
         target = value.target()
         if known_size(target.type) is None and isinstance(resolved(target.type), Array):
             target.array()  # what its bounds and its place are computed from must be there
         elif target.scalar is not None:
             if target.implied() is None and target.pattern().undefined:
-                raise optimized_out()
+                return optimized_out()
         elif (known_size(target.type) or 0) > MAX_READ:
             target.place.read(8)  # what is too large to be read as a whole must begin somewhere
         elif known_size(target.type) and target.is_undefined():
-            raise optimized_out()
+            return optimized_out()
     except UsageError:
         raise
     except DwarfGpuError as error:
-        if not _is_in_part(value, error):
-            return LaneAnswer(lane, is_active, None, _reason(quantity, error, lane))
-    return LaneAnswer(lane, is_active, value)
+        return None if _is_in_part(value, error) else error
+    return None
 
 
 def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
-    """Whether something of a structure or an array is there, though not all: its beginning, or its end."""
+    """Return whether something of a structure or an array is there, though not all: its beginning, or its end."""
     if error.kind not in (NO_MEMORY, NO_REGISTER):
         return False
     try:
@@ -180,65 +576,11 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     return False
 
 
-def _reason(quantity: Quantity | None, error: Any, lane: int | None) -> Reason:
-    reason = reason_of(error)
-    if reason.kind != UNDEFINED or quantity is None:
-        return reason
-    explained = quantity.explain(quantity.frame.lane(lane))
-    return reason if explained is None else explained.reason
-
-
-# --- Objects of some lanes among those of many --------------------------------------------------------
-
-
-def selected(found: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
-    """The object of some lanes, which stand at some positions among those of an object."""
-    storage = found.place.storage
+def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
+    """Return the object of some of the lanes of an object, those at some positions."""
+    storage = value.place.storage
     if not isinstance(storage, Located):
-        return found
-    container = None if found.container is None else selected(found.container, positions, frame, lanes)
-    location = storage.moved(found.place.bit_offset).select(positions)
-    return Object(found.type, ObjectPlace(Located(frame.around(lanes), location)), found.bit_size, container)
-
-
-# --- A question that is asked for many lanes at once --------------------------------------------------
-
-T = TypeVar("T")
-
-
-def each_part(lanes: LaneSet, make: Callable[[LaneSet], T]) -> list[Group[T]]:
-    """What ``make`` gives for all lanes together; where they need different answers, for each part of them.
-
-    ``make`` changes nothing, so it can be asked again for the parts of a set that it could not answer as a whole.
-    """
-    groups: list[Group[T]] = []
-    work: list[Any] = [None]
-    while work:
-        positions = work.pop()
-        part = lanes if positions is None else lanes.select(positions)
-        try:
-            groups.append(Group(positions, make(part), None))
-        except Diverge as split:
-            work.extend(_within(positions, inner) for inner in reversed(split.parts))
-        except LaneFault as fault:
-            failed = fault.positions
-            groups.append(Group(_within(positions, failed), None, _errors_of(fault)))
-            rest = b.complement(failed, part.count)
-            if len(rest):
-                work.append(_within(positions, rest))
-        except DwarfGpuError as error:
-            groups.append(Group(positions, None, lambda _index, error=error: error))  # type: ignore[misc]
-    return groups
-
-
-def _errors_of(fault: LaneFault) -> Callable[[int], DwarfGpuError]:
-    return lambda index: fault.error_at(int(fault.positions[index]))
-
-
-def _within(positions: Any, inner: Any) -> Any:
-    return inner if positions is None else positions[inner]
-
-
-def positions_in(group: Group[Any], count: int) -> list[int]:
-    """The positions of a group in the set that was asked about."""
-    return list(range(count)) if group.positions is None else [int(each) for each in group.positions]
+        return value
+    container = None if value.container is None else selected(value.container, positions, frame, lanes)
+    location = storage.moved(value.place.bit_offset).select(positions)
+    return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
+from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.storage import Located
-from dwarfgpu.program.variables.answers import each_part
-from dwarfgpu.program.variables.columns import Values, python_value
+from dwarfgpu.program.variables.answers import values_of
+from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.variables.reasons import (
     Reason,
     Unavailable,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.answers import Values
 
 
 class Quantity(ABC):
@@ -44,12 +46,12 @@ class Quantity(ABC):
 
     @abstractmethod
     def find(self, lanes: LaneSet) -> Object:
-        """The value as an object, for all of some lanes at once; `lanes.Diverge` where they need different ones."""
+        """Return the value as one object for some lanes; raise `lanes.Diverge` where they need different ones."""
 
     # --- One lane -------------------------------------------------------------------------------------------------
 
     def object(self, lane: int | None = None) -> Object:
-        """The value as an object: with members, elements and what it points to. `Unavailable` where there is none."""
+        """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
         try:
             return self.find(self.frame.lane(lane))
         except (Unavailable, UsageError, MalformedFile):
@@ -58,7 +60,7 @@ class Quantity(ABC):
             raise self._unavailable(error) from error
 
     def value(self, lane: int | None = None) -> Any:
-        """The value as Python has it: the number of a scalar, the object itself of anything else.
+        """Return the value as Python has it: the number of a scalar, the object itself of anything else.
 
         ``lane`` may be left out where there is one, or where the value does not depend on it. An absent value raises
         `Unavailable`, whose `reason` says why.
@@ -71,16 +73,16 @@ class Quantity(ABC):
             raise self._unavailable(error, lane) from error
 
     def location(self, lane: int | None = None) -> Location:
-        """Where the value is. A value that was computed is in an implicit location."""
+        """Return where the value is. A value that was computed is in an implicit location."""
         return self._location(self.object(lane))
 
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
-        """The register, lane and bit, or the address, that each part of the value comes from."""
+        """Return the register, lane and bit, or the address, that each part of the value comes from."""
         found = self.object(lane)
         return sources(self._location(found), self.bits_of(found))
 
     def why(self, lane: int | None = None) -> Reason | None:
-        """Why there is no value in a lane; None where there is one."""
+        """Return why there is no value in a lane; None where there is one."""
         try:
             found = self.object(lane).target()
             size = known_size(found.type)
@@ -95,29 +97,24 @@ class Quantity(ABC):
         return None
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
-        """Why nothing of the value is there, as far as its description tells."""
+        """Return why nothing of the value is there, as far as its description tells."""
         return None
 
     # --- Many lanes -----------------------------------------------------------------------------------------------
 
     def groups(self, lanes: LaneSet) -> list[Group[Object]]:
-        """The value in some lanes, as few objects as they have in common."""
+        """Return the value in some lanes, as few objects as they have in common."""
         return each_part(lanes, self.find)
 
     def values(self, lanes: Iterable[int] | str | None = None) -> Values:
-        """The value in many lanes: an array, and a state for each lane. ``lanes``: numbers, ``active``, or all.
+        """Return the value in many lanes: an array, and a state for each lane.
 
-        Without numpy it is a list.
+        ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
         """
-        frame = self.frame
-        numbers = frame.lane_numbers(lanes)
-        if not b.has_arrays():
-            return ListedValues(self, numbers)
-        chosen = frame.lane_set(numbers)
-        found = Values(frame, numbers, chosen, self.groups(chosen))
-        for lane, reason in list(found.reasons.items()):
-            found.reasons[lane] = self._explained(reason, lane)
-        return found
+        values = values_of(self, "", lanes)
+        values.read()
+        values.reasons  # noqa: B018 (what is written to the machine later does not change them)
+        return values
 
     # --- Writing --------------------------------------------------------------------------------------------------
 
@@ -147,7 +144,7 @@ class Quantity(ABC):
         return Unavailable(self._explained(reason_of(error), lane))
 
     def _explained(self, reason: Reason, lane: int | None) -> Reason:
-        """A reason, with what is known beyond the bits that are missing."""
+        """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason
         found = self.explain(self.frame.lane(lane))
@@ -176,44 +173,8 @@ MAX_ELEMENTS = 1 << 12
 MAX_DEPTH = 16
 
 
-class ListedValues(Values):
-    """What something is in some lanes, with lists in place of arrays.
-
-    ``array`` has one element a lane: a number for a scalar, a list for an array, a dictionary for a structure. An
-    element without a value is 0.
-    """
-
-    def __init__(self, quantity: Quantity, lanes: tuple[int | None, ...]) -> None:
-        frame = quantity.frame
-        self.lanes = lanes
-        self.byte_order = frame.target.byte_order
-        self.active = frame.active_mask
-        self.reasons: dict[int | None, Reason] = {}
-        self._type: Type | None = None
-        self._array: list[Any] = [self._value(quantity, lane) for lane in lanes]
-
-    def _value(self, quantity: Quantity, lane: int | None) -> Any:
-        try:
-            found = quantity.object(lane)
-            value = listed(found)
-        except (UsageError, MalformedFile):
-            raise
-        except DwarfGpuError as error:
-            self.reasons[lane] = reason_of(error)
-            return 0
-        self._type = self._type or found.type
-        return value
-
-    @property
-    def type(self) -> Type | None:
-        return self._type
-
-    def _element(self, position: int) -> Any:
-        return self._array[position]
-
-
 def listed(found: Object, depth: int = 0) -> Any:
-    """An object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
+    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
     found = found.target()
     inner = resolved(found.type)
     if depth > MAX_DEPTH:

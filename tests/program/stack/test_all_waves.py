@@ -10,9 +10,10 @@ import pytest
 import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.all_waves import CODES, STATES, WaveValues, all_waves
-from dwarfgpu.program.variables.columns import without_padding
-from dwarfgpu.render.wave_values import WaveValuesRenderer
+from dwarfgpu.program.stack.all_waves import all_waves
+from dwarfgpu.program.variables.answers import CODES, Values
+from dwarfgpu.program.variables.columns import python_value, without_padding
+from dwarfgpu.render.wave_values import Cells, WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
 
@@ -70,9 +71,9 @@ def test_all_waves_are_as_each_is_by_itself(attached, text):
             seen.add(wave)
             assert found.names[position] == attached[wave].id
             if states is None:
-                assert str(next(found.reasons())[1].message) in values
+                assert str(next(found.missing())[1].message) in values
                 continue
-            assert [STATES[code] for code in found.states[position].tolist()] == list(states)
+            assert found.states[position] == list(states)
             assert found.array[position].tolist() == values or "active" not in states
     assert seen == set(range(len(PLACES)))
 
@@ -82,7 +83,7 @@ def test_waves_at_one_place_are_one_group(attached):
 
     assert groups == [([0, 2, 4], "X"), ([1], "X"), ([3], "whole_wave"), ([5], "X")]
     found = next(all_waves(attached, "lane"))
-    assert found.array.shape == found.states.shape == (3, len(found.lanes))
+    assert found.array.shape == found.codes.shape == (3, len(found.lanes))
     assert found.array.dtype == np.int32
     assert not found.has_failed
 
@@ -104,16 +105,16 @@ def test_waves_and_lanes_can_be_chosen(attached):
 def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
     found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
 
-    assert set(found.states[-1].tolist()) == {CODES["error"]}
-    reason = found.reason(len(found.waves) - 1, 0)
+    assert set(found.states[-1]) == {"error"}
+    reason = found.reason_at(len(found.waves) - 1, 0)
     assert reason.kind == "memory_unavailable"
-    assert next(all_waves(attached, "slots[1]")).reason(0, 0) is None
+    assert next(all_waves(attached, "slots[1]")).reason_at(0, 0) is None
 
 
 def test_chunks_change_nothing(attached, monkeypatch):
-    whole = [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")]
+    whole = [(each.array.tolist(), each.states) for each in all_waves(attached, "slots")]
     monkeypatch.setattr("dwarfgpu.program.stack.all_waves.CHUNK", attached.state.target.lane_count)
-    assert [(each.array.tolist(), each.states.tolist()) for each in all_waves(attached, "slots")] == whole
+    assert [(each.array.tolist(), each.states) for each in all_waves(attached, "slots")] == whole
 
 
 def test_what_depends_on_callers_is_asked_of_each_wave(attached):
@@ -135,16 +136,17 @@ def test_waves_without_a_program_counter(attached):
 
     assert [each.waves.tolist() for each in found] == [[0, 1]]
     assert found[0].pc is None
-    assert found[0].reason(1, 3).message == "where wave 0 stands is not known: it has no program counter"
+    assert found[0].reason_at(1, 3).message == "where wave 0 stands is not known: it has no program counter"
 
 
-def test_columns_for_numpy(attached):
-    found = next(all_waves(attached, "lane"))
-    assert isinstance(found, WaveValues)
-    columns = found.columns()
-    assert columns["wave"] == ["0", "2", "4"]
-    assert columns["value"] is not None
-    assert columns["pc"] == found.pc
+def test_a_lane_of_a_wave_by_name(attached):
+    values = next(all_waves(attached, "lane"))
+    assert isinstance(values, Values)
+    assert values.names == ["0", "2", "4"]
+    assert (len(values), next(iter(values))) == (values.array.size, ("0", 0))
+    assert values["2", 5] == values.array[1, 5] == python_value(values.of(5, 1).value)
+    with pytest.raises(UsageError, match="lane 5 was not asked for"):
+        values["1", 5]
 
 
 def test_random_snapshots_agree(attached):
@@ -173,7 +175,7 @@ def test_random_snapshots_agree(attached):
             for position, wave in enumerate(found.waves.tolist()):
                 values, states = by_itself(other, wave, text)
                 if states is not None:
-                    assert [STATES[code] for code in found.states[position].tolist()] == list(states), (
+                    assert found.states[position] == list(states), (
                         text,
                         wave,
                     )
@@ -210,13 +212,13 @@ def test_structures_in_several_places(spread, text):
     (found,) = all_waves(spread, text)
     for wave in range(10):
         values, states = by_itself(spread, wave, text)
-        assert [STATES[code] for code in found.states[wave].tolist()] == list(states)
+        assert found.states[wave] == list(states)
         if set(states) != {"error"}:  # a type of its own has only what has a value
             assert found.array[wave].tolist() == values
     if "four" in text:
-        assert set(found.states[9].tolist()) == {CODES["error"]}
-        assert found.reason(9, 0).kind == "memory_unavailable"
-        assert CODES["error"] not in found.states[:9]
+        assert set(found.states[9]) == {"error"}
+        assert found.reason_at(9, 0).kind == "memory_unavailable"
+        assert CODES["error"] not in found.codes[:9]
 
 
 # --- Structures with arrays in them -----------------------------------------------------------------------------------
@@ -236,17 +238,23 @@ def test_structures_with_arrays_are_documents_and_texts():
     (found,) = all_waves(program.attach(machine), "ring", lanes=[0, 1])
 
     renderer = WaveValuesRenderer()
-    documents = list(renderer.documents("ring", found))
+    documents = list(renderer.documents(found))
     assert json.loads(json.dumps(documents)) == documents
-    assert [each["values"][0] for each in documents] == [[[257] * 8, 16843009], [[514] * 8, 33686018]]
-    assert list(renderer.text("ring", found))[1:3] == [
+    assert [[lane["state"] for lane in each["lanes"].values()] for each in documents] == [
+        ["active"] * 2,
+        ["active"],
+    ]
+    assert [
+        [member["value"] for member in each["lanes"]["0"]["members"][0]["elements"]] for each in documents
+    ] == [[257] * 8, [514] * 8]
+    assert list(renderer.text(found))[1:3] == [
         "    0: {items = {257, 257, 257, 257, 257, 257, 257, 257}, head = 16843009}",
         "    1: {items = {514, 514, 514, 514, 514, 514, 514, 514}, head = 33686018}",
     ]
-    assert [line.split(",")[:4] for line in renderer.csv("ring", found)] == [
-        ["0", "0", "ring", "0"],
-        ["0", "0", "ring", "1"],
-        ["1", "0", "ring", "0"],
+    assert [row[:4] for row in renderer.rows(found)] == [
+        ("0", 0, "ring", 0),
+        ("0", 0, "ring", 1),
+        ("1", 0, "ring", 0),
     ]
 
 
@@ -269,11 +277,9 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     machine.memory.map_rows(machine.target.space_named("private_wave"), np.zeros((50, 4096), dtype=np.uint8))
     (found,) = all_waves(program.attach(machine), "pair")
     asked = []
-    original = WaveValues.answer
-    monkeypatch.setattr(
-        WaveValues, "answer", lambda self, *place: asked.append(place) or original(self, *place)
-    )
-    rows = WaveValuesRenderer()._rows(found)
+    original = Values.at
+    monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
+    rows = WaveValuesRenderer()._rows(Cells(found))
 
     names, line, _ = next(rows)
     assert names == ["0"]

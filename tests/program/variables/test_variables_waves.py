@@ -124,7 +124,7 @@ def test_states_are_those_of_the_execution_mask(lanes):
     assert [lane for lane, state in zip(values, values.states, strict=True) if state == "active"] == [1, 2, 4]
     assert frame["even"].values("active").lanes == (1, 2, 4)
     found = answer(frame["even"], "even", [0, 1])
-    assert [each.state for each in found.lanes] == ["inactive", "active"]
+    assert [each.state for each in found.by_lane] == ["inactive", "active"]
 
 
 def test_blocks_that_do_not_hold_the_address_are_not_seen(lanes):
@@ -473,6 +473,6 @@ def test_every_variable_of_every_fixture_has_an_answer():
                         for variable in frame.variables():
                             variable.locations()
                             found = answer(variable, variable.name)
-                            assert all(each.value or each.reason for each in found.lanes)
+                            assert all(each.value or each.reason for each in found.by_lane)
                             count += 1
     assert count > 2000
