@@ -44,7 +44,7 @@ class DumpedExpression:
     notes: tuple[str, ...]
     """What operands mean in this file: entries, addresses by index, address spaces."""
     error: DwarfGpuError | None
-    """Why the rest, which stands among the operations as bytes, could not be decoded."""
+    """Why the rest, which is among the operations as bytes, could not be decoded."""
 
     @property
     def text(self) -> str:
@@ -63,7 +63,7 @@ class CodeReader:
     def read(
         self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None
     ) -> DumpedExpression:
-        """The expression that stands at an offset of a section, in a unit or in none. It is decoded once."""
+        """Return the expression at an offset of a section, in a unit or in none; it is decoded once."""
         key = section, offset, unit
         found = self._known.get(key)
         if found is None or found.data != data:

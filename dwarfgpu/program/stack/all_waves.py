@@ -59,7 +59,7 @@ CHUNK = 16_384
 
 
 class WaveValues:
-    """What something is in some lanes of waves that stand at one place."""
+    """The values of a question in some lanes of waves at one place."""
 
     def __init__(
         self,
