@@ -39,7 +39,7 @@ class SourceLine:
 
 @frozen
 class CallFrame:
-    """One level of the calls at an address: a function, and where in it execution stands."""
+    """One level of the calls at an address: a function, and the line in it."""
 
     function: str | None
     linkage_name: str | None

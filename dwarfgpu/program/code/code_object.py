@@ -148,7 +148,7 @@ class CodeObject:
         self._split: list[CodeObject] = []
         self._debug: CodeObject | None = None
         self.debug_path: str | None = None
-        """Where the separate file with its debugging information is, if somebody knows; else it is looked for."""
+        """The path of the separate file with its debugging information; None when it must be searched for."""
         self._problems: list[DwarfGpuError] = []
 
     @property
@@ -351,7 +351,7 @@ def _names_of(kernel: Kernel) -> set[str | None]:
 
 
 def target_name_of(image: Image) -> str | None:
-    """The target ID of a code object that nobody has named."""
+    """Return the target ID of a code object that was not named."""
     found = find_target(image)
     return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @frozen
 class EncodingContext:
-    """Reads expressions that stand in no file."""
+    """Reads expressions that are in no file."""
 
     target: Target
     dialect: Dialect

@@ -111,7 +111,7 @@ class Frames:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entries(self) -> Iterator[Entry | DwarfGpuError]:
-        """The entries of all sections in order; an error stands in place of one that cannot be read."""
+        """Yield the entries of all sections in order, and an error in place of an entry that cannot be read."""
         for section in self.sections:
             yield from section.entries()
 

@@ -389,7 +389,7 @@ def _number(die: Die, name: str) -> int | None:
 
 
 def constant_bytes(constant: Attribute) -> bytes:
-    """A DW_AT_const_value as it would stand in memory."""
+    """Return a DW_AT_const_value as it would be in memory."""
     kind = constant.value_class
     order = constant.die.unit.format.byte_order
     if kind in ("block", "exprloc"):

@@ -257,7 +257,7 @@ CLANG_22 = Seen("clang", r"(?<!AMD )clang version (\d{1,4})\.", 22, 22)
 
 @frozen
 class Site:
-    """Where an expression stands, as far as repairs depend on it."""
+    """Where an expression is, as far as repairs depend on it."""
 
     attribute: str
     producer: str | None

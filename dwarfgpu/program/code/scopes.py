@@ -27,7 +27,7 @@ MAX_ENTRIES = 1 << 16
 
 @frozen
 class FunctionScope:
-    """A function that stands at an address: the function that is really there, or one that was inlined into it."""
+    """A function at an address: the function whose code it is, or one that is inlined into it."""
 
     die: Die
     blocks: tuple[Die, ...]
@@ -39,7 +39,7 @@ class FunctionScope:
 
 
 def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
-    """The functions at an address, innermost first; ``function`` is the one whose code it is."""
+    """Return the functions at an address, innermost first; ``function`` is the one whose code it is."""
     found: list[FunctionScope] = []
     blocks: list[Die] = []
     inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]

@@ -238,7 +238,7 @@ class SourceText:
 
 
 class SourceReader:
-    """Reads source files, each once, as long as nobody changes where they are looked for."""
+    """Reads each source file once, until the directories to search change."""
 
     def __init__(self) -> None:
         self.directories: tuple[str, ...] = (COMPILED, HERE)

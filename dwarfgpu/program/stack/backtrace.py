@@ -62,7 +62,7 @@ class ShownFrame:
     lanes: int | None = None
     """The lanes that were active on entry, as a mask."""
     saved: tuple[Saved, ...] | None = None
-    """Registers that are elsewhere than in themselves, if somebody has asked."""
+    """Registers that are elsewhere than in themselves; None where they were not asked for."""
 
 
 @frozen

@@ -37,7 +37,7 @@ class Execution:
         self.types = Types()
         self.names = Names(self)
         self.remembered: Remembered | None = None
-        """What ``$1`` and ``$foo`` are, where somebody keeps values."""
+        """The values of ``$1`` and ``$foo``; None where values are not kept."""
         self._sources: SourceFiles | None = None
 
     @property

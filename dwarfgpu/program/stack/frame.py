@@ -93,22 +93,22 @@ class Frame:
         """0 for the innermost one; inlined functions count."""
         self.scope = scope
         self.trace: Trace | None = None
-        """Is told every operation that is evaluated for a question about this frame."""
+        """Receives every operation that is evaluated for a question about this frame."""
         self._depth = depth
         self._units: dict[tuple[Unit, int], FileUnit] = {}
         self._contexts: dict[Any, Context] = {}
         self._around: dict[Any, ObjectSurroundings] = {}
         self._lanes: dict[int | None, LaneSet] = {}
         self.all_lanes: LaneSet | None = None
-        """All lanes of the wave, once somebody has asked for them together."""
+        """All lanes of the wave, once a question was about them together."""
         self.selected_lane: int | None = None
-        """The lane that a question without one is about, where somebody has selected one."""
+        """The lane that a question without one is about; None when none is selected."""
         self._is_one = stack is None or isinstance(stack.wave, int)
         """Whether it is the frame of one wave: contexts of the slots of many are not worth keeping."""
         self._every: tuple[int, ...] = tuple(range(state.target.lane_count))
         self._mask: int | None = None
         self.mask_error: DwarfGpuError | None = None
-        """Why it is not known which lanes are active, once somebody has asked."""
+        """Why it is not known which lanes are active, once `active_mask` was asked."""
         self._mask_of = -1
         """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
@@ -159,7 +159,7 @@ class Frame:
 
     @property
     def pc(self) -> int | None:
-        """Where execution stands, or goes on when the callee returns."""
+        """The program counter, or where execution continues when the callee returns."""
         return self.place if self.activation is None else self.activation.pc
 
     @property
@@ -207,7 +207,7 @@ class Frame:
         return None
 
     def follow(self, trace: Trace | None) -> None:
-        """Tell somebody of every operation that a question about this frame evaluates, in calls and frames too."""
+        """Report every operation that a question about this frame evaluates, those of its callers too."""
         self.trace = trace
         if self.activation is not None:
             self.activation.thread.trace = trace
@@ -220,7 +220,7 @@ class Frame:
         return self.target.lane_count > 1
 
     def lane(self, number: int | None) -> LaneSet:
-        """One lane; with None the one that is selected, or no lane in particular."""
+        """Return the set of one lane; with None the selected one, or no lane in particular."""
         if number is None:
             number = self.selected_lane
         found = self._lanes.get(number)
@@ -235,7 +235,7 @@ class Frame:
         return found
 
     def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
-        """The lanes that are meant: all for None and ``all``, those that execute for ``active``."""
+        """Return the lanes that are meant: all for None and ``all``, those that execute for ``active``."""
         if not self.has_lanes:
             if lanes is not None and not isinstance(lanes, str) and any(lanes):
                 raise no_lanes(self.target)
@@ -253,7 +253,7 @@ class Frame:
         return tuple(dict.fromkeys(lanes))
 
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
-        """Some lanes together."""
+        """Return some lanes as one set."""
         if len(numbers) == 1:
             return self.lane(numbers[0])
         count = self.target.lane_count
@@ -266,7 +266,7 @@ class Frame:
         return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
 
     def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
-        """Some lanes as sets that can be asked: all together, or each alone where there is no numpy."""
+        """Return some lanes as sets that can be asked: all together, or one by one without numpy."""
         if not numbers:
             return []
         if len(numbers) == 1 or b.has_arrays():
@@ -275,7 +275,7 @@ class Frame:
 
     @property
     def active_mask(self) -> int | None:
-        """The lanes that are active where it stands (A.3.3.5 (6)); None where that is not known."""
+        """The lanes that are active at its place (A.3.3.5 (6)); None where that is not known."""
         changes = self.state.backend.changes
         if self._mask_of != changes:
             self._mask_of = changes
@@ -324,7 +324,7 @@ class Frame:
     # --- Contexts of evaluations ----------------------------------------------------------------------------------
 
     def unit_info(self, unit: Unit, code: LoadedCode) -> FileUnit:
-        """A unit as expressions ask for it at this place."""
+        """Return a unit as expressions ask for it at this place."""
         key = (unit, id(code))
         found = self._units.get(key)
         if found is None:
@@ -332,11 +332,11 @@ class Frame:
         return found
 
     def code_of(self, unit: Unit) -> LoadedCode:
-        """The loaded file that a unit belongs to."""
+        """Return the loaded file that a unit belongs to."""
         return self.state.code_of(unit, self.code)
 
     def key_of(self, lanes: LaneSet) -> tuple[Any, ...] | None:
-        """Under what an answer for some lanes is kept: for all of a wave, and for one; for others it is not."""
+        """Return the key under which an answer is kept for all lanes of a wave or for one; None for other sets."""
         if lanes is self.all_lanes:
             return ()
         wave, lane = lanes.wave, lanes.lane
@@ -345,7 +345,7 @@ class Frame:
         return None
 
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
-        """The context of an evaluation that finds a location."""
+        """Return the context of an evaluation that finds a location (A.2.5.1)."""
         owner = self.key_of(lanes)
         key = owner, unit
         found = None if owner is None else self._contexts.get(key)
@@ -377,7 +377,7 @@ class Frame:
         )
 
     def around(self, lanes: LaneSet, code: LoadedCode | None = None) -> ObjectSurroundings:
-        """What values are read in; ``code`` is the file that their types are from."""
+        """Return what values are read in; ``code`` is the file that their types are from."""
         code = code or self.code or self.state.loaded.codes[0]
         owner = self.key_of(lanes)
         key = owner, id(code)
@@ -558,7 +558,7 @@ class Frame:
         return () if self.scope is None else self.scope.blocks
 
     def variables(self) -> tuple[Variable, ...]:
-        """Parameters and local variables, those of inner blocks first, in the order of the source."""
+        """Return parameters and local variables, those of inner blocks first, in the order of the source."""
         if self._variables is None:
             found: list[Variable] = []
             seen: set[str] = set()
@@ -580,14 +580,14 @@ class Frame:
         return self._variables
 
     def statics(self) -> Iterator[Variable]:
-        """The variables of the unit that belong to no function."""
+        """Yield the variables of the unit that belong to no function."""
         unit = self.unit
         if unit is None:
             return
         yield from self.state.names.statics(self, unit)
 
     def __getitem__(self, name: str) -> Quantity:
-        """What a name means here: a variable, or another quantity such as a member of ``this``.
+        """Return what a name means here: a variable, or another quantity such as a member of ``this``.
 
         Names are looked up from the inside out: blocks, function, class, namespaces, unit, program. ``fn::x``,
         ``ns::x``, ``::x`` and ``file.c::x`` say where.
@@ -599,7 +599,7 @@ class Frame:
         return found
 
     def variable(self, name: str) -> Quantity:
-        """The same as ``frame[name]``."""
+        """Return ``frame[name]``."""
         return self[name]
 
     def __contains__(self, name: str) -> bool:
@@ -611,7 +611,7 @@ class Frame:
     # --- Expressions ----------------------------------------------------------------------------------------------
 
     def expression(self, text: str) -> SourceExpression:
-        """An expression of the source language, read once and evaluated as often as it is asked."""
+        """Parse an expression of the source language, which can then be evaluated any number of times."""
         from dwarfgpu.program.language.expression import SourceExpression
 
         return SourceExpression(self, text)
@@ -622,13 +622,13 @@ class Frame:
         return self.expression(text).values(chosen)
 
     def assign(self, target: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> None:
-        """Write the value of an expression to where something is, in some lanes; in the active ones by default."""
+        """Write the value of an expression to a quantity in some lanes; in the active ones by default."""
         from dwarfgpu.program.language.expression import assign
 
         assign(self, target, text, "active" if lanes is None and self.has_lanes else lanes)
 
     def type(self, name: str) -> Type:
-        """The type with a name, as it is written in an expression."""
+        """Return the type with a name, as an expression writes it."""
         from dwarfgpu.program.language.expression import type_named
 
         return type_named(self, name)
@@ -692,7 +692,7 @@ class RegisterContents:
     """Why nothing is known: ``not saved``, ``unavailable``, or what went wrong."""
 
     def elements(self) -> list[int | None]:
-        """Of a vector register what each lane has, None where that is not known; of any other the whole."""
+        """Return the value of each lane of a vector register, or the whole of any other; None where it is not known."""
         size = self.register.lane_bits or self.register.bit_size
         mask = (1 << size) - 1
         return [
@@ -702,7 +702,7 @@ class RegisterContents:
 
 
 def registers_of(frame: Frame) -> Iterator[TargetRegister]:
-    """The registers of the target, by number; behind them those without a DWARF number."""
+    """Yield the registers of the target, by number; after them those without a DWARF number."""
     yield from frame.target.registers()
     for family in frame.target.unnumbered:
         yield from (family.register(family.first + position) for position in range(family.count))
@@ -714,7 +714,7 @@ def no_registers() -> UsageError:
 
 
 def contents(frame: Frame, register: TargetRegister) -> RegisterContents:
-    """What a register holds in a frame."""
+    """Return what a register holds in a frame."""
     activation = frame.activation
     if activation is None:
         raise no_registers()

@@ -140,7 +140,7 @@ def _copy_memory(
 
 
 def _owner(found: Machine, space: AddressSpace, wave: int) -> int:
-    """The wave that stands for all that share the memory of a wave; -1 where its work-group is not known."""
+    """Return the first wave of those that share the memory of a wave; -1 where its work-group is not known."""
     if space.scope == Scope.WORKGROUP:
         return found.group_numbers[wave]
     return wave if space.scope == Scope.WAVE else 0

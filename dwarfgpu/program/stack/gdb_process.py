@@ -49,7 +49,7 @@ def rules_of(target: Target) -> Rules:
 
 
 class LiveCode(LoadedCode):
-    """A file of code in a process, of which only the place of its code is known until somebody asks for more."""
+    """A file of code in a process, of which only the addresses are known until it is opened."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class LiveCode(LoadedCode):
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody has asked for the file."""
+        """Whether the file was opened."""
         return "file" in self.__dict__
 
     def holds(self, pc: int) -> bool:
@@ -117,7 +117,7 @@ class LiveLoaded(Loaded):
 
     @property
     def opened_codes(self) -> tuple[LoadedCode, ...]:
-        """The files that somebody has asked for."""
+        """The files that were opened."""
         return tuple(code for code in self._all if code.is_open)
 
     def at(self, pc: int) -> LoadedCode | None:
@@ -145,7 +145,7 @@ class LiveLoaded(Loaded):
 
 
 class _Opening(Sequence[LoadedCode]):
-    """The files of a process that can be opened; each is when somebody comes to it."""
+    """The files of a process that can be opened; each is opened when the iteration reaches it."""
 
     def __init__(self, loaded: LiveLoaded) -> None:
         self._loaded = loaded
@@ -172,7 +172,7 @@ class _Opening(Sequence[LoadedCode]):
 
 
 class LiveStopped(Stopped):
-    """A process that stands still in a debugger."""
+    """A process that is stopped in a debugger."""
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
@@ -193,7 +193,7 @@ class Live:
         self._machine: GdbBackend | None = None
 
     def stopped(self, machine: GdbBackend) -> LiveStopped:
-        """A process that stands still, with its code: the same as the last time if no file was loaded since."""
+        """Return a stopped process with its code, which is the same as the last time if no file was loaded since."""
         self._machine = machine
         if self._seen != machine.process.file_changes:
             self._load(machine.process.files(), machine.process.file_changes)

@@ -32,7 +32,7 @@ MAX_LANES = 1024
 
 @frozen
 class LanePc:
-    """Where a lane stands, as far as one function says."""
+    """Where a lane is, as far as one function says."""
 
     pc: int | None
     """None where the lane was not active when the function was called."""
@@ -134,7 +134,7 @@ class Simt:
         return self.find("DW_AT_LLVM_lane_pc") is not None
 
     def lane_pcs(self) -> tuple[LanePc, ...]:
-        """Where each lane stands: "the thread's current program location" if nothing says otherwise (A.3.3.5 (5)).
+        """Return where each lane is: "the thread's current program location" if nothing says otherwise (A.3.3.5 (5)).
 
         A lane that was not active when an inlined call was entered is looked for in the functions around it.
         """
@@ -233,7 +233,7 @@ class Simt:
         return self.activation.thread.wave
 
     def _evaluated(self, attribute: Attribute, lanes: LaneSet, spec: str) -> Location:
-        """The location that an attribute describes at the place where the frame stands."""
+        """Return the location that an attribute describes at the place of the frame."""
         frame = self.frame
         if frame.code is None:  # the attribute is one of its entries
             raise AssertionError(attribute)

@@ -34,14 +34,14 @@ class LaneStatus:
     work_item: tuple[int, int, int] | None = None
     """Its position in the work-group, if the dispatch is known."""
     pc: int | None = None
-    """Where it stands; None if it was never active, or if that is not known."""
+    """Its program counter; None if it was never active, or if that is not known."""
     frame: int | None = None
-    """The number of the frame in which it stands: an outer one if it was not active when the wave came into the inner
+    """The number of the frame that it is in: an outer one if it was not active when the wave came into the inner
     ones, or is not in a call that is inlined."""
     call: CallFrame | None = None
     """The function, and where in it."""
     error: DwarfGpuError | None = None
-    """Why it is not known where it stands."""
+    """Why its place is not known."""
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -51,7 +51,7 @@ class LaneStatus:
 
 @frozen
 class LanePlace:
-    """Where a lane stands."""
+    """Where a lane is."""
 
     pc: int | None = None
     frame: int | None = None
@@ -81,19 +81,19 @@ class Lanes:
 
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
-    """Where the lanes of a wave stand; ``frame`` is a number as backtraces have it."""
+    """Return where the lanes of a wave are; ``frame`` is a number as backtraces have it."""
     return LaneFinder(stopped).lanes(wave, frame)
 
 
 class LaneFinder:
-    """Finds where lanes of waves stand."""
+    """Finds where the lanes of waves are."""
 
     def __init__(self, stopped: Stopped) -> None:
         self.stopped = stopped
         self.machine = waves_of(stopped)
 
     def lanes(self, wave: int, number: int = 0) -> Lanes:
-        """The lanes of a wave, seen from a frame."""
+        """Return the lanes of a wave, seen from a frame."""
         stack = self.stopped.stack(wave)
         frame = self._frame_numbered(stack, number, self.machine.ids[wave])
         simt = Simt(frame)
@@ -148,7 +148,7 @@ class LaneFinder:
 
 
 class _LanePlacer:
-    """Finds where the lanes of one wave stand, in a frame or in those around it."""
+    """Finds where the lanes of one wave are, in a frame or in its callers."""
 
     def __init__(self, stack: Stack, frame: Frame, count: int) -> None:
         self.stack = stack

@@ -1,4 +1,4 @@
-"""Machines that stand still, with the code that they execute: a snapshot of waves, or a core file of a host program."""
+"""Stopped machines with the code that they execute: a snapshot of waves, or a core file of a host program."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
 
 
 def _check_target(machine: WaveMachine, file: CodeObject) -> None:
-    """Refuse code of a processor that is another one. Generic ones are many, and a file may not say which it is for."""
+    """Refuse code of another processor. Generic targets fit several, and a file may not say which it is for."""
     names = file.target.target.name, machine.target.name
     if not file.target.is_known or any("generic" in name for name in names):
         return

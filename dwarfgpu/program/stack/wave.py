@@ -48,7 +48,7 @@ class Wave:
 
     @property
     def pc(self) -> int | None:
-        """Where it stands."""
+        """Its program counter."""
         return self.stopped.machine.program_counter(self.index)
 
     @property

@@ -1,4 +1,4 @@
-"""Waves that stand at one place, as one: what is asked of all of them is found once.
+"""Waves at one place as a group, about which a question is answered once.
 
 A group has the same code and the same program location, so its waves have the same function, the same variables and the
 same expressions; what differs between them is data.
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @frozen
 class WaveGroup:
-    """Waves that stand at one place."""
+    """Waves at one place."""
 
     waves: Bits = field(eq=b.comparable)
     """Their indices, ascending; of one wave the index."""
     pc: int | None
-    """None where nobody knows."""
+    """None where it is not known."""
 
     @property
     def numbers(self) -> list[int]:
@@ -89,7 +89,7 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
 
 
 def unknown_place(name: str) -> MissingContext:
-    """The error of a wave of which nobody knows where it stands."""
+    """Return the error of a wave whose place is not known."""
     return MissingContext("pc", f"where wave {name} stands is not known: it has no program counter")
 
 
@@ -98,7 +98,7 @@ def unknown_place(name: str) -> MissingContext:
 
 @frozen
 class WaveRow:
-    """Waves of one dispatch that stand at one place with the same lanes active."""
+    """Waves of one dispatch at one place with the same lanes active."""
 
     waves: tuple[str, ...]
     places: tuple[WavePlace, ...]
@@ -112,7 +112,7 @@ class WaveRow:
 
 
 def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
-    """Waves with where they stand and which lanes are active, equal ones together, or each by itself."""
+    """Return waves with their places and active lanes, equal ones in one row, or each in its own."""
     rows: dict[Any, list[int]] = {}
     about: dict[Any, WavesAtPlace] = {}
     machine = waves_of(stopped)
@@ -138,7 +138,7 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
 
 @frozen
 class WavesAtPlace:
-    """Waves that stand at one place with the same lanes active."""
+    """Waves at one place with the same lanes active."""
 
     waves: tuple[int, ...]
     pc: int | None
@@ -193,7 +193,7 @@ def _masks(
 
 @frozen
 class WaveRun:
-    """Waves with numbers one behind the other that stand at one place of one dispatch, with the same lanes active."""
+    """Waves with consecutive numbers at one place of one dispatch, with the same lanes active."""
 
     first: int
     last: int
@@ -207,7 +207,7 @@ class WaveRun:
 def wave_runs(
     stopped: Stopped, waves: list[int] | None = None, *, each: bool = False, apart: Iterable[int | None] = ()
 ) -> list[WaveRun]:
-    """Waves (all, if not said otherwise), in the order of their numbers; ``apart`` are some that stand alone."""
+    """Return waves (by default all) in the order of their numbers; those in ``apart`` are alone in their run."""
     machine = waves_of(stopped)
     dispatches = machine.dispatch.tolist()
     alone = set(apart)
@@ -232,10 +232,10 @@ class WorkGroup:
     dispatch: int | None
     """The index of the dispatch."""
     position: Triple | None
-    """None where nobody knows which work-group it is."""
+    """None where it is not known which work-group it is."""
     waves: tuple[int, ...]
     standings: tuple[WavesAtPlace, ...]
-    """Where each of them stands."""
+    """The place of each of them."""
     used: int | None
     """How many of their lanes have a work-item; None where that is not known."""
 

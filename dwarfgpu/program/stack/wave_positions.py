@@ -48,7 +48,7 @@ def waves_of(stopped: Stopped) -> Machine:
 
 
 def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
-    """The error of a wave of which nobody knows which of its lanes are active; ``error`` says why."""
+    """Return the error of a wave whose active lanes are not known; ``error`` says why."""
     message = f"which lanes of wave {wave} are active is not known: {error.message}"
     return MissingContext("lanes", message, spec=error.spec or "A.3.3.5 (6)", hint=error.hint)
 
