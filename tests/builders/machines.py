@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -10,6 +10,9 @@ import numpy as np
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TARGETS = (
     "amdgcn-gfx90a:xnack+",
@@ -101,15 +104,14 @@ def contents(machine: Machine) -> dict[str, Any]:
     }
 
 
-def in_columns(described: Any) -> Machine:
-    """A machine of one wave that holds what a described one does."""
-    machine = Machine(described.target)
+def in_columns(described: Any, regions: Iterable[tuple[int, int, int]]) -> Machine:
+    """A machine of one wave in columns of numpy, with the registers and some memory of a described one."""
+    target = described.target
+    machine = Machine(target)
     machine.add_waves(1, work_group=(0, 0, 0))
-    for number, copies in described._registers.items():
-        machine.write_register(described.target.register(number), copies[0], 0, None)
-    for number, sparse in described._memory.items():
-        for page, (data, known) in sparse._pages.items():
-            for start in (i for i in range(len(data)) if known[i] and (i == 0 or not known[i - 1])):
-                end = (known + b"\0").index(0, start)
-                machine.memory.map(described.target.space(number), page * len(data) + start, data[start:end])
+    for register in filter(lambda register: described.knows(register, 0), target.registers()):
+        machine.write_register(register, described.read_register(register, 0, None), 0, None)
+    for number, address, size in regions:
+        space = target.space(number)
+        machine.memory.map(space, address, described.read_memory(space, address, size, 0, None))
     return machine

@@ -143,6 +143,10 @@ def _callees(target_name: str) -> dict[DieReference, DescribedDie]:
     return found
 
 
+REGIONS = ((0, 0x1000, 48), (3, 0, 40), (6, 0, 2048))
+"""The memory of a state: spaces, addresses and sizes."""
+
+
 def context(chance: random.Random, target_name: str, rules: str) -> Context:
     """A random state of one wave, with eight lanes to evaluate for."""
     target = resolve(target_name)
@@ -154,12 +158,8 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
         vector: [chance.getrandbits(32) for _ in range(target.lane_count)],
         vector + 1: [0x1000 + chance.randrange(0, 40) for _ in range(target.lane_count)],
     }
-    space = {number: target.space(number) for number in (0, 3, 6)}
-    memory = [
-        Region(space[0], 0x1000, chance.randbytes(48)),
-        Region(space[3], 0, chance.randbytes(40)),
-        Region(space[6], 0, chance.randbytes(2048)),
-    ]
+    space = {number: target.space(number) for number, _address, _size in REGIONS}
+    memory = [Region(space[number], address, chance.randbytes(size)) for number, address, size in REGIONS]
     frame = DescribedFrame(
         machine := DescribedMachine(target, registers, memory),
         cfa=at(Memory(space[6], 0), 8 * 0x40),

@@ -21,7 +21,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from tests.builders.machines import in_columns
-from tests.properties.programs import LANES, TARGETS, Writer, context, expression
+from tests.properties.programs import LANES, REGIONS, TARGETS, Writer, context, expression
 
 SEEDS = st.integers(0, (1 << 64) - 1)
 
@@ -89,7 +89,7 @@ def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> Non
     target = chance.choice(TARGETS)
     program = expression(chance, target)
     described = context(random.Random(seed), target, chance.choice([*PRESETS]))
-    columns = evolve(described, backend=in_columns(described.backend))
+    columns = evolve(described, backend=in_columns(described.backend, REGIONS))
     for lanes in (described.lanes, LaneSet.one(chance.randrange(LANES))):
         expected = evaluate(program, evolve(described, lanes=lanes))
         found = evaluate(program, evolve(columns, lanes=lanes))

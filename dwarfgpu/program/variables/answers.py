@@ -16,12 +16,12 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
-from dwarfgpu.program.types.model import Array
+from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.columns import column_of
+from dwarfgpu.program.variables.columns import column_of, python_value
 from dwarfgpu.program.variables.reasons import (
     NO_MEMORY,
     NO_REGISTER,
@@ -437,8 +437,6 @@ class Values:
 
     def _read_alone(self, slot: int, value: Object) -> None:
         """Read the value of one lane, without numpy."""
-        from dwarfgpu.program.variables.quantity import listed
-
         if self._array is None:
             self._array = [0] * len(self)
         try:
@@ -584,3 +582,29 @@ def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) 
     container = None if value.container is None else selected(value.container, positions, frame, lanes)
     location = storage.moved(value.place.bit_offset).select(positions)
     return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
+
+
+# --- The values of lanes without numpy -----------------------------------------------------------------------------
+
+MAX_ELEMENTS = 1 << 12
+"""Arrays with more elements are kept as objects."""
+MAX_DEPTH = 16
+
+
+def listed(found: Object, depth: int = 0) -> Any:
+    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
+    found = found.target()
+    inner = resolved(found.type)
+    if depth > MAX_DEPTH:
+        return found
+    if isinstance(inner, Struct):
+        members = list(found.members())
+        if all(each.name is not None for each in members):
+            return {each.name: listed(found.field(each), depth + 1) for each in members}
+        return found
+    if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        elements = found.array()
+        if elements.is_open or elements.length > MAX_ELEMENTS:
+            return found
+        return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
+    return python_value(found)

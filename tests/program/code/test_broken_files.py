@@ -76,7 +76,11 @@ def test_a_broken_call_hides_neither_the_line_nor_the_unit():
     )
     found = at_address(code, 0x1004)
 
-    assert (found.unit_offset, found.source.line, found.frames) == (0, 7, ())
+    assert (found.unit_offset, found.source.line) == (0, 7)
+    assert [(frame.inlined, frame.source and frame.source.line) for frame in found.frames] == [
+        (True, 7),
+        (False, None),
+    ]
     assert {error.kind for error in code.problems} == {"bad_class"}
 
 
