@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import OK, STDIN_PART, exit_status
+from dwarfgpu.questions.selection import open_file, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.code_object import CodeObject
 
-MAX_REPORTED = 20
 
 FILE = argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
 ATTRIBUTES = argument(
@@ -25,39 +23,9 @@ ATTRIBUTES = argument(
 )
 
 
-def _source(name: str) -> dict[str, Any]:
-    """What to open: a name, or what standard input holds and what of that is meant."""
-    part = name.lstrip()
-    if name == "-" or part.startswith(STDIN_PART):
-        select = None if name == "-" else part.removeprefix(STDIN_PART)
-        return {"source": sys.stdin.buffer.read(), "select": select, "name": "<stdin>"}
-    return {"source": name}
-
-
-def open_file(name: str, attributes: str | None = None) -> CodeObject:
-    """Open the file, or the image in one, that a command line names."""
-    from dwarfgpu.program.code import code_object
-
-    return code_object.opened(**_source(name), attributes=attributes)
-
-
 def report_problems(session: Session, problems: Iterable[DwarfGpuError]) -> int:
-    """Show what was found broken beside the data; return the exit status for it.
-
-    Of problems that differ in nothing but their place the first is shown, and how many there are.
-    """
-    groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
-    for error in problems:
-        key = (error.error_class, error.kind, error.message, error.where.section)
-        groups.setdefault(key, []).append(error)
-    statuses = [exit_status(first) for first, *_ in groups.values()]
-    for first, *others in list(groups.values())[:MAX_REPORTED]:
-        session.report(first)
-        if others:
-            session.err.write(f"dwarfgpu: error: and {len(others)} more of these\n")
-    if len(groups) > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: and {len(groups) - MAX_REPORTED} more, which --json has\n")
-    return max(statuses, default=OK)
+    """Show what is broken beside the data."""
+    return session.report_problems(problems)
 
 
 # --- ls -----------------------------------------------------------------------------------------------------------
@@ -67,7 +35,7 @@ def _ls(session: Session, options: Any) -> int:
     from dwarfgpu.program.code import code_object
     from dwarfgpu.render import files as render
 
-    found = code_object.list_contents(**_source(options.file))
+    found = code_object.list_contents(**source_of(options.file))
     text = render.contents_text(found, session.style)
     session.print_rows(render.contents_json(found), "entries", text, row={"file": found.name})
     return report_problems(session, found.problems)

@@ -52,8 +52,6 @@ ROWS = {
     "lists": Row("files", "read location lists from a file of cases"),
     "cfi": Row("frames", "show the call frame information of a file"),
     "bt": Row("backtrace", "show the call frames of waves or threads"),
-    "lanes": Row("lanes", "show where each lane of a wave stands"),
-    "waves": Row("lanes", "list the waves of a snapshot"),
     "frames": Row("backtrace", "the same as bt"),
     "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
     "state": Row("launch", "explain the registers of a wave at its first instruction"),

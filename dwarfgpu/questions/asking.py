@@ -46,7 +46,7 @@ def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = Non
         said = arguments.get("lane")
         if said is None or said in ("all", "active"):
             return "all" if arguments.has("all") or said == "all" else "active"
-        from dwarfgpu.questions.focus import numbers_of
+        from dwarfgpu.program.stack.selectors import numbers_of
 
         return numbers_of(said, 0, debugger.frame.target.lane_count - 1, "lane")
     chosen = focus(debugger)

@@ -459,7 +459,7 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         known.every.clear()
         return
-    from dwarfgpu.questions.focus import numbers_of
+    from dwarfgpu.program.stack.selectors import numbers_of
 
     for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
         if number not in known.every:

@@ -101,13 +101,13 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
 def _show_focus(debugger: Debugger) -> None:
     """What is looked at after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.questions.focus import noun, title
+    from dwarfgpu.questions.focus import title
     from dwarfgpu.questions.stack import show_frame
 
     show_problems(debugger, debugger.machine.stopped.found)
     if debugger.wave_number is None:
         return
-    debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
+    debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
     try:
         show_frame(debugger)
     except DwarfGpuError as error:  # the machine is attached all the same

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.stack.selectors import numbers_in
 from dwarfgpu.questions import asking
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
     if text.startswith("level"):
         which, flags, command = focus.split(evolve(arguments, text=text.removeprefix("level").strip()))
         count = sum(1 for _frame in debugger.wave)
-        numbers = focus.numbers_in(which, 0, count - 1, "frame")
+        numbers = numbers_in(which, 0, count - 1, "frame")
         if not numbers:
             message = f"No frames match '{which[:40]}'."
             raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dwarfgpu.questions.registry import command, option, setting_option
+from dwarfgpu.questions.registry import command, operand, option, question, setting_option, shell
+from dwarfgpu.questions.selection import DIALECT, FILE, FORCE, FRAME, STATE, WAVE
 from dwarfgpu.questions.settings import SETTINGS
 
 FILES = "files and machines"
@@ -74,17 +75,27 @@ COMMANDS = (
             options=(option("-active", "only in active lanes"),
                      option("-inactive", "only in inactive lanes"),
                      option("-all", "also in lanes without a work-item"))),
-    command("info waves", "the waves, and where each of them stands", "waves.info_waves", group=FOCUS,
-            aliases="threads", operands="[LIST]",
-            options=(option("-each", "a row for each wave, equal or not"),), completes="wave", gdb="waves"),
-    command("info lanes", "the lanes of the wave: state, work-item, and where each stands",
-            "waves.info_lanes", group=FOCUS, aliases="la", operands="[LIST]", completes="lane",
-            options=(option("-active", "only active lanes"), option("-inactive", "only inactive lanes"),
-                     option("-all", "also lanes without a work-item"),
-                     option("-each", "a row for each lane, equal or not"))),
+    question("info waves", "the waves, and where each of them is", "waves.info_waves", group=FOCUS,
+             aliases="threads", operands="[LIST]",
+             options=(option("-each", "a row for each wave, equal or not"),), completes="wave", gdb="waves",
+             shell=shell("waves", FILE, STATE, operand("[LIST]", "waves such as 1,4-7 (all)"), DIALECT, FORCE,
+                         examples=("dwarfgpu waves k.co --state stopped.json",
+                                   "dwarfgpu waves k.co --state stopped.dgs --each --jsonl"))),
+    question("info lanes", "the lanes of the wave: state, work-item, and where each of them is",
+             "waves.info_lanes", group=FOCUS, aliases="la", operands="[LIST]", completes="lane", gdb="lanes",
+             options=(option("-lane LIST", "lanes such as 0,3,8-11 (all)"), option("-active", "only active lanes"),
+                      option("-inactive", "only inactive lanes"),
+                      option("-unused", "only lanes without a work-item"),
+                      option("-all", "also lanes without a work-item"),
+                      option("-each", "a row for each lane, equal or not"),
+                      option("-group", "a row for each place, wherever its lanes are")),
+             shell=shell("lanes", FILE, STATE, WAVE, FRAME, DIALECT, FORCE,
+                         examples=("dwarfgpu lanes k.co --state stopped.json",
+                                   "dwarfgpu lanes k.co --state stopped.dgs --wave 3 --frame 1 --group",
+                                   "dwarfgpu lanes k.co --state stopped.dgs --wave 3 --active --jsonl"))),
     command("info work-groups", "the work-groups, with their waves", "waves.info_work_groups", group=FOCUS),
-    command("lanes", "a map of the wave: which lanes are where, or what an expression is in each",
-            "waves.lanes", group=FOCUS, operands="[EXPR]", completes="expression", gdb="lanes",
+    command("map", "a map of the wave: which lanes are where, or what an expression is in each",
+            "waves.lane_map", group=FOCUS, operands="[EXPR]", completes="expression", gdb="map",
             formats=DATA_FORMAT, options=(option("-row N", "so many lanes on a row: 8, 16 or 32"),)),
     command("backtrace", "the call frames", "stack.backtrace", group=FOCUS,
             aliases="bt where info_stack info_s", operands="[N|-N]",
@@ -234,3 +245,6 @@ COMMANDS = (
             repeats="nothing"),
 )
 # fmt: on
+
+AT_SHELL = {name: row for row in COMMANDS if row.shell is not None for name in row.shell.names}
+"""The rows by the names that they have at the shell."""
