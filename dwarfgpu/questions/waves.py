@@ -220,17 +220,20 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
 
     here = lanes_here(selection)
     flags = {*arguments.options, "all"}
-    chosen = chosen_lanes(here, arguments.get("lane") or arguments.text, flags)
+    wanted = arguments.get("lane") or arguments.text
+    chosen = chosen_lanes(here, wanted, flags)
     chosen.sort(key=lambda lane: lane.number)
     problems = list(here.problems)
     for lane in chosen:
         if lane.error is not None and not any(str(lane.error) == str(known) for known in problems):
             problems.append(lane.error)
-    shows_unused = any(map(arguments.has, ("all", "unused", "lane"))) or arguments.text
+    shows_unused = arguments.has("all") or arguments.has("unused")
 
     def table(output: Output) -> Iterator[str]:
         current = selection.lane
         visible = [lane for lane in chosen if lane.state != UNUSED or shows_unused]
+        if not visible:
+            raise _no_lanes((), wanted)
         groups: Iterable[list[LaneStatus]] = folded(visible, current)
         if arguments.has("each"):
             groups = [[lane] for lane in visible]
@@ -269,9 +272,13 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStat
         )
     ]
     if not chosen:
-        what = " ".join([*(f"-{state}" for state in wanted), text]).strip()
-        raise UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
+        raise _no_lanes(wanted, text)
     return chosen
+
+
+def _no_lanes(states: Iterable[str], text: str) -> UsageError:
+    what = " ".join([*(f"-{state}" for state in states), text]).strip()
+    return UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
 
 
 def lane_map(selection: Selection, arguments: Arguments) -> None:

@@ -69,7 +69,7 @@ def test_waves_as_rocgdb_has_them(run):
 def test_a_list_of_waves(run):
     assert [line[:3] for line in run("info waves 1,3").splitlines()[1:]] == ["* 1", "  3"]
     assert run.fails("info waves 9").message == "No waves match '9'."
-    assert run.fails("info waves x").message == "'x' is no wave and no range"
+    assert run.fails("info waves x").message == "Unknown wave x."
     assert run.fails("info waves 3-1").message == "inverted range"
     assert run.fails("info waves -1").message == "Unrecognized option at: -1"
 
