@@ -51,8 +51,6 @@ ROWS = {
     "dump": Row("dump", "show debugging information entries, and other sections in full"),
     "lists": Row("files", "read location lists from a file of cases"),
     "cfi": Row("frames", "show the call frame information of a file"),
-    "bt": Row("backtrace", "show the call frames of waves or threads"),
-    "frames": Row("backtrace", "the same as bt"),
     "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
     "state": Row("launch", "explain the registers of a wave at its first instruction"),
     "hsa": Row("launch", "show a queue, signal, packet or kernel descriptor in memory"),

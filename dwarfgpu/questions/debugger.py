@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -12,7 +11,7 @@ from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dwarfgpu.program.code.completion_index import KnownNames
     from dwarfgpu.program.program import Attached, Program
@@ -64,8 +63,6 @@ class Debugger(Selection):
         self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
-        self._stays = 0
-        """How many commands that run others have to bring the focus back."""
         self._depth = 0
 
     # --- Lines ----------------------------------------------------------------------------------------------------
@@ -149,20 +146,9 @@ class Debugger(Selection):
         """Whether the user wants it; yes where nobody is asked."""
         return self.ask is None or not self.settings["confirm"] or self.ask(question)
 
-    @contextmanager
-    def staying(self) -> Iterator[None]:
-        """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
-        before = self.wave_number, self.frame_number, dict(self.lanes)
-        self._stays += 1
-        try:
-            yield
-        finally:
-            self._stays -= 1
-            self.wave_number, self.frame_number, self.lanes = before
-
     def moved(self) -> None:
         """Take note that those who watch are told when the command has ended."""
-        if not self._stays:
+        if not self.stays:
             self._has_moved = True
 
     # --- What is looked at ----------------------------------------------------------------------------------------

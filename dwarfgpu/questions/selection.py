@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -11,7 +12,7 @@ from dwarfgpu.questions.registry import operand, option
 from dwarfgpu.questions.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.program import Attached, Program
@@ -53,6 +54,8 @@ class Selection:
         self.frame_number = 0
         self.lanes: dict[int, int] = {}
         """The lane that is selected in each wave, as far as one was chosen."""
+        self.stays = 0
+        """How many questions bring back what was selected before them."""
         self._states: dict[Any, Any] = {}
 
     # --- What is selected -----------------------------------------------------------------------------------------
@@ -85,8 +88,10 @@ class Selection:
         """The wave that is selected."""
         machine = self.machine
         if self.wave_number is None:
-            if len(machine):
+            if len(machine) and machine.has_waves:
                 raise unchosen_wave(machine.stopped.machine)
+            if len(machine):  # of threads the first is meant
+                return machine[0]
             raise UsageError("the machine has no waves", kind="no_wave")
         return machine[self.wave_number]
 
@@ -154,6 +159,17 @@ class Selection:
         self.lanes[self.wave_number] = number
         self.moved()
 
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Select what was selected before again at the end, and tell nobody of what was selected meanwhile."""
+        before = self.wave_number, self.frame_number, dict(self.lanes)
+        self.stays += 1
+        try:
+            yield
+        finally:
+            self.stays -= 1
+            self.wave_number, self.frame_number, self.lanes = before
+
     def moved(self) -> None:
         """Take note that something else is selected."""
 
@@ -195,7 +211,7 @@ def select(
     selection.use(program, attached)
     if options.get("wave") is not None:
         selection.wave_number = wave_named(stopped.machine, options["wave"])
-    elif len(attached) > 1 and attached.has_waves:
+    elif len(attached) > 1:
         selection.wave_number = None
     if options.get("frame") is not None:
         selection.select_frame(options["frame"])
