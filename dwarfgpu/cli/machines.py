@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.registry import Command, argument
-from dwarfgpu.cli.session import BAD_FILE, OK, read_input
+from dwarfgpu.cli.session import OK, read_input
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,32 +46,6 @@ def _address(session: Session, options: Any) -> int:
     return OK
 
 
-# --- snapshot -----------------------------------------------------------------------------------------------------
-
-
-def _snapshot(session: Session, options: Any) -> int:
-    from dwarfgpu.program.stack import snapshot_files
-    from dwarfgpu.render import machines as render
-
-    needed = 2 if options.action == "convert" else 1
-    if len(options.files) != needed:
-        names = "two names, of a snapshot and of what it shall become" if needed == 2 else "one name"
-        raise UsageError(f"`dwarfgpu snapshot {options.action}` needs {names}")
-    if options.action == "convert":
-        machine = snapshot_files.convert(*options.files, force=options.force)
-        if session.wants_json:
-            session.print_json({"written": options.files[1], "waves": machine.wave_count})
-        return OK
-    found = snapshot_files.summary(options.files[0])
-    if session.wants_json:
-        session.print_json(render.summary_json(found))
-    elif options.action == "info":
-        session.print_lines(render.summary_text(found, session.style))
-    else:
-        session.print_lines(f"{found.name}: {problem}" for problem in found.problems or ("ok",))
-    return OK if found.is_sound or options.action == "info" else BAD_FILE
-
-
 COMMANDS = {
     "address": Command(
         """\
@@ -93,24 +67,6 @@ snapshot has, and how it is computed.""",
         (
             "dwarfgpu address 'private_lane#0x30' --lane 5 --target amdgcn-gfx90a",
             "dwarfgpu address 'generic#0x2000000000030' --state stopped.json --wave 0 --lane 5",
-        ),
-    ),
-    "snapshot": Command(
-        """\
-Convert a snapshot to its other form, check it, or show what is in it.
-
-A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
-destination appears whole or not at all.""",
-        (
-            argument("action", choices=("convert", "check", "info"), help="what to do"),
-            argument("files", nargs="+", metavar="FILE", help="a snapshot; for convert also the new name"),
-            argument("--force", action="store_true", help="convert although code objects have changed"),
-        ),
-        _snapshot,
-        (
-            "dwarfgpu snapshot convert stopped.json stopped.dgs",
-            "dwarfgpu snapshot check stopped.dgs",
-            "dwarfgpu snapshot info stopped.dgs",
         ),
     ),
 }

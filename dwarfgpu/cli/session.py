@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
 
-OK = 0
-NO_ANSWER = 1
-USAGE = 2
-BAD_FILE = 3
 INTERRUPTED = 130
 
 MAX_REPORTED = 20
@@ -121,8 +118,7 @@ class Session:
         document.write(selection.output, self.form)
         for hint in document.hints:
             self.hint(hint)
-        status = NO_ANSWER if document.has_failed else OK
-        return max(status, self.report_problems((*document.problems, *selection.problems)))
+        return max(document.status, self.report_problems((*document.problems, *selection.problems)))
 
     def report_problems(self, problems: Iterable[DwarfGpuError]) -> int:
         """Show what is broken beside the data; return the exit status for it.

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+OK, NO_ANSWER, USAGE, BAD_FILE = range(4)
+"""The exit statuses that the program has for answers."""
+
 
 class Document:
     """An answer. Iterators in the data are lists, of which each item is made when it is written.
@@ -38,8 +41,8 @@ class Document:
         self.problems: list[DwarfGpuError] = list(problems)
         """What is wrong with parts of the answer."""
         self.hints: list[str] = []
-        self.has_failed = has_failed
-        """Whether the question has no answer, or the answer is that something is wrong."""
+        self.status = NO_ANSWER if has_failed else OK
+        """The exit status of the program: whether there is no answer, or the answer is that something is wrong."""
 
     def json(self) -> Json:
         """Return the one document of ``--json``."""

@@ -49,6 +49,8 @@ class Selection:
         self.settings = Settings()
         self.program: Program | None = None
         self.attached: Attached | None = None
+        self.snapshot: Any = None
+        """A machine that was opened without its program, for questions about its memory alone."""
         self.wave_number: int | None = None
         """The index of the wave that is selected; None where there is none, or none of several is chosen."""
         self.frame_number = 0
@@ -115,6 +117,11 @@ class Selection:
         except DwarfGpuError:  # where the wave stands is not known
             mask = None
         return (mask & -mask).bit_length() - 1 if mask else 0
+
+    @property
+    def memory(self) -> Any:
+        """The machine whose memory is asked about, with its program or without."""
+        return self.machine.stopped.machine if self.snapshot is None else self.snapshot
 
     @property
     def noun(self) -> str:
@@ -186,16 +193,19 @@ def select(
     """
     from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.stopped import open_stopped
+    from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
 
     if options.get("repair") is not None:
         selection.settings.set("repair", options["repair"])
+    state = options.get("state")
     if options.get("file") is None:
+        if state is not None:
+            hint = "the question needs a snapshot: a state with a schema"
+            selection.snapshot = open_snapshot(state, read, force=bool(options.get("force")), hint=hint)
         return
     file = open_file(options["file"], options.get("attributes"))
     repair = policy_of(selection.settings["repair"])
     program = Program(file, dialect=options.get("dialect"), repair=repair)
-    state = options.get("state")
     if state is None:
         selection.use(program, None)
         for name in ("wave", "frame", "lane"):

@@ -10,7 +10,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.selectors import numbers_in, waves_of
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render.layout import fitted, paragraphs, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
@@ -191,13 +191,15 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     def groups() -> Iterator[Backtrace]:
         stopped, registers = selection.machine.stopped, arguments.has("registers")
         for group in stacks.backtraces(stopped, waves, lane=lane, registers=registers):
-            document.has_failed |= group.error is not None or (group.end is not None and group.end.is_failure)
+            if group.error is not None or (group.end is not None and group.end.is_failure):
+                document.status = NO_ANSWER
             yield evolve(group, frames=group.frames[count]) if count is not None else group
 
     def text(output: Output) -> Iterator[str]:
         if len(waves) == 1:
             yield from _stack_lines(selection, waves[0], count, lane, arguments, is_full=is_full)
-            document.has_failed |= selection.machine[waves[0]].end.is_failure
+            if selection.machine[waves[0]].end.is_failure:
+                document.status = NO_ANSWER
             return
         yield from paragraphs(_group_lines(group) for group in groups())
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from dwarfgpu.questions.registry import command, operand, option, question, setting_option, shell
-from dwarfgpu.questions.selection import DIALECT, FILE, FORCE, FRAME, STATE, WAVE
+from dwarfgpu.questions.selection import (
+    ATTRIBUTES,
+    DIALECT,
+    FILE,
+    FORCE,
+    FRAME,
+    MAYBE_STATE,
+    STATE,
+    WAVE,
+)
 from dwarfgpu.questions.settings import SETTINGS
 
 FILES = "files and machines"
@@ -15,7 +24,7 @@ SUPPORT = "the debugger itself"
 
 GROUPS = (FILES, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 
-LANE = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
+LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names")
@@ -54,13 +63,40 @@ COMMANDS = (
             repeats="nothing"),
     command("save snapshot", "save the machine as it is now", "files.save_snapshot", group=FILES,
             operands="FILE", completes="path", repeats="nothing", gdb="snapshot"),
-    command("info sharedlibrary", "the files of code that are loaded, and where", "files.info_sharedlibrary",
-            group=FILES, aliases="dll files", operands="[REGEXP]"),
-    command("info agents", "the processors", "files.info_agents", group=FILES),
-    command("info dispatches", "the dispatches", "files.info_dispatches", group=FILES),
-    command("info queues", "the queues that dispatches are in", "files.info_queues", group=FILES),
-    command("info kernels", "the kernels of the file, with what each of them needs", "files.info_kernels",
-            group=FILES, operands="[REGEXP]"),
+    question("info sharedlibrary", "the files of code that are loaded, and where", "files.info_sharedlibrary",
+             group=FILES, aliases="dll files", operands="[REGEXP]",
+             shell=shell("files", FILE, MAYBE_STATE, FORCE, operand("[REGEXP]", "searched in their names"))),
+    question("info agents", "the processors", "files.info_agents", group=FILES,
+             shell=shell("agents", FILE, STATE, FORCE)),
+    question("info dispatches", "the dispatches", "files.info_dispatches", group=FILES,
+             shell=shell("dispatches", FILE, STATE, FORCE)),
+    question("info queues", "the queues that dispatches are in", "files.info_queues", group=FILES,
+             shell=shell("queues", FILE, STATE, FORCE)),
+    question("info kernels", "the kernels of the file, with what each of them needs", "files.info_kernels",
+             group=FILES, operands="[NAME...]", options=(option("-fields", "show every field of the descriptors"),),
+             shell=shell("kernels", FILE, operand("[NAME...]", "the name or symbol of a kernel"),
+                         examples=("dwarfgpu kernels k.co", "dwarfgpu kernels k.co saxpy",
+                                   "dwarfgpu kernels a.out@gfx90a --json"))),
+    question("info file", "what the file is, what is at an address, or what a name means", "files.info_file",
+             group=FILES,
+             options=(option("-pc ADDR", "a number, SYMBOL or SYMBOL+0x10; repeatable", is_many=True),
+                      option("-name NAME", "a name, as f, ns::f or _Z1fv; repeatable", is_many=True),
+                      option("-units", "also list the units")),
+             shell=shell("info", FILE, ATTRIBUTES,
+                         examples=("dwarfgpu info k.co", "dwarfgpu info a.out@gfx90a --pc saxpy+0x10",
+                                   "dwarfgpu info k.co --name f"))),
+    question("info images", "the code objects in a file", "files.info_images", group=FILES, operands="[FILE]",
+             completes="path",
+             shell=shell("ls", operand("NAME", FILE.help),
+                         examples=("dwarfgpu ls a.out", "dwarfgpu ls --json a.out",
+                                   "dwarfgpu info a.out@gfx90a"))),
+    question("maint snapshot", "convert, check or summarise a snapshot", "files.snapshot", group=FILES,
+             operands="convert|check|info FILE [NEW]", completes="path", repeats="nothing",
+             options=(option("-force", "convert although code objects have changed"),),
+             shell=shell("snapshot", operand("ACTION", "convert, check or info"),
+                         operand("NAMES...", "a snapshot; for convert also the new name"),
+                         examples=("dwarfgpu snapshot convert stopped.json stopped.dgs",
+                                   "dwarfgpu snapshot check stopped.dgs", "dwarfgpu snapshot info stopped.dgs"))),
     # --- Waves, lanes and frames --------------------------------------------------------------------------------
     command("wave", "look at a wave, or say which one that is", "focus.wave", group=FOCUS, aliases="thread t",
             operands="[N|ID]", completes="wave", repeats="nothing"),
@@ -118,11 +154,11 @@ COMMANDS = (
             group=FOCUS, aliases="f"),
     # --- Data ---------------------------------------------------------------------------------------------------
     command("print", "the value of an expression", "values.print_value", group=DATA, aliases="p inspect",
-            operands="[EXPR]", options=(LANE, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
+            operands="[EXPR]", options=(LANES, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
             completes="expression"),
     command("eval", "the value of an expression in the lanes, and where it comes from", "values.evaluate",
             group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
-            options=(LANE, EVERY_LANE, option("-location", "also show where it is"),
+            options=(LANES, EVERY_LANE, option("-location", "also show where it is"),
                      option("-trace", "show each operation"), REPAIR,
                      option("-ops", "EXPR is a DWARF expression as text"),
                      option("-hex", "EXPR is the bytes of a DWARF expression"))),
@@ -132,10 +168,10 @@ COMMANDS = (
     command("printf", "a text with values in it", "values.printf", group=DATA, operands='"TEXT", EXPR...',
             completes="expression", repeats="nothing"),
     command("info locals", "the local variables of the frame", "values.info_locals", group=DATA, aliases="lo",
-            operands="[REGEXP]", options=(LANE, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
+            operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
             gdb="locals"),
     command("info args", "the parameters of the frame", "values.info_args", group=DATA, aliases="ar",
-            operands="[REGEXP]", options=(LANE, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
+            operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
     command("ptype", "the type of an expression, with its members", "symbols.ptype", group=DATA, formats="o",
             operands="[EXPR|TYPE]", completes="expression"),
     command("whatis", "the type of an expression", "symbols.whatis", group=DATA, operands="[EXPR|TYPE]",
@@ -143,7 +179,7 @@ COMMANDS = (
     command("x", "memory", "memory.examine", group=DATA, formats="NFU", operands="[ADDRESS]",
             completes="expression", repeats="onwards"),
     command("set var", "assign to a variable, a register or memory", "values.set_var", group=DATA,
-            aliases="variable", operands="EXPR = EXPR", options=(LANE, EVERY_LANE), completes="expression",
+            aliases="variable", operands="EXPR = EXPR", options=(LANES, EVERY_LANE), completes="expression",
             repeats="nothing", gdb="set"),
     command("display", "show an expression after each change of what is looked at", "context.display",
             group=DATA, operands="[EXPR]", formats="NFU", completes="expression", repeats="nothing"),
@@ -188,9 +224,9 @@ COMMANDS = (
             aliases="ctx", operands="[SECTION...]", completes="section", repeats="nothing"),
     # --- Debugging information ----------------------------------------------------------------------------------
     command("explain", "where a variable lives and why, operation by operation", "dwarf.explain", group=DEBUG,
-            operands="EXPR", options=(LANE, EVERY_LANE, REPAIR), completes="expression", gdb="explain"),
+            operands="EXPR", options=(LANES, EVERY_LANE, REPAIR), completes="expression", gdb="explain"),
     command("locate", "the registers, lanes, bytes and addresses that a value comes from", "dwarf.locate",
-            group=DEBUG, operands="EXPR", options=(LANE, EVERY_LANE, ACTIVE_LANES), completes="expression",
+            group=DEBUG, operands="EXPR", options=(LANES, EVERY_LANE, ACTIVE_LANES), completes="expression",
             gdb="locate"),
     command("verify", "check the locations of variables without evaluating them", "dwarf.verify", group=DEBUG,
             operands="[NAME]", completes="expression", gdb="verify"),
