@@ -138,7 +138,7 @@ def _source(session: Session, options: Any, asked: list[str]) -> int:
 
 def _cases(session: Session, options: Any) -> int:
     from dwarfgpu.cases.case import run_case
-    from dwarfgpu.cli.session import answer_cases
+    from dwarfgpu.cli.cases import answer_cases
 
     for name in given(options, _ONE_EXPRESSION):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")

@@ -41,17 +41,7 @@ def argument(*flags: str, **options: Any) -> Argument:
 
 ROWS = {
     "eval": Row("evaluate", "evaluate expressions in a frame, or a DWARF expression"),
-    "disasm": Row("listings", "list the operations of an expression"),
-    "asm": Row("listings", "assemble an expression to bytes"),
-    "verify": Row("listings", "check an expression without evaluating it"),
-    "ops": Row("operations", "the reference of all operations"),
-    "dump": Row("dump", "show debugging information entries, and other sections in full"),
-    "lists": Row("files", "read location lists from a file of cases"),
-    "cfi": Row("frames", "show the call frame information of a file"),
     "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
-    "state": Row("launch", "explain the registers of a wave at its first instruction"),
-    "hsa": Row("launch", "show a queue, signal, packet or kernel descriptor in memory"),
-    "address": Row("machines", "show one address in every address space that reaches it"),
     "debug": Row("debug", "look around in a machine that stands still, command by command"),
     "gdb-script": Row("gdbscript", "print the path of the script that loads dwarfgpu into GDB"),
 }

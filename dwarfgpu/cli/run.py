@@ -37,7 +37,7 @@ def run(words: Sequence[str]) -> int:
         if options is None:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
-        status = _ask(session, options) if "question" in options else options.command.run(session, options)
+        status = options.run(session)
         session.out.flush()
     except DwarfGpuError as error:
         if debug:
@@ -71,6 +71,8 @@ def _parse(words: list[str]) -> Any:
     if name.startswith("-"):
         message = f"the first word must be a command, not {name}"
         raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
+    if name == "lists" or (name == "cfi" and any(word.partition("=")[0] == "--cases" for word in words)):
+        return _cases(name, words)
     if name in AT_SHELL:
         return _question(name, AT_SHELL[name], words)
     if name not in registry.ROWS:
@@ -92,7 +94,24 @@ def _parse(words: list[str]) -> Any:
     if any(declared.flags == ("expressions",) for declared in command.arguments):
         words = [f" {word}" if _is_negative(word) else word for word in words]
     options = parser.parse_intermixed_args(words) if many else parser.parse_args(words)
-    options.command = command
+    options.run = lambda session: command.run(session, options)
+    return options
+
+
+def _cases(name: str, words: list[str]) -> Any:
+    """Read the words of a command that answers a file of cases."""
+    from dwarfgpu.cli import cases
+
+    parser = _ArgumentParser(
+        prog=f"dwarfgpu {name}",
+        formatter_class=_formatter,
+        allow_abbrev=False,
+        description="Read sections in hex, a case a line, and answer each as JSON on a line.",
+    )
+    parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
+    _add_common(parser)
+    options = parser.parse_args(words)
+    options.run = lambda session: cases.sections(session, name, options.cases)
     return options
 
 
@@ -116,7 +135,7 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     is_many = any(operand.is_many for operand in command.shell.operands)
     options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
-    options.question = command
+    options.run = lambda session: _ask(session, command, vars(options))
     return options
 
 
@@ -132,7 +151,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
             fields["nargs"] = "+" if argument.is_required else "*"
         elif not argument.is_required:
             fields["nargs"] = "?"
-        parser.add_argument(argument.flag, **fields)
+        parser.add_argument(_dest(argument), **fields)
         return
     if argument.is_many:
         fields["action"] = "append"
@@ -143,7 +162,9 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
 
 
 def _dest(argument: Argument) -> str:
-    return argument.name.replace("-", "_")
+    """Return where the parser keeps a value. An operand may have the name of an option."""
+    name = argument.name.replace("-", "_")
+    return name if argument.is_option or name == "file" else f"operand {name}"
 
 
 def _help(command: Command) -> tuple[str, str]:
@@ -157,14 +178,12 @@ def _help(command: Command) -> tuple[str, str]:
     return "\n\n".join("\n".join(wrapped(text, WIDTH - 2)) for text in texts), epilog
 
 
-def _ask(session: Session, options: Any) -> int:
+def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     """Ask a question, and print the answer."""
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.selection import Selection, select
 
-    command: Command = options.question
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    given = vars(options)
     selection = Selection(Output(session.out.write, session.style))
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
     words: list[str] = []

@@ -253,31 +253,3 @@ class Progress:
             self._is_shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
-
-
-# --- Files of cases -----------------------------------------------------------------------------------
-
-
-def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
-    """Answer every case of a file in order; ``run`` takes a case and its line number.
-
-    A line that is no case is reported, and the others are answered all the same.
-    """
-    import json
-
-    from dwarfgpu.cases.case import NotACase, parse_line
-
-    bad = 0
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            session.print(json.dumps(run(parse_line(line, number), number)))
-        except NotACase as error:
-            bad += 1
-            if bad <= MAX_REPORTED:
-                session.report(error, path)
-        session.out.flush()  # whoever writes a case and waits for its answer must get it
-    if bad > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
-    return BAD_FILE if bad else OK

@@ -264,8 +264,8 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
 def info_file(selection: Selection, arguments: Arguments) -> Document:
     """Target, versions, units, producers and sections, and what is missing in it for what.
 
-    With -pc: function, source line and inlined calls at an address, the innermost call first. With -name: the functions,
-    variables, types and symbols with a name.
+    With -pc: function, source line and inlined calls at an address, the innermost call first. With -name: the
+    functions, variables, types and symbols with a name.
     """
     from dwarfgpu.program.code import file_summary
     from dwarfgpu.render import files as render
@@ -341,7 +341,7 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
 
 def snapshot(_selection: Selection, arguments: Arguments) -> Document:
-    """`convert FILE NEW` writes it in its other form, `check FILE` says what is wrong with it, `info FILE` what is in it.
+    """`convert FILE NEW` writes its other form, `check FILE` says what is wrong with it, `info FILE` what it has.
 
     A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
     destination appears whole or not at all.

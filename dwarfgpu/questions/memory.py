@@ -102,10 +102,10 @@ def _usual_size(letter: str, last: str) -> str:
     return "" if letter == "s" else last or "b"
 
 
-def address_of(debugger: Debugger, text: str) -> Address:
+def address_of(selection: Any, text: str) -> Address:
     """The address that an expression means: the number of a pointer, or where an array or a function is."""
-    frame = debugger.frame
-    found = frame.expression(text).find(frame.lane(debugger.lane)).target()
+    frame = selection.frame
+    found = frame.expression(text).find(frame.lane(selection.lane)).target()
     inner = resolved(found.type)
     if isinstance(inner, (Array, Function)):
         address = found.address

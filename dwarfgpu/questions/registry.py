@@ -275,6 +275,7 @@ def shell(names: str, *arguments: Argument, examples: Iterable[str] = ()) -> She
 # --- What stands behind the name of a command ---------------------------------------------------------
 
 _WORD = re.compile(r"\s*(\S+)")
+_QUOTED = re.compile(r"""\s*(["'])(.*?)\1(?!\S)""")
 _END = re.compile(r"(?<!\S)--(?!\S)")
 """What ends options. As in gdb, an expression may begin like the beginning of an option only where this is missing."""
 FORMS = {"--json": "json", "-json": "json", "--jsonl": "jsonl", "-jsonl": "jsonl"}
@@ -356,7 +357,10 @@ class Arguments:
             raise self.wrong(f"takes a regular expression: {error}") from None
 
     def wrong(self, message: str) -> UsageError:
-        """An error about the arguments."""
+        """Return an error about the arguments."""
+        if self.operands is not None and self.command.shell is not None:
+            name = f"dwarfgpu {self.command.shell.names[0]}"
+            return UsageError(f"`{name}` {message}", hint=f"`{name} --help` shows the options")
         return UsageError(f"`{self.command.name}` {message}", hint=f"it is written `{self.command.usage}`")
 
 
@@ -432,6 +436,9 @@ def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
     if option.setting is not None and isinstance(option.setting.default, bool):
         is_said = match is not None and match[1] in _SWITCH
         return (match[1], after[match.end() :]) if match is not None and is_said else ("on", after)
+    quoted = _QUOTED.match(after)
+    if quoted is not None:
+        return quoted[2], after[quoted.end() :]
     if match is None or match[1] == "--":
         raise UsageError(f"`{command.name}`: {option.flag} needs {option.metavar}")
     return match[1], after[match.end() :]

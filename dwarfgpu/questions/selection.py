@@ -243,3 +243,8 @@ def source_of(name: str) -> dict[str, Any]:
         image = None if name == "-" else part.removeprefix(STDIN_PART)
         return {"source": sys.stdin.buffer.read(), "select": image, "name": "<stdin>"}
     return {"source": name}
+
+
+def text_or_input(word: str) -> str:
+    """Return a word of a command line, or what standard input holds for ``-``."""
+    return sys.stdin.buffer.read().decode(errors="replace") if word == "-" else word
