@@ -36,7 +36,7 @@ commands. Without a terminal they are read from standard input.""",
                 "file", metavar="FILE", nargs="?", help="a file, FILE@gfx90a, FILE@2, or a code object URI"
             ),
             argument("--state", metavar="S", help="a snapshot, or a core file"),
-            argument("--wave", metavar="N", help="the wave or thread to look at, by id or by number from 0"),
+            argument("--wave", metavar="N", help="the wave or thread to look at, by number from 1 or by id"),
             argument("--frame", type=int, metavar="N", help="the frame to look at, 0 for the innermost (0)"),
             argument("--lane", type=int, metavar="N", help="the lane to look at (the first active one)"),
             argument(

@@ -33,7 +33,7 @@ ARGUMENTS = (
     argument(
         "--state", metavar="FILE", help="a snapshot, or registers, memory and the rest of a context as JSON"
     ),
-    argument("--wave", metavar="N", help="the wave of a snapshot, by id or by number from 0"),
+    argument("--wave", metavar="N", help="the wave of a snapshot, by number from 1 or by id"),
     argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all; for EXPR also active"),
     FRAME,
     PC,

@@ -317,7 +317,7 @@ class _FrameInformation:
         self.problems: list[DwarfGpuError] = []
 
     def document(self) -> Document:
-        from dwarfgpu.render.layout import paragraphs, problem_json
+        from dwarfgpu.render.layout import paragraphs
 
         frames = self.file.frames
         data = {
@@ -326,7 +326,7 @@ class _FrameInformation:
             "dialect": frames.dialect.name,
             "addresses": self._addresses_json(),
             "entries": self._entries_json(),
-            "problems": (problem_json(error) for error in (*self.problems, *self.file.problems)),
+            "problems": self._problems_json(),
         }
         document = Document(
             data,
@@ -336,6 +336,11 @@ class _FrameInformation:
         )
         document.problems = self.problems
         return document
+
+    def _problems_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.layout import problem_json
+
+        yield from map(problem_json, (*self.problems, *self.file.problems))
 
     def _addresses_json(self) -> Iterator[dict[str, Any]]:
         from dwarfgpu.render.call_frame_info import at_json

@@ -49,8 +49,8 @@ def test_one_wave(run, wave):
 
 
 def test_the_frames_of_a_lane(run):
-    assert "#4    calls" in run(CALLS, "--state", STATE, "--wave", "0", "--lane", "5")[1]
-    out = run(CALLS, "--state", STATE, "--wave", "0", "--lane", "20")[1]
+    assert "#4    calls" in run(CALLS, "--state", STATE, "--wave", "1", "--lane", "5")[1]
+    out = run(CALLS, "--state", STATE, "--wave", "1", "--lane", "20")[1]
     assert out.splitlines() == [
         "wave 1:1:1:1, lane 20",
         "      lane 20 was not active on entry to 5 frames, left out here",
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
 
 
 def test_where_registers_are(run):
-    out = run(CALLS, "--state", STATE, "--wave", "0", "--registers")[1]
+    out = run(CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
     assert "      v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
     assert "      pc: v8[2-3]\n" in out
     assert "      pc: bits 0-31 s30, bits 32-63 s31\n" in out
@@ -170,7 +170,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
     "words, status, message",
     [
         ([CALLS], 2, "--state"),
-        ([CALLS, "--state", STATE, "--wave", "9"], 2, "there is no wave or thread '9'"),
+        ([CALLS, "--state", STATE, "--wave", "10"], 2, "there is no wave or thread '9'"),
         ([CALLS, "--state", STATE, "--lane", "32"], 2, "32 lanes, no lane 32"),
         ([CALLS, "--state", "nothing.json"], 3, "nothing.json"),
         (["nothing.co", "--state", STATE], 3, "nothing.co"),
@@ -210,6 +210,6 @@ def test_threads_of_a_core_file(run, tmp_path):
     assert "      pc 0x401100, CFA default#0x7008" in lines
     assert "      rip: default#0x7000" in lines
     assert second.splitlines()[-1] == "end: the return address 0x5 is not in any loaded code"
-    document = json.loads(run(HOST, "--state", path, "--wave", "8", "--json")[1])
+    document = json.loads(run(HOST, "--state", path, "--wave", "9", "--json")[1])
     assert document["stacks"][0]["threads"] == ["8"]
     assert "lanes" not in document["stacks"][0]["frames"][0]

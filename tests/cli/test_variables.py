@@ -115,7 +115,7 @@ def test_exit_statuses(run, tmp_path):
     assert run("eval", FILE, "x", "--ops", "DW_OP_lit1")[0] == 2
     assert run("eval", "--ops", "DW_OP_lit1", "--frame", "1")[0] == 2
     assert run("eval", FILE, "x", "--stack")[0] == 2
-    assert run("eval", FILE, "x", "--wave", "0")[0] == 2
+    assert run("eval", FILE, "x", "--wave", "1")[0] == 2
     assert run("eval", FILE, "x", *STATE, "--frame", "7")[0] == 2
 
 
@@ -162,7 +162,7 @@ def test_a_host_program(run):
 # --- Forms, and what does not go together -------------------------------------------------------------------------
 
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "0")
+IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "1")
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
 
