@@ -71,8 +71,8 @@ def test_memory_is_read_through_the_machine(folder):
     "words,status,message",
     [
         (("--ops", "DW_OP_lit1"), 2, "the snapshot has 2 waves, and none is chosen"),
-        (("--wave", "3", "--ops", "DW_OP_lit1"), 2, "there is no wave '2'"),
-        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "there is no wave 'x'"),
+        (("--wave", "3", "--ops", "DW_OP_lit1"), 2, "Unknown wave 3."),
+        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "Unknown wave x."),
         (("--wave", "1", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
         (("--wave", "1", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
         (
@@ -100,7 +100,7 @@ def test_a_snapshot_comes_from_standard_input_too():
         "--state",
         "-",
         "--wave",
-        "1",
+        "2",
         "--lane",
         "1",
         "--read",
