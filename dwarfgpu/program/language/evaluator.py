@@ -188,7 +188,7 @@ class Evaluator:
 
     _float = _character = _boolean = _null = _integer
 
-    def _string(self, node: s.StringLiteral) -> Object:
+    def _string_literal(self, node: s.StringLiteral) -> Object:
         name, data = string_bytes(node, self.compute.model)
         element = self.compute.model.base(name)
         kind = self.compute.repeated(element, len(data) // byte_size(element))
@@ -264,7 +264,7 @@ class Evaluator:
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def _member(self, node: s.MemberAccess) -> Object:
+    def _member_access(self, node: s.MemberAccess) -> Object:
         found = self.object(node.operand).target()
         if node.is_arrow or isinstance(resolved(found.type), Pointer):
             found = self._followed(found)
@@ -278,7 +278,7 @@ class Evaluator:
         found = self._followed(found) if node.is_arrow else found
         return found.through(self.object(node.pointer).target())
 
-    def _index(self, node: s.Subscript) -> Object:
+    def _subscript(self, node: s.Subscript) -> Object:
         found = self.value(node.operand)
         index = self.operand(node.index)
         if isinstance(found, Object):
