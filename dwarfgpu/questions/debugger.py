@@ -9,12 +9,14 @@ from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
+from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.program.code.completion_index import KnownNames
     from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.output import Output
 
 DEEPEST = 100
@@ -88,7 +90,7 @@ class Debugger(Selection):
             with self.settings.lent(arguments.settings):
                 document = command.load()(self, arguments)
                 if document is not None:
-                    document.write(self.output, arguments.form)
+                    self._write(document, arguments.form)
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -97,6 +99,18 @@ class Debugger(Selection):
             self._again = line if command.repeats == "same" or is_backwards else command.name
         if self._has_moved and not self._depth:
             self.tell_watchers()
+
+    def _write(self, document: Document, form: str) -> None:
+        """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
+        document.write(self.output, form)
+        if form:
+            return
+        if document.problems and document.is_empty:
+            raise document.problems[0]
+        for problem in document.problems:
+            for line in fitted(f"warning: {problem}", self.output.width, 2):
+                self.output.line(self.output.style("error", line))
+        self.output.lines(document.hints)
 
     def tell_watchers(self) -> None:
         """Call those who watch what is looked at."""

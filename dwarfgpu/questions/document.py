@@ -41,6 +41,8 @@ class Document:
         self.problems: list[DwarfGpuError] = list(problems)
         """What is wrong with parts of the answer."""
         self.hints: list[str] = []
+        self.is_empty = True
+        """Whether no line of its text was written."""
         self.status = NO_ANSWER if has_failed else OK
         """The exit status of the program: whether there is no answer, or the answer is that something is wrong."""
 
@@ -72,7 +74,9 @@ class Document:
             for row in self.rows():
                 output.line(json.dumps(row))
         else:
-            output.lines(self.text(output))
+            for line in self.text(output):
+                self.is_empty = False
+                output.line(line)
 
 
 # --- JSON documents that are written while they become known ------------------------------------------

@@ -209,6 +209,6 @@ def test_threads_of_a_core_file(run, tmp_path):
     assert names_in(first) == ["aligned", "indirect", "program"]
     assert "        rip: default#0x7000" in lines
     assert second.splitlines()[-1] == "Backtrace stopped: the return address 0x5 is not in any loaded code"
-    document = json.loads(run(HOST, "--state", path, "--wave", "9", "--json")[1])
+    document = json.loads(run(HOST, "--state", path, "--wave", "8", "--json")[1])
     assert document["stacks"][0]["threads"] == ["8"]
     assert "lanes" not in document["stacks"][0]["frames"][0]

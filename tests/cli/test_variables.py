@@ -338,7 +338,7 @@ def test_callers_of_all_waves_stand_where_they_call(run):
     words = ("eval", CALLS, "$s32", *state, "--wave", "all", "--frame", "3")
     heads = [line for line in run(*words)[1].splitlines() if " wave in " in line]
     frames = [
-        json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "012"
+        json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "123"
     ]
     places = [each["frames"][0]["frame"]["pc"] for each in frames]
     assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
