@@ -37,7 +37,7 @@ def run(words: Sequence[str]) -> int:
         if options is None:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
-        status = options.run(session)
+        status: int = options.run(session)
         session.out.flush()
     except DwarfGpuError as error:
         if debug:

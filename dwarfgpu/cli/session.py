@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
 
+__all__ = ("BAD_FILE", "NO_ANSWER", "OK", "USAGE")
+
 INTERRUPTED = 130
 
 MAX_REPORTED = 20

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
 LETTERS = "xduotacfszr"
 OTHERS = "bhwgi"
@@ -79,7 +80,7 @@ def print_format(arguments: Arguments) -> str | None:
 
 
 def renderer(
-    debugger: Debugger, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
+    debugger: Selection, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
 ) -> VariablesRenderer:
     """What writes values as the settings say."""
     settings = debugger.settings

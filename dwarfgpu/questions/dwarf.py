@@ -320,7 +320,7 @@ class _FrameInformation:
         from dwarfgpu.render.layout import paragraphs
 
         frames = self.file.frames
-        data = {
+        data: dict[str, Any] = {
             "file": self.file.name,
             "target": frames.target.name,
             "dialect": frames.dialect.name,

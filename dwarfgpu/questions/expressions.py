@@ -10,9 +10,10 @@ from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render import operations as render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -144,6 +145,7 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.layout import counted, problem_json, shown
 
     frame = selection.frame
+    variables: Iterable[Variable]
     if arguments.text:
         variables = variables_called(selection, arguments.text)
     elif frame.place is None:

@@ -311,7 +311,8 @@ class Arguments:
 
     def many(self, name: str) -> tuple[Any, ...]:
         """Return the values of an option that may be given more than once."""
-        return self.options.get(name, ())
+        values: tuple[Any, ...] = self.options.get(name, ())
+        return values
 
     @property
     def words(self) -> list[str]:

@@ -33,7 +33,7 @@ MAX_WAVES = 8
 # --- One frame ------------------------------------------------------------------------------------------------------
 
 
-def call_writer(selection: Any, frame: Frame) -> CallWriter:
+def call_writer(selection: Selection, frame: Frame) -> CallWriter:
     """Writes frames with their arguments in the lane that is looked at."""
     from dwarfgpu.render.backtrace import CallWriter
 

@@ -127,7 +127,8 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
     if not machine.has_waves:
         return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
-    from dwarfgpu.program.stack.wave_groups import unknown_mask, wave_rows, wave_runs
+    from dwarfgpu.program.stack.wave_groups import wave_rows, wave_runs
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
     from dwarfgpu.render.lanes import wave_json
     from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
