@@ -423,7 +423,7 @@ def test_waves_by_name(tmp_path):
         == waves_of(stopped.machine, "1")
     )
     for name in ("two", "2", "999999999", "0"):
-        with pytest.raises(UsageError, match="Unknown wave|No waves match"):
+        with pytest.raises(UsageError, match=r"Unknown wave|No waves match"):
             waves_of(stopped.machine, name)
 
 
