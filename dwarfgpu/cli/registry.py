@@ -43,7 +43,7 @@ ROWS = {
     "eval": Row("evaluate", "evaluate expressions in a frame, or a DWARF expression"),
     "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
     "debug": Row("debug", "look around in a machine that stands still, command by command"),
-    "gdb-script": Row("gdbscript", "print the path of the script that loads dwarfgpu into GDB"),
+    "gdb-script": Row("debug", "print the path of the script that loads dwarfgpu into GDB"),
 }
 """All commands, as help lists them. Only the module of the command that runs is imported."""
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.selectors import noun, unchosen_wave, wave_named
 from dwarfgpu.questions.registry import operand, option
 from dwarfgpu.questions.settings import Settings
 
@@ -91,6 +90,8 @@ class Selection:
         machine = self.machine
         if self.wave_number is None:
             if len(machine) and machine.has_waves:
+                from dwarfgpu.program.stack.selectors import unchosen_wave
+
                 raise unchosen_wave(machine.stopped.machine)
             if len(machine):  # of threads the first is meant
                 return machine[0]
@@ -126,6 +127,8 @@ class Selection:
     @property
     def noun(self) -> str:
         """What a user calls the waves of the machine: ``wave`` or ``thread``."""
+        from dwarfgpu.program.stack.selectors import noun
+
         return noun(self.machine.stopped.machine)
 
     def state_of(self, kind: Callable[[], T]) -> T:
@@ -193,6 +196,7 @@ def select(
     """
     from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.selectors import wave_named
     from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
 
     if options.get("repair") is not None:
