@@ -133,7 +133,8 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
 
-    is_each = arguments.has("each")
+    snapshot: Any = stopped.machine
+    is_each = arguments.has("each") or arguments.has("all")
 
     def rows() -> Iterator[dict[str, Any]]:
         for row in wave_rows(stopped, chosen, each=is_each):
@@ -152,7 +153,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
 
     document = Document(
         {
-            "target": machine.state.target.name,
+            "target": snapshot.target_name,
             "waves": rows(),
             "problems": [problem_json(error) for error in stopped.problems],
         },

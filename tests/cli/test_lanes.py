@@ -144,7 +144,15 @@ def test_a_function_without_the_attribute_says_so(other):
     done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
 
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].split() == ["2-63", "I", "AMDGPU", "Lane", "all", "run/2-63", "(inactive)"]
+    assert done.stdout.splitlines()[-1].split() == [
+        "2-63",
+        "I",
+        "AMDGPU",
+        "Lane",
+        "all",
+        "run/2-63",
+        "(inactive)",
+    ]
     assert "(inactive)" not in run("lanes", KERNEL, "--state", STATE, "--wave", "1").stdout
     assert document("lanes", KERNEL, "--state", other, "--wave", "all run")["places"] == "wave"
 

@@ -45,7 +45,20 @@ EVERYWHERE = ("lanes", "map", "bt", "bt -full", "verify")
 
 def test_what_gdb_has():
     assert set(ROWS) == {
-        *("eval", "locals", "lanes", "map", "bt", "explain", "locate", "dump", "verify", "waves", "snapshot", "set"),
+        *(
+            "eval",
+            "locals",
+            "lanes",
+            "map",
+            "bt",
+            "explain",
+            "locate",
+            "dump",
+            "verify",
+            "waves",
+            "snapshot",
+            "set",
+        ),
     }
 
 
