@@ -67,7 +67,7 @@ def waves() -> None:
         show(f"{what}, {count:,} lanes / numpy's gather of the bytes", ours / theirs, limit, detail)
 
     compile_all()
-    words = (*DWARFGPU, "eval", str(file), "x", "--state", str(state), "--wave", "9999", "--lane", "5")
+    words = (*DWARFGPU, "eval", str(file), "x", "--state", str(state), "--wave", "10000", "--lane", "5")
     listing = (*DWARFGPU, "waves", str(file), "--state", str(state))
     numpy = (sys.executable, "-c", "import numpy")
     bare, one, rows_listed, imported = in_turns(

@@ -23,6 +23,7 @@ from dwarfgpu.program.stack.all_waves import by_place
 from dwarfgpu.program.stack.wave_groups import wave_rows
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render import lanes as render_lanes
+from dwarfgpu.render import wave_tables
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import VariablesRenderer
@@ -315,11 +316,10 @@ def waves(code: CodeObject) -> None:
         for wave in range(len(found)):
             with ALLOWED:
                 lanes = finder.lanes(wave)
-                list(render_lanes.lanes_table(lanes, lanes.lanes, "places"))
+                list(wave_tables.lanes_table(lanes, wave_tables.same_places(lanes.lanes), None))
                 json.dumps(render_lanes.lanes_document(lanes, lanes.lanes), default=list)
         with ALLOWED:
             rows = wave_rows(found.stopped)
-            list(render_lanes.waves_table(rows))
             json.dumps([render_lanes.wave_json(row) for row in rows], default=list)
         names = dict.fromkeys(
             each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES]

@@ -1,10 +1,12 @@
-"""``dwarfgpu debug``: the debugger."""
+"""``dwarfgpu debug``, the debugger, and ``dwarfgpu gdb-script``, which says how GDB finds the package."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
+import dwarfgpu
 from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
 
@@ -26,6 +28,20 @@ def _debug(session: Session, options: Any) -> int:
     return debug(session, options)
 
 
+def entry_path() -> str:
+    """Return the file of this installation that GDB sources."""
+    package = os.path.abspath(dwarfgpu.__path__[0])  # noqa: PTH100 (`pathlib` costs start-up time)
+    return f"{package}/gdbplugin/entry.py"
+
+
+def _gdb_script(session: Session, _options: Any) -> int:
+    if session.wants_json:
+        session.print_json({"path": entry_path()})
+    else:
+        session.print(entry_path())
+    return 0
+
+
 COMMANDS = {
     "debug": Command(
         """\
@@ -36,7 +52,7 @@ commands. Without a terminal they are read from standard input.""",
                 "file", metavar="FILE", nargs="?", help="a file, FILE@gfx90a, FILE@2, or a code object URI"
             ),
             argument("--state", metavar="S", help="a snapshot, or a core file"),
-            argument("--wave", metavar="N", help="the wave or thread to look at, by id or by number from 0"),
+            argument("--wave", metavar="N", help="the wave or thread to look at, by number from 1 or by id"),
             argument("--frame", type=int, metavar="N", help="the frame to look at, 0 for the innermost (0)"),
             argument("--lane", type=int, metavar="N", help="the lane to look at (the first active one)"),
             argument(
@@ -76,5 +92,13 @@ commands. Without a terminal they are read from standard input.""",
             "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
             "dwarfgpu debug program --state core -x look.gdb",
         ),
+    ),
+    "gdb-script": Command(
+        """\
+GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
+and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
+        (),
+        _gdb_script,
+        ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
     ),
 }

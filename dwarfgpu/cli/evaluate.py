@@ -33,7 +33,7 @@ ARGUMENTS = (
     argument(
         "--state", metavar="FILE", help="a snapshot, or registers, memory and the rest of a context as JSON"
     ),
-    argument("--wave", metavar="N", help="the wave of a snapshot, by id or by number from 0"),
+    argument("--wave", metavar="N", help="the wave of a snapshot, by number from 1 or by id"),
     argument("--lane", metavar="N", help="one lane, a list such as 0,3,8-11, or all; for EXPR also active"),
     FRAME,
     PC,
@@ -138,7 +138,7 @@ def _source(session: Session, options: Any, asked: list[str]) -> int:
 
 def _cases(session: Session, options: Any) -> int:
     from dwarfgpu.cases.case import run_case
-    from dwarfgpu.cli.session import answer_cases
+    from dwarfgpu.cli.cases import answer_cases
 
     for name in given(options, _ONE_EXPRESSION):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")

@@ -41,27 +41,9 @@ def argument(*flags: str, **options: Any) -> Argument:
 
 ROWS = {
     "eval": Row("evaluate", "evaluate expressions in a frame, or a DWARF expression"),
-    "disasm": Row("listings", "list the operations of an expression"),
-    "asm": Row("listings", "assemble an expression to bytes"),
-    "verify": Row("listings", "check an expression without evaluating it"),
-    "ops": Row("operations", "the reference of all operations"),
-    "ls": Row("files", "list the code objects in a file"),
-    "info": Row("files", "show what a file is, what is at an address, or what a name means"),
-    "kernels": Row("files", "show the kernels of a code object"),
-    "dump": Row("dump", "show debugging information entries, and other sections in full"),
-    "lists": Row("files", "read location lists from a file of cases"),
-    "cfi": Row("frames", "show the call frame information of a file"),
-    "bt": Row("backtrace", "show the call frames of waves or threads"),
-    "lanes": Row("lanes", "show where each lane of a wave stands"),
-    "waves": Row("lanes", "list the waves of a snapshot"),
-    "frames": Row("backtrace", "the same as bt"),
     "locals": Row("variables", "show parameters and local variables of a frame, in every lane"),
-    "state": Row("launch", "explain the registers of a wave at its first instruction"),
-    "hsa": Row("launch", "show a queue, signal, packet or kernel descriptor in memory"),
-    "address": Row("machines", "show one address in every address space that reaches it"),
-    "snapshot": Row("machines", "convert, check or summarise a snapshot"),
     "debug": Row("debug", "look around in a machine that stands still, command by command"),
-    "gdb-script": Row("gdbscript", "print the path of the script that loads dwarfgpu into GDB"),
+    "gdb-script": Row("debug", "print the path of the script that loads dwarfgpu into GDB"),
 }
 """All commands, as help lists them. Only the module of the command that runs is imported."""
 

@@ -8,11 +8,16 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import registry
-from dwarfgpu.cli.session import INTERRUPTED, OK, STDIN_PART, USAGE, Session
+from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Session, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.registry import Arguments
+from dwarfgpu.questions.selection import STDIN_PART
+from dwarfgpu.questions.table import AT_SHELL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dwarfgpu.questions.registry import Argument, Command
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -32,7 +37,7 @@ def run(words: Sequence[str]) -> int:
         if options is None:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
-        status: int = options.command.run(session, options)
+        status: int = options.run(session)
         session.out.flush()
     except DwarfGpuError as error:
         if debug:
@@ -66,6 +71,10 @@ def _parse(words: list[str]) -> Any:
     if name.startswith("-"):
         message = f"the first word must be a command, not {name}"
         raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
+    if name == "lists" or (name == "cfi" and any(word.partition("=")[0] == "--cases" for word in words)):
+        return _cases(name, words)
+    if name in AT_SHELL:
+        return _question(name, AT_SHELL[name], words)
     if name not in registry.ROWS:
         raise _unknown(name)
     command = registry.load(name)
@@ -85,8 +94,125 @@ def _parse(words: list[str]) -> Any:
     if any(declared.flags == ("expressions",) for declared in command.arguments):
         words = [f" {word}" if _is_negative(word) else word for word in words]
     options = parser.parse_intermixed_args(words) if many else parser.parse_args(words)
-    options.command = command
+    options.run = lambda session: command.run(session, options)
     return options
+
+
+def _cases(name: str, words: list[str]) -> Any:
+    """Read the words of a command that answers a file of cases."""
+    from dwarfgpu.cli import cases
+
+    parser = _ArgumentParser(
+        prog=f"dwarfgpu {name}",
+        formatter_class=_formatter,
+        allow_abbrev=False,
+        description="Read sections in hex, a case a line, and answer each as JSON on a line.",
+    )
+    parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
+    _add_common(parser)
+    options = parser.parse_args(words)
+    options.run = lambda session: cases.sections(session, name, options.cases)
+    return options
+
+
+# --- Questions --------------------------------------------------------------------------------------------------------
+
+
+def _question(name: str, command: Command, words: list[str]) -> Any:
+    """Read the words behind the name of a question."""
+    assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
+    parser = _ArgumentParser(
+        prog=f"dwarfgpu {name}", formatter_class=_formatter, allow_abbrev=False, argument_default=None
+    )
+    if "-h" in words or "--help" in words:
+        parser.description, parser.epilog = _help(command)
+    for argument in (*command.shell.selects, *command.shell.operands, *command.options):
+        _add(parser, argument, is_expression=command.completes == "expression")
+    if command.formats:
+        parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
+    _add_common(parser)
+    # argparse takes what begins with a dash for an option, unless there is a blank in it
+    words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
+    is_many = any(operand.is_many for operand in command.shell.operands)
+    options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
+    options.run = lambda session: _ask(session, command, vars(options))
+    return options
+
+
+def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool) -> None:
+    """Declare an argument of a question, which has one dash at the prompt, and one or two here."""
+    fields: dict[str, Any] = {"help": argument.help}
+    if argument.metavar is None:
+        fields["action"] = "store_true"
+    else:
+        fields |= {"metavar": argument.metavar, "type": argument.value}
+    if not argument.is_option:
+        if argument.is_many:
+            fields["nargs"] = "+" if argument.is_required else "*"
+        elif not argument.is_required:
+            fields["nargs"] = "?"
+        parser.add_argument(_dest(argument), **fields)
+        return
+    if argument.is_many:
+        fields["action"] = "append"
+    flags = [argument.flag] if len(argument.name) == 1 else [f"--{argument.name}"]
+    if not is_expression and len(argument.name) > 1:
+        flags.append(argument.flag)
+    parser.add_argument(*flags, dest=_dest(argument), required=argument.is_required, **fields)
+
+
+def _dest(argument: Argument) -> str:
+    """Return where the parser keeps a value. An operand may have the name of an option."""
+    name = argument.name.replace("-", "_")
+    return name if argument.is_option or name == "file" else f"operand {name}"
+
+
+def _help(command: Command) -> tuple[str, str]:
+    """Return what help says above the options, and below them."""
+    from dwarfgpu.render.layout import WIDTH, wrapped
+
+    summary = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}"
+    texts = [" ".join(paragraph.split()) for paragraph in summary.split("\n\n")]
+    examples = command.shell.examples if command.shell is not None else ()
+    epilog = "\n".join(("examples:", *(f"  {example}" for example in examples))) if examples else ""
+    return "\n\n".join("\n".join(wrapped(text, WIDTH - 2)) for text in texts), epilog
+
+
+def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
+    """Ask a question, and print the answer."""
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.selection import Selection, select
+
+    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    selection = Selection(Output(session.out.write, session.style))
+    select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
+    words: list[str] = []
+    for operand in command.shell.operands:
+        value = given[_dest(operand)]
+        words += [] if value is None else value if operand.is_many else [value]
+    settings: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for option in command.options:
+        value = given[_dest(option)]
+        if value is None or value is False:
+            continue
+        if option.setting is not None:
+            settings[option.setting.name] = "on" if value is True else value
+        else:
+            values[option.name] = "" if value is True else tuple(value) if option.is_many else value
+    arguments = Arguments(
+        command,
+        given.get("format") or "",
+        values,
+        " ".join(words),
+        settings,
+        session.form,
+        tuple(words),
+    )
+    with selection.settings.lent(settings):
+        document = command.load()(selection, arguments)
+        assert document is not None  # noqa: S101 (it is a question)
+        return session.answer(document, selection)
 
 
 def _is_negative(word: str) -> bool:
@@ -115,8 +241,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _overview() -> str:
-    width = max(map(len, registry.ROWS))
-    lines = [f"  {name:{width}}  {row.summary}" for name, row in registry.ROWS.items()]
+    known = {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
+    known |= {name: row.summary for name, row in registry.ROWS.items()}
+    width = max(map(len, known))
+    lines = [f"  {name:{width}}  {summary}" for name, summary in known.items()]
     return "\n".join(
         [
             "usage: dwarfgpu COMMAND [OPTION...]",
@@ -136,8 +264,9 @@ def _overview() -> str:
 def _unknown(name: str) -> UsageError:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, registry.ROWS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(registry.ROWS)}"
+    names = (*AT_SHELL, *registry.ROWS)
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
 
 

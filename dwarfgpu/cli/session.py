@@ -6,24 +6,24 @@ import io
 import os
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO
 
+    from dwarfgpu.questions.document import Document
+    from dwarfgpu.questions.selection import Selection
 
-OK = 0
-NO_ANSWER = 1
-USAGE = 2
-BAD_FILE = 3
+__all__ = ("BAD_FILE", "NO_ANSWER", "OK", "USAGE")
+
 INTERRUPTED = 130
 
-STDIN_PART = "-@"
-"""How a name begins that means an image in what standard input holds."""
+MAX_REPORTED = 20
+"""How many problems of one kind are shown before the rest is only counted."""
 
 _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
 
@@ -90,7 +90,9 @@ class Session:
 
             self.print(json.dumps({"schema": 1, **document}))
         else:
-            Document({"schema": 1, **document}).write(self.out)
+            from dwarfgpu.questions.document import write_json
+
+            write_json({"schema": 1, **document}, self.out.write)
 
     def print_rows(
         self, document: dict[str, Any], name: str, text: Iterable[str], *, row: dict[str, Any] | None = None
@@ -107,6 +109,35 @@ class Session:
             self.print_json(document)
         else:
             self.print_lines(text)
+
+    @property
+    def form(self) -> str:
+        """How answers are written: as ``json``, as ``jsonl``, or, if it is empty, as text."""
+        return "json" if self.as_json else "jsonl" if self.as_lines else ""
+
+    def answer(self, document: Document, selection: Selection) -> int:
+        """Write an answer, and what is wrong with it or with the files; return the exit status."""
+        document.write(selection.output, self.form)
+        for hint in document.hints:
+            self.hint(hint)
+        return max(document.status, self.report_problems((*document.problems, *selection.problems)))
+
+    def report_problems(self, problems: Iterable[DwarfGpuError]) -> int:
+        """Show what is broken beside the data; return the exit status for it.
+
+        Of problems that differ in nothing but their place the first is shown, and how many there are.
+        """
+        groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
+        for error in problems:
+            key = (error.error_class, error.kind, error.message, error.where.section)
+            groups.setdefault(key, []).append(error)
+        for first, *others in list(groups.values())[:MAX_REPORTED]:
+            self.report(first)
+            if others:
+                self.err.write(f"dwarfgpu: error: and {len(others)} more of these\n")
+        if len(groups) > MAX_REPORTED:
+            self.err.write(f"dwarfgpu: error: and {len(groups) - MAX_REPORTED} more, which --json has\n")
+        return max((exit_status(first) for first, *_ in groups.values()), default=OK)
 
     @property
     def wants_json(self) -> bool:
@@ -181,87 +212,6 @@ def unreadable(path: str, why: str) -> MalformedFile:
     return MalformedFile("unreadable", f"{path}: {why}")
 
 
-# --- JSON documents that are written while they become known ------------------------------------------
-
-STEP = "  "
-
-
-class Document:
-    """A document on its way to a stream."""
-
-    def __init__(self, value: dict[str, Any]) -> None:
-        self.value = value
-        self.error: DwarfGpuError | None = None
-        """What ended an iterator early. All lists end there, and the document is still whole."""
-
-    def write(self, stream: TextIO) -> None:
-        """Write the document, and end its last line.
-
-        An error is raised when it is whole, or at once where nothing is known yet.
-        """
-        is_begun = False
-        for piece in self._pieces(self.value, "\n"):
-            if self.error is not None and not is_begun:
-                raise self.error
-            is_begun = True
-            stream.write(piece)
-        stream.write("\n")
-        if self.error is not None:
-            raise self.error
-
-    def _pieces(self, value: object, newline: str) -> Iterator[str]:
-        """The text of a value, of which lines after the first begin with ``newline``."""
-        if isinstance(value, Iterator):
-            yield from self._items(value, newline)
-        elif _is_lazy(value):
-            yield from self._fields(value, newline)  # type: ignore[arg-type]
-        else:
-            import json
-
-            yield json.dumps(value, indent=len(STEP)).replace("\n", newline)
-
-    def _fields(self, value: dict[str, Any], newline: str) -> Iterator[str]:
-        """The text of an object, of which nothing is written before the first item of its first list is known."""
-        import json
-
-        inner = newline + STEP
-        before = "{"
-        for key, each in value.items():
-            before += f"{inner}{json.dumps(key)}: "
-            for piece in self._pieces(each, inner):
-                before += piece
-                if _is_lazy(each):
-                    yield before
-                    before = ""
-            before += ","
-        yield before.removesuffix(",") + newline + "}"
-
-    def _items(self, values: Iterator[object], newline: str) -> Iterator[str]:
-        inner = newline + STEP
-        before = "["
-        while self.error is None:
-            try:
-                value = next(values)
-            except StopIteration:
-                break
-            except DwarfGpuError as error:
-                self.error = error
-                break
-            before += inner
-            for piece in self._pieces(value, inner):
-                yield before + piece
-                before = ""
-            before = ","
-        yield "[]" if before == "[" else newline + "]"
-
-
-def _is_lazy(value: object) -> bool:
-    """Whether a part of a document is an iterator, or an object that has one."""
-    if isinstance(value, dict):
-        return any(isinstance(each, Iterator) for each in value.values())
-    return isinstance(value, Iterator)
-
-
 # --- Progress of what takes long ----------------------------------------------------------------------
 
 DELAY = 1.0
@@ -305,34 +255,3 @@ class Progress:
             self._is_shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
-
-
-# --- Files of cases -----------------------------------------------------------------------------------
-
-MAX_REPORTED = 20
-"""How many lines that are no case are shown before the rest is only counted."""
-
-
-def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
-    """Answer every case of a file in order; ``run`` takes a case and its line number.
-
-    A line that is no case is reported, and the others are answered all the same.
-    """
-    import json
-
-    from dwarfgpu.cases.case import NotACase, parse_line
-
-    bad = 0
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            session.print(json.dumps(run(parse_line(line, number), number)))
-        except NotACase as error:
-            bad += 1
-            if bad <= MAX_REPORTED:
-                session.report(error, path)
-        session.out.flush()  # whoever writes a case and waits for its answer must get it
-    if bad > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
-    return BAD_FILE if bad else OK

@@ -473,7 +473,7 @@ FILE is a code object of the snapshot, or the program that the core file is of."
         (
             argument("file", metavar="FILE", help="a file, FILE@gfx90a, FILE@2, or a code object URI"),
             argument("--state", metavar="S", help="a snapshot, or a core file"),
-            argument("--wave", metavar="N", help="a wave or thread, by id or by number from 0, or all"),
+            argument("--wave", metavar="N", help="a wave or thread, by number from 1 or by id, or all"),
             FRAME,
             argument(
                 "--lane", metavar="N", help="one lane, a list such as 0,3,8-11, active, or all (active)"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
 LETTERS = "xduotacfszr"
 OTHERS = "bhwgi"
@@ -46,7 +47,7 @@ def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = Non
         said = arguments.get("lane")
         if said is None or said in ("all", "active"):
             return "all" if arguments.has("all") or said == "all" else "active"
-        from dwarfgpu.questions.focus import numbers_of
+        from dwarfgpu.program.stack.selectors import numbers_of
 
         return numbers_of(said, 0, debugger.frame.target.lane_count - 1, "lane")
     chosen = focus(debugger)
@@ -79,7 +80,7 @@ def print_format(arguments: Arguments) -> str | None:
 
 
 def renderer(
-    debugger: Debugger, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
+    debugger: Selection, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
 ) -> VariablesRenderer:
     """What writes values as the settings say."""
     settings = debugger.settings

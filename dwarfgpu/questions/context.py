@@ -14,10 +14,10 @@ from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.values import why_none, without_value
-from dwarfgpu.render.lanes import folded
 from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
+from dwarfgpu.render.wave_tables import same_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -343,7 +343,7 @@ def lanes_lines(
 
     A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is looked at.
     """
-    groups = folded(found.lanes, "places")
+    groups = same_places(found.lanes)
     groups.sort(key=lambda group: group[0].state != ACTIVE)
     known: dict[object, str] = {}
     signs: dict[int, tuple[str, str]] = {}
@@ -459,7 +459,7 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         known.every.clear()
         return
-    from dwarfgpu.questions.focus import numbers_of
+    from dwarfgpu.program.stack.selectors import numbers_of
 
     for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
         if number not in known.every:

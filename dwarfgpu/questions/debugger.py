@@ -1,27 +1,23 @@
-"""The debugger: a program, a machine that stands still, and the wave, lane and frame that are looked at."""
+"""The debugger: it reads lines, and keeps what is selected and what was said from one line to the next."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
-from dwarfgpu.questions.settings import Settings
+from dwarfgpu.questions.selection import Selection
+from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dwarfgpu.program.code.completion_index import KnownNames
     from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.output import Output
-
-
-T = TypeVar("T")
 
 DEEPEST = 100
 """How deep commands may call each other: scripts that source themselves end here."""
@@ -35,23 +31,15 @@ class Quit(Exception):
         self.status = status
 
 
-class Debugger:
+class Debugger(Selection):
     """What commands work on. It reads no terminal and knows no other face: it is given lines and writes lines."""
 
     def __init__(self, output: Output) -> None:
         from dwarfgpu.questions.table import COMMANDS
 
-        self.output = output
+        Selection.__init__(self, output)
         self.registry = Registry(COMMANDS)
-        self.settings = Settings()
         self.log = Log(self)
-        self.program: Program | None = None
-        self.attached: Attached | None = None
-        self.wave_number: int | None = None
-        """The wave that is looked at, from 0."""
-        self.frame_number = 0
-        self.lanes: dict[int, int] = {}
-        """The lane that is looked at in each wave, as far as somebody has chosen one."""
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
         self.called_with: tuple[str, list[str]] | None = None
@@ -72,14 +60,11 @@ class Debugger:
         """Shows the full screen, where there is a terminal."""
         self.is_watched = False
         """Whether somebody at a prompt types the lines and reads what is written."""
-        self._states: dict[Any, Any] = {}
         self._changes = 0
         """How often the machine had been written to when it was last seen."""
         self._known_names: KnownNames | None = None
         self._again: str | None = None
         self._has_moved = False
-        self._stays = 0
-        """How many commands that run others have to bring the focus back."""
         self._depth = 0
 
     # --- Lines ----------------------------------------------------------------------------------------------------
@@ -103,7 +88,9 @@ class Debugger:
         try:
             arguments = read_arguments(command, rest)
             with self.settings.lent(arguments.settings):
-                command.load()(self, arguments)
+                document = command.load()(self, arguments)
+                if document is not None:
+                    self._write(document, arguments.form)
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -112,6 +99,18 @@ class Debugger:
             self._again = line if command.repeats == "same" or is_backwards else command.name
         if self._has_moved and not self._depth:
             self.tell_watchers()
+
+    def _write(self, document: Document, form: str) -> None:
+        """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
+        document.write(self.output, form)
+        if form:
+            return
+        if document.problems and document.is_empty:
+            raise document.problems[0]
+        for problem in document.problems:
+            for line in fitted(f"warning: {problem}", self.output.width, 2):
+                self.output.line(self.output.style("error", line))
+        self.output.lines(document.hints)
 
     def tell_watchers(self) -> None:
         """Call those who watch what is looked at."""
@@ -135,13 +134,6 @@ class Debugger:
     def has_moved(self) -> bool:
         """Whether those who watch are going to be told of a change when the command has ended."""
         return self._has_moved
-
-    def state_of(self, kind: Callable[[], T]) -> T:
-        """What commands of one kind remember from one call to the next; made when it is first asked for."""
-        if kind not in self._states:
-            self._states[kind] = kind()
-        found: T = self._states[kind]
-        return found
 
     def shows_context(self, section: str) -> bool:
         """Whether a section of the context view is shown after a change of what is looked at."""
@@ -168,31 +160,15 @@ class Debugger:
         """Whether the user wants it; yes where nobody is asked."""
         return self.ask is None or not self.settings["confirm"] or self.ask(question)
 
-    @contextmanager
-    def staying(self) -> Iterator[None]:
-        """Whatever is looked at meanwhile, the focus is the same afterwards, and nobody is told of it."""
-        before = self.wave_number, self.frame_number, dict(self.lanes)
-        self._stays += 1
-        try:
-            yield
-        finally:
-            self._stays -= 1
-            self.wave_number, self.frame_number, self.lanes = before
-
-    def _move(self) -> None:
-        """Those who watch are told when the command has ended."""
-        if not self._stays:
+    def moved(self) -> None:
+        """Take note that those who watch are told when the command has ended."""
+        if not self.stays:
             self._has_moved = True
 
     # --- What is looked at ----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
-        """Look at a program, and at a machine if there is one: at its first wave, its innermost frame."""
-        self.program = program
-        self.attached = attached
-        self.lanes.clear()
-        self.wave_number = 0 if attached is not None and len(attached) else None
-        self.frame_number = 0
+        Selection.use(self, program, attached)
         self._known_names = None
         self._has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
@@ -207,73 +183,6 @@ class Debugger:
             state = self.opened.state if self.attached is None else self.attached.state
             self._known_names = KnownNames([code.file for code in state.loaded.codes])
         return self._known_names
-
-    @property
-    def opened(self) -> Program:
-        """The program; an error if there is none."""
-        if self.program is None:
-            raise UsageError("no file is open", kind="no_file", hint="`file FILE` opens one")
-        return self.program
-
-    @property
-    def machine(self) -> Attached:
-        """The machine; an error if there is none."""
-        if self.attached is None:
-            hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
-            raise UsageError("there is no machine", kind="no_machine", hint=hint)
-        return self.attached
-
-    @property
-    def wave(self) -> Wave:
-        """The wave that is looked at."""
-        machine = self.machine
-        if self.wave_number is None:
-            raise UsageError("the machine has no waves", kind="no_wave")
-        return machine[self.wave_number]
-
-    @property
-    def frame(self) -> Frame:
-        """The frame that is looked at; without a machine the program as a whole."""
-        if self.attached is None:
-            return self.opened.outside
-        return self.wave.frame(self.frame_number)
-
-    @property
-    def lane(self) -> int | None:
-        """The lane that is looked at: the first active one if none was chosen; None where there are no lanes."""
-        if self.attached is None or self.wave_number is None or not self.attached.has_waves:
-            return None
-        chosen = self.lanes.get(self.wave_number)
-        if chosen is not None:
-            return chosen
-        try:
-            mask = self.wave.frame(0).active_mask
-        except DwarfGpuError:  # where the wave stands is not known
-            mask = None
-        return (mask & -mask).bit_length() - 1 if mask else 0
-
-    def select_wave(self, number: int) -> None:
-        """Look at a wave, in its innermost frame."""
-        self.machine[number].frame(0)  # one that has none is not selected
-        self.wave_number = number
-        self.frame_number = 0
-        self._move()
-
-    def select_frame(self, number: int) -> None:
-        """Look at a frame of the wave."""
-        self.wave.frame(number)
-        self.frame_number = number
-        self._move()
-
-    def select_lane(self, number: int) -> None:
-        """Look at a lane of the wave."""
-        wave = self.wave
-        noun = "wave" if self.machine.has_waves else "thread"
-        if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
-            raise UsageError(f"Lane {number} does not exist on this {noun}.", kind="no_lane")
-        assert self.wave_number is not None  # noqa: S101 (there is a wave)
-        self.lanes[self.wave_number] = number
-        self._move()
 
 
 # --- The convenience variables of the debugger --------------------------------------------------------

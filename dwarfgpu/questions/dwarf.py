@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.program.language.expression import variables_in
 from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.variable import (
-    Variable,
-    all_variables,
-    checked,
-    variables_named,
-)
+from dwarfgpu.program.variables.variable import Variable, variables_named
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.expressions import bytes_of
 from dwarfgpu.questions.values import frame_repaired
 from dwarfgpu.render.explanations import Explainer
-from dwarfgpu.render.layout import counted, lanes_text, shown, wrapped
+from dwarfgpu.render.layout import lanes_text, wrapped
 from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt
+    from dwarfgpu.program.dump.entries import Item
+    from dwarfgpu.program.dump.entries import Selection as EntrySelection
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.layout import Style
 
 
 MAX_FOUND = 50
@@ -46,7 +53,7 @@ def explain(debugger: Debugger, arguments: Arguments) -> None:
     text = arguments.needed()
     explainer = _explainer(debugger)
     if debugger.attached is None:
-        for each in _named(debugger, text):
+        for each in variables_called(debugger, text):
             debugger.output.lines(explainer.declared(each))
             debugger.output.lines(explainer.places(each))
         return
@@ -87,12 +94,13 @@ def _explainer(debugger: Debugger) -> Explainer:
     return Explainer(debugger.output.width, debugger.output.style)
 
 
-def _named(debugger: Debugger, name: str) -> list[Variable]:
-    found = variables_named(debugger.frame, name)
-    if not found:
+def variables_called(selection: Selection, name: str) -> list[Variable]:
+    """Return the variables with a name that the frame sees; that there are none is an error."""
+    variables = variables_named(selection.frame, name)
+    if not variables:
         hint = "`info variables` and `info scope FUNCTION` list what there is"
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name", hint=hint)
-    return found[:MAX_FOUND]
+    return variables[:MAX_FOUND]
 
 
 # --- locate, verify -------------------------------------------------------------------------------------------------
@@ -104,113 +112,303 @@ def locate(debugger: Debugger, arguments: Arguments) -> None:
     """
     text = arguments.needed()
     if debugger.attached is None:
-        for each in _named(debugger, text):
+        for each in variables_called(debugger, text):
             debugger.output.lines(asking.renderer(debugger).described(each))
         return
     found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
     debugger.output.lines(_explainer(debugger).parts(found))
 
 
-def verify(debugger: Debugger, arguments: Arguments) -> None:
-    """Branch targets, the depth of the stack and kinds of entries over every path, operands. Without NAME: all that the
-    frame sees; without a machine all variables of the file.
-    """
-    frame = debugger.frame
-    if arguments.text:
-        variables: Iterable[Variable] = _named(debugger, arguments.text)
-    else:
-        variables = all_variables(frame) if frame.place is None else [*frame.variables(), *frame.statics()]
-    explainer = _explainer(debugger)
-    places = count = wrong = 0
-    for each in variables:
-        count += 1
-        try:
-            found = checked(each)
-        except DwarfGpuError as error:
-            wrong += 1
-            debugger.output.line(f"{shown(each.name)}: {debugger.output.style('error', str(error))}")
-            continue
-        places += len(found)
-        for one in found:
-            if one.findings:
-                wrong += len(one.findings)
-                debugger.output.lines(explainer.findings(one))
-    what = f"{counted(count, 'variable')}, {counted(places, 'location')}"
-    debugger.output.line(f"{what}: {counted(wrong, 'finding') if wrong else 'no findings'}")
-
-
 # --- maint print ----------------------------------------------------------------------------------------------------
 
 
-def print_die(debugger: Debugger, arguments: Arguments) -> None:
-    """NAME is that of a function, variable or type, as f, ns::f or _Z1fv; OFFSET the place of an entry, such as 0x2a or
-    .debug_types+0x2a. -depth shows entries below it, as many levels as it says.
-    """
-    from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit
-    from dwarfgpu.render import dump as render
+def print_die(selection: Selection, arguments: Arguments) -> Document:
+    """What their values mean: expressions disassembled, registers by name, location lists, ranges, references, files.
+    NAME is that of a function, variable or type, as f, ns::f or _Z1fv; OFFSET the place of an entry, such as 0x2a or
+    .debug_types+0x2a: of these the entry alone is shown, with -depth also the levels below it.
 
-    text, _, behind = arguments.needed().partition(" -depth ")
-    depth = behind.strip() or arguments.get("depth")
-    if depth is not None and not (depth.isdecimal() and depth.isascii()):
-        raise UsageError(f"-depth is a number of levels, not {depth[:40]!r}")
-    is_offset = text[0].isdecimal() or text[0] == "."
-    selection = Selection(
-        () if is_offset else (text,),
-        entries=(text,) if is_offset else (),
-        depth=0 if depth is None else min(int(depth), 1000),
+    -name, -tag, -die and -pc select entries, each with all that is below it; several of them narrow the selection.
+
+    With -section: what another section holds: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr,
+    names, aranges; -section all shows the entries and all of these. llvm-dwarfdump prints the other sections.
+    """
+    from dwarfgpu.program.dump import entries, sections
+
+    file = _file(selection)
+    chosen = _entries_selected(file, arguments)
+    shows_entries = True
+    others: list[str] = []
+    if arguments.has("section"):
+        names = sections.find_sections(file, list(arguments.many("section")))
+        of_entries = tuple(name for name in names if sections.base_name(name) in sections.ENTRIES)
+        others = [name for name in names if name not in of_entries]
+        if others and (chosen.is_filter or chosen.entries or chosen.depth is not None):
+            message = f"{others[0]} has no entries: --name, --tag, --die and --depth select entries"
+            raise UsageError(message, hint="leave them out, or leave out --section")
+        chosen = evolve(chosen, sections=of_entries)
+        shows_entries = bool(of_entries)
+    items = entries.EntryDump(file, chosen, arguments.get("dialect")) if shows_entries else ()
+    dumped = _Dump(file, items, others, arguments.get("dialect"), chosen.pc)
+    return Document(dumped.data(), dumped.text, rows=dumped.rows, row={"file": file.name})
+
+
+def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
+    from dwarfgpu.program.code.code_lookup import parse_address
+    from dwarfgpu.program.dump import entries
+
+    text, _, behind = arguments.text.partition(" -depth ")
+    depth = arguments.get("depth")
+    if behind:
+        depth = next(option for option in arguments.command.options if option.flag == "-depth").value(behind)
+    if depth is not None and depth < 0:
+        raise UsageError("--depth is a number of levels, from 0 on")
+    names, dies = arguments.many("name"), arguments.many("die")
+    if text:
+        depth = depth or 0
+        if text[0].isdecimal() or text[0] == ".":
+            dies = (*dies, text)
+        else:
+            names = (*names, text)
+    pc = arguments.get("pc")
+    return entries.Selection(
+        tuple(names),
+        frozenset(map(entries.tag_number, arguments.many("tag"))),
+        tuple(dies),
+        None if pc is None else parse_address(file, pc),
+        None if depth is None else min(depth, 1000),
     )
-    for item in EntryDump(_code(debugger).file, selection):
-        if not isinstance(item, ShownUnit):
-            debugger.output.lines(render.entry_text(item, debugger.output.style))
+
+
+class _Dump:
+    """Shows entries and sections of a file, each part when it has been read."""
+
+    def __init__(
+        self, file: CodeObject, items: Iterable[Item], names: list[str], dialect: str | None, pc: int | None
+    ) -> None:
+        self.file = file
+        self.items = items
+        self.names = names
+        self.dialect = dialect
+        self.pc = pc
+
+    def data(self) -> dict[str, Any]:
+        sections = (
+            {"section": name, "parts": map(json, parts)} for name, parts, json, _text in self._sections()
+        )
+        return {"file": self.file.name, "units": self._units(), "sections": sections}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.render import dump as render
+
+        for item in self.items:
+            if isinstance(item, ShownUnit):
+                yield {"unit": render.unit_json(item)}
+            else:
+                yield {"entry": render.entry_json(item)}
+        for _name, parts, json, _text in self._sections():
+            yield from ({"part": json(part)} for part in parts)
+
+    def text(self, output: Output) -> Iterator[str]:
+        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.render import dump as render
+
+        is_first = True
+        for item in self.items:
+            if isinstance(item, ShownUnit):
+                yield from () if is_first else ("",)
+                is_first = False
+                yield from render.unit_text(item, output.style)
+            else:
+                yield from render.entry_text(item, output.style)
+        for _name, parts, _json, text in self._sections():
+            for part in parts:
+                yield from () if is_first else ("",)
+                is_first = False
+                yield from text(part, output.style)
+
+    def _units(self) -> Iterator[dict[str, Any]]:
+        """Yield units, each with its entries, which have to be asked for before the next unit."""
+        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.render import dump as render
+
+        items = iter(self.items)
+        unit = next(items, None)
+
+        def of_unit() -> Iterator[dict[str, Any]]:
+            nonlocal unit
+            for item in items:
+                if isinstance(item, ShownUnit):
+                    unit = item
+                    return
+                yield render.entry_json(item)
+            unit = None
+
+        while isinstance(unit, ShownUnit):
+            yield {**render.unit_json(unit), "entries": of_unit()}
+
+    def _sections(self) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:
+        """Yield the name of each section, its parts, and what writes a part as JSON and as text."""
+        if not self.names:
+            return
+        from dwarfgpu.program.code.frame_rows import code_name
+        from dwarfgpu.program.dump import sections
+        from dwarfgpu.render import dump as render
+        from dwarfgpu.render.call_frame_info import listed_json, listed_text
+
+        def frame_json(entry: DecodedFrameEntry) -> dict[str, Any]:
+            return listed_json(entry, self.file.frames, name=code_name(self.file, entry.entry))
+
+        def frame_text(entry: DecodedFrameEntry, style: Style) -> list[str]:
+            return listed_text(entry, self.file.frames, style, name=code_name(self.file, entry.entry))
+
+        dump = sections.SectionDump(self.file, self.dialect, self.pc)
+        for name in self.names:
+            if name in sections.FRAMES:
+                yield name, dump.frames(name), frame_json, frame_text
+            else:
+                yield name, dump.parts(name), render.part_json, render.part_text
 
 
 def print_expression(debugger: Debugger, arguments: Arguments) -> None:
     """Every location that the file gives it, operation by operation: offset, bytes, operation, what registers are
     called. `explain` says what comes of it.
     """
-    for each in _named(debugger, arguments.needed()):
+    for each in variables_called(debugger, arguments.needed()):
         debugger.output.lines(_explainer(debugger).operations(each))
 
 
-def print_cfi(debugger: Debugger, arguments: Arguments) -> None:
-    """The row that holds at an address, by default where the frame stands; of a FUNCTION all rows of its entries."""
-    from dwarfgpu.program.code.code_lookup import parse_address
-    from dwarfgpu.program.code.frame_rows import code_name, fdes_of, frames_at
-    from dwarfgpu.render import call_frame_info as render
+def print_cfi(selection: Selection, arguments: Arguments) -> Document:
+    """Every entry with its instructions, and the rows that they make. A row has what changes in it; the first of an
+    entry is whole. At the prompt it is by default the row that holds where the frame is.
 
-    code = _code(debugger)
-    file, text = code.file, arguments.text
-    frames, style = file.frames, debugger.output.style
-    if text[:1].isalpha() or text[:1] == "_":
-        if "+" not in text:
-            for number, entry in enumerate(fdes_of(file, text)):
-                if number:
-                    debugger.output.line()
-                name = code_name(file, entry)
-                debugger.output.lines(render.listed_text(frames.listed(entry), frames, style, name=name))
-            return
-        address = parse_address(file, text)
+    With -pc, or of an ADDRESS: the whole row that holds there. With -function, or of a FUNCTION: its entries. At the
+    shell, --cases FILE reads sections in hex, a case a line, and answers each as JSON on a line.
+    """
+    file = _file(selection)
+    if arguments.has("dialect"):
+        file.frames.use_dialect(arguments.get("dialect"))
+    addresses: list[str | int] = [*arguments.many("pc")]
+    functions = [*arguments.many("function")]
+    text = arguments.text
+    if text and (text[0].isalpha() or text[0] == "_"):
+        (addresses if "+" in text else functions).append(text)
     elif text:
         from dwarfgpu.questions.memory import address_of
 
-        where: Any = address_of(debugger, text).value
-        address = code.in_file(where)
-    else:
-        place = debugger.frame.place
-        if place is None:
-            raise UsageError("No frame selected.", kind="no_frame", hint="name an address or a function")
-        address = code.in_file(place)
-    for number, found in enumerate(frames_at(file, address)):
-        if number:
-            debugger.output.line()
-        name = code_name(file, found.fde)
-        debugger.output.lines(render.at_text(found, frames, style, name=name))
+        where: Any = address_of(selection, text).value
+        code = selection.frame.code or selection.frame.state.loaded.codes[0]
+        addresses.append(code.in_file(where))
+    elif not addresses and not functions and selection.attached is not None:
+        addresses.append(selection.frame.place_in_file)
+    return _FrameInformation(file, addresses, functions).document()
 
 
-def _code(debugger: Debugger) -> LoadedCode:
-    """The file whose code the frame executes."""
-    frame = debugger.frame
-    return frame.code or frame.state.loaded.codes[0]
+class _FrameInformation:
+    """Reads what is asked for as it is shown; what is wrong with it is then among the problems."""
+
+    def __init__(self, file: CodeObject, addresses: list[str | int], functions: list[str]) -> None:
+        self.file = file
+        self.addresses = addresses
+        self.functions = functions
+        self.problems: list[DwarfGpuError] = []
+
+    def document(self) -> Document:
+        from dwarfgpu.render.layout import paragraphs
+
+        frames = self.file.frames
+        data: dict[str, Any] = {
+            "file": self.file.name,
+            "target": frames.target.name,
+            "dialect": frames.dialect.name,
+            "addresses": self._addresses_json(),
+            "entries": self._entries_json(),
+            "problems": self._problems_json(),
+        }
+        document = Document(
+            data,
+            lambda output: paragraphs(self._texts(output.style)),
+            rows=lambda: chain(data["addresses"], data["entries"]),
+            row={"file": self.file.name},
+        )
+        document.problems = self.problems
+        return document
+
+    def _problems_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.layout import problem_json
+
+        yield from map(problem_json, (*self.problems, *self.file.problems))
+
+    def _addresses_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.call_frame_info import at_json
+
+        for row, name in self._rows():
+            yield at_json(row, self.file.frames, name=name)
+
+    def _entries_json(self) -> Iterator[dict[str, Any]]:
+        from dwarfgpu.render.call_frame_info import listed_json
+
+        for entry, name in self._entries():
+            yield listed_json(entry, self.file.frames, name=name)
+
+    def _texts(self, style: Style) -> Iterator[list[str]]:
+        from dwarfgpu.render.call_frame_info import at_text, listed_text
+
+        frames = self.file.frames
+        for row, name in self._rows():
+            yield at_text(row, frames, style, name=name)
+        for entry, name in self._entries():
+            yield listed_text(entry, frames, style, name=name)
+        if not (frames.indexes or self.addresses or self.functions):
+            yield ["no call frame information"]
+
+    def _rows(self) -> Iterator[tuple[FrameAt, str]]:
+        """Yield the rows at addresses, with the name of the code there."""
+        from dwarfgpu.program.code.code_lookup import parse_address
+        from dwarfgpu.program.code.frame_rows import code_name, frames_at
+
+        for where in self.addresses:
+            with self._collecting():
+                address = parse_address(self.file, where) if isinstance(where, str) else where
+                for row in frames_at(self.file, address):
+                    yield row, code_name(self.file, row.fde)
+                    self.problems += [row.error] if row.error is not None else []
+
+    def _entries(self) -> Iterator[tuple[DecodedFrameEntry, str]]:
+        """Yield the entries of functions, or all of them, with the name of their code."""
+        from dwarfgpu.program.code.frame_rows import code_name
+
+        is_all = not (self.addresses or self.functions)
+        for entry in self.file.frames.entries() if is_all else self._of_functions():
+            if isinstance(entry, DwarfGpuError):
+                self.problems.append(entry)
+                continue
+            decoded = self.file.frames.listed(entry)
+            yield decoded, code_name(self.file, entry)
+            self.problems += [decoded.error] if decoded.error is not None else []
+
+    def _of_functions(self) -> Iterator[Entry]:
+        from dwarfgpu.program.code.frame_rows import fdes_of
+
+        for name in self.functions:
+            with self._collecting():
+                yield from fdes_of(self.file, name)
+
+    @contextmanager
+    def _collecting(self) -> Iterator[None]:
+        """Go on behind an error, unless it is one of usage."""
+        try:
+            yield
+        except UsageError:
+            raise
+        except DwarfGpuError as error:
+            self.problems.append(error)
+
+
+def _file(selection: Selection) -> CodeObject:
+    """Return the file whose code the frame executes; without a machine the one that is open."""
+    code = None if selection.attached is None else selection.frame.code
+    return selection.opened.file if code is None else code.file
 
 
 # --- ``eval -ops`` and ``eval -hex`` ------------------------------------------------------------------
@@ -222,7 +420,7 @@ def evaluate_operations(debugger: Debugger, arguments: Arguments, frame: Frame, 
     if arguments.has("hex"):
         if arguments.has("ops"):
             raise arguments.wrong("takes -ops or -hex, not both")
-        expression = where.decoded(_bytes(_unquoted(arguments.text)))
+        expression = where.decoded(bytes_of(_unquoted(arguments.text)))
     else:
         expression = where.parsed(_unquoted(arguments.text))
     numbers = frame.lane_numbers(lanes)
@@ -254,12 +452,3 @@ def _unquoted(text: str) -> str:
     """A text without the quotes that it needs on a command line."""
     is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1] if is_quoted else text
-
-
-def _bytes(text: str) -> bytes:
-    digits = "".join(text.split()).removeprefix("0x")
-    try:
-        return bytes.fromhex(digits)
-    except ValueError:
-        message = f"{text[:60]!r} is not bytes: an even number of hex digits is needed"
-        raise UsageError(message) from None

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.stack.selectors import wave_named, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
 
 _LIST = re.compile(r"[\d,\s-]*\d(?:\s*,)?")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 
@@ -26,10 +26,10 @@ def wave(debugger: Debugger, arguments: Arguments) -> None:
     such as 1:2:1:1. It is looked at in its innermost frame, and in the lane that was looked at in it before.
     """
     if not arguments.text:
-        debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
+        debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
-    debugger.select_wave(wave_number(debugger, arguments.text))
-    debugger.output.line(f"[Switching to {noun(debugger)} {title(debugger)}]")
+    debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
+    debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
     _show_frame(debugger)
 
 
@@ -41,11 +41,11 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
     which, flags, command = split(arguments)
     check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
     machine = debugger.machine
-    numbers = chosen_waves(debugger, which)
+    numbers = waves_of(machine.stopped.machine, which)
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_wave(number)
-        return ["", debugger.output.style("kind", f"{noun(debugger).capitalize()} {title(debugger)}:")]
+        return ["", debugger.output.style("kind", f"{debugger.noun.capitalize()} {title(debugger)}:")]
 
     if not len(machine):
         raise UsageError("the machine has no waves", kind="no_wave")
@@ -59,19 +59,14 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
 
     arguments.needed()
     pattern = arguments.pattern()
-    name = noun(debugger).capitalize()
+    name = debugger.noun.capitalize()
     found = 0
     for number, text in titles(debugger):
         if pattern.search(text):
             debugger.output.lines(fitted(f"{name} {number} has {text}", debugger.output.width, 2))
             found += 1
     if not found:
-        debugger.output.line(f"No {noun(debugger)}s match '{arguments.text}'")
-
-
-def noun(debugger: Debugger) -> str:
-    """What a user calls the waves of the machine."""
-    return "wave" if debugger.machine.has_waves else "thread"
+        debugger.output.line(f"No {debugger.noun}s match '{arguments.text}'")
 
 
 def title(debugger: Debugger) -> str:
@@ -84,33 +79,6 @@ def title(debugger: Debugger) -> str:
     return f"{debugger.wave_number + 1}{lane} ({name})"
 
 
-def wave_number(debugger: Debugger, text: str) -> int:
-    """The number from 0 of the wave that a text names: a number from 1, or else its id."""
-    machine = debugger.machine
-    if text.isdecimal() and text.isascii() and len(text) < 10 and 1 <= int(text) <= len(machine):
-        return int(text) - 1
-    named = machine.stopped.machine.wave_named(text)
-    if named is not None:
-        return named
-    known = machine.stopped.machine.ids[:3]
-    some = ", ".join(f"{i} ({name})" for i, name in enumerate(known, 1))
-    some += ", ..." if len(machine) > len(known) else ""
-    hint = f"there are {len(machine)}: {some}"
-    raise UsageError(f"Unknown {noun(debugger)} {text[:60]}.", kind="no_wave", hint=hint)
-
-
-def chosen_waves(debugger: Debugger, text: str) -> list[int]:
-    """The numbers from 0 of the waves that a list or ``all`` means."""
-    count = len(debugger.machine)
-    if text == "all":
-        return list(range(count))
-    found = [number - 1 for number in numbers_in(text, 1, count, noun(debugger))]
-    if not found:
-        hint = f"they are 1 to {count}"
-        raise UsageError(f"No {noun(debugger)}s match '{text[:40]}'.", kind="no_wave", hint=hint)
-    return found
-
-
 # --- Lanes ----------------------------------------------------------------------------------------------------------
 
 
@@ -120,12 +88,12 @@ def lane(debugger: Debugger, arguments: Arguments) -> None:
 
     needs_lanes(debugger)
     if not arguments.text:
-        debugger.output.line(f"[Current {noun(debugger)} is {title(debugger)}]")
+        debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
     number = arguments.integer()
     assert number is not None  # noqa: S101 (there is a text)
     debugger.select_lane(number)
-    debugger.output.line(f"[Switching to {noun(debugger)} {title(debugger)}]")
+    debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
     _show_frame(debugger)
 
 
@@ -148,38 +116,6 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
         return ["", debugger.output.style("kind", f"{name[0].upper()}{name[1:]}:")]
 
     apply(debugger, [each.number for each in chosen], visit, command, flags)
-
-
-# --- Lists ----------------------------------------------------------------------------------------------------------
-
-
-def numbers_in(text: str, first: int, last: int, what: str) -> list[int]:
-    """Those of some numbers that a list such as ``1,4-7`` has, in its order."""
-    found: dict[int, None] = {}
-    for part in text.replace(",", " ").split():
-        if part.startswith("-"):
-            raise UsageError(f"Unrecognized option at: {part[:40]}", hint="a list is like 0,3,8-11")
-        match = _RANGE.fullmatch(part)
-        if match is None:
-            raise UsageError(f"{part[:40]!r} is no {what} and no range", hint="a list is like 0,3,8-11")
-        low, high = int(match[1]), int(match[2] or match[1])
-        if high < low:
-            raise UsageError("inverted range", hint=f"write {high}-{low}")
-        found.update(dict.fromkeys(range(max(low, first), min(high, last) + 1)))
-    return list(found)
-
-
-def numbers_of(text: str, first: int, last: int, what: str) -> list[int]:
-    """The numbers of a list such as ``1,4-7``, all of which must be there."""
-    found: dict[int, None] = {}
-    for part in text.replace(",", " ").split():
-        some = numbers_in(part, first, last, what)
-        low, _, high = part.partition("-")
-        if len(some) != int(high or low) - int(low) + 1:
-            hint = f"they are {first} to {last}"
-            raise UsageError(f"there is no {what} {part[:40]}", kind=f"no_{what}", hint=hint)
-        found.update(dict.fromkeys(some))
-    return list(found)
 
 
 # --- Running commands -----------------------------------------------------------------------------------------------

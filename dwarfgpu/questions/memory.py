@@ -23,6 +23,7 @@ from dwarfgpu.render.values import ValueWriter
 if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 PER_LINE = {"b": 8, "h": 8, "w": 4, "g": 2}
@@ -102,10 +103,10 @@ def _usual_size(letter: str, last: str) -> str:
     return "" if letter == "s" else last or "b"
 
 
-def address_of(debugger: Debugger, text: str) -> Address:
+def address_of(selection: Selection, text: str) -> Address:
     """The address that an expression means: the number of a pointer, or where an array or a function is."""
-    frame = debugger.frame
-    found = frame.expression(text).find(frame.lane(debugger.lane)).target()
+    frame = selection.frame
+    found = frame.expression(text).find(frame.lane(selection.lane)).target()
     inner = resolved(found.type)
     if isinstance(inner, (Array, Function)):
         address = found.address

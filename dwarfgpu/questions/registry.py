@@ -6,17 +6,17 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.settings import Setting
 
-    Run = Callable[["Debugger", "Arguments"], None]
+    Run = Callable[[Any, "Arguments"], Document | None]
 
 
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
@@ -26,35 +26,77 @@ PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_
 
 
 @frozen
-class Option:
-    """An option of a command: ``-all``, or ``-lane LIST``."""
+class Argument:
+    """An argument of a command: an option such as ``-lane LIST`` or ``-all``, or an operand."""
 
     flag: str
+    """How it is written: ``-lane``, at the shell also ``--lane``. Of an operand its name."""
     metavar: str | None
-    """What its argument is called; None if it has none."""
+    """What its value is called; None if it has none."""
     help: str
     setting: Setting | None = None
-    """The setting that is another one while the command runs: ``-elements 3``, ``-pretty``, ``-symbol off``."""
+    """The setting that has another value while the command runs: ``-elements 3``, ``-pretty``, ``-symbol off``."""
+    read: Callable[[str], Any] = str
+    """Reads its value: `int`, or a function that raises `UsageError`."""
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+    """Whether it must be given at the shell."""
+    is_many: bool = False
+    """Whether it may be given more than once; its value is then a tuple."""
+
+    @property
+    def name(self) -> str:
+        """Its name in `Arguments.options`."""
+        return self.flag.lstrip("-")
+
+    @property
+    def is_option(self) -> bool:
+        return self.flag.startswith("-")
 
     @property
     def usage(self) -> str:
         return self.flag if self.metavar is None else f"{self.flag} {self.metavar}"
 
+    def value(self, text: str) -> Any:
+        """Read a value."""
+        try:
+            value = self.read(text)
+        except ValueError:
+            raise UsageError(f"{self.flag} takes a number, not {text[:40]!r}") from None
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{self.flag} is {', '.join(self.choices)}, not {text[:40]!r}")
+        return value
+
+
+@frozen
+class Shell:
+    """How a command is written at the shell: its names there, and what it needs besides its options."""
+
+    names: tuple[str, ...]
+    selects: tuple[Argument, ...] = ()
+    """The arguments that say what the question is about: rows of `selection`, such as FILE and ``--wave``."""
+    operands: tuple[Argument, ...] = ()
+    """What is text at the prompt, word by word."""
+    examples: tuple[str, ...] = ()
+
 
 @frozen
 class Command:
-    """A row of the table."""
+    """A row of the table: a question, which has an answer as text and as JSON, or an action."""
 
     name: str
     """All its words: ``info lanes``."""
     summary: str
     run: str
-    """The module and the function that is it: ``values.print_value``. Its docstring is the rest of the help."""
+    """The module and the function that is it: ``values.print_value``. Its docstring is the rest of the help.
+
+    The function of a question takes a selection and the arguments and returns a `Document`.
+    """
     group: str
     aliases: tuple[str, ...] = ()
     operands: str = ""
     """What stands behind options, as help shows it."""
-    options: tuple[Option, ...] = ()
+    options: tuple[Argument, ...] = ()
     formats: str = ""
     """What may stand behind a slash, as help shows it; empty if nothing may."""
     completes: str = ""
@@ -63,6 +105,8 @@ class Command:
     """What an empty line does after it: ``same``, ``onwards`` (without its operands) or ``nothing``."""
     gdb: str | None = None
     """Its name behind ``dwarfgpu`` in GDB, if it makes sense there."""
+    is_question: bool = False
+    shell: Shell | None = None
 
     @property
     def usage(self) -> str:
@@ -71,15 +115,17 @@ class Command:
         parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
         if any(option.setting is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
+        if self.is_question:
+            parts.append("[--json]")
         return " ".join([*parts, self.operands]).strip()
 
     def load(self) -> Run:
-        """The function that is the command; its module is imported only now."""
+        """Return the function that is the command; its module is imported only now."""
         from importlib import import_module
 
         module, _, name = self.run.partition(".")
-        found: Run = getattr(import_module(f"dwarfgpu.questions.{module}"), name)
-        return found
+        run: Run = getattr(import_module(f"dwarfgpu.questions.{module}"), name)
+        return run
 
     @property
     def details(self) -> str:
@@ -96,6 +142,8 @@ class Registry:
         self.commands: dict[str, Command] = {}
         self._names: dict[str, dict[str, Command]] = {}
         """For each prefix command, and for none, the next words with what they mean."""
+        self._shell: dict[str, Command] = {}
+        """The names that commands have at the shell, which are names of questions here as well."""
         for command in commands:
             self.add(command)
 
@@ -105,6 +153,12 @@ class Registry:
         for name in (command.name, *command.aliases):
             prefix, _, word = name.rpartition(" ")
             self._names.setdefault(prefix, {})[word] = command
+        if command.shell is not None:
+            self._shell.update(dict.fromkeys(command.shell.names, command))
+
+    def at_shell(self) -> dict[str, Command]:
+        """Return the commands by the names that they have at the shell."""
+        return self._shell
 
     def names(self, prefix: str = "") -> dict[str, Command]:
         """The words that may follow a prefix command (none: that may begin a line), aliases too."""
@@ -134,10 +188,12 @@ class Registry:
             what = f"{text[:40]!r} is no command{f' of `{prefix}`' if prefix else ''}"
             raise UsageError(what, kind="no_command", hint=f"{ask} lists the commands")
         word = match.group()
-        found = names.get(word)
-        if found is None:
-            found = self._abbreviated(prefix, word, names, ask)
-        return found, text[match.end() :]
+        command = names.get(word)
+        if command is None and not prefix:
+            command = self._shell.get(word)
+        if command is None:
+            command = self._abbreviated(prefix, word, names, ask)
+        return command, text[match.end() :]
 
     def _abbreviated(self, prefix: str, word: str, names: dict[str, Command], ask: str) -> Command:
         meant = {name: command for name, command in names.items() if name.startswith(word)}
@@ -168,17 +224,30 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def option(usage: str, help: str) -> Option:
+def option(usage: str, help: str, **fields: Any) -> Argument:
     """Declare an option: ``-all``, ``-lane LIST``."""
     flag, _, metavar = usage.partition(" ")
-    return Option(flag, metavar or None, help)
+    return Argument(flag, metavar or None, help, **fields)
 
 
-def setting_option(setting: Setting) -> Option:
-    """An option that is a setting of ``print`` for one command."""
+def operand(name: str, help: str, **fields: Any) -> Argument:
+    """Declare an operand of the shell: ``FILE``, ``[KERNEL]``, ``[NAME...]``."""
+    bare = name.strip("[].")
+    return Argument(
+        bare.lower(),
+        bare,
+        help,
+        is_required=not name.startswith("["),
+        is_many="..." in name,
+        **fields,
+    )
+
+
+def setting_option(setting: Setting) -> Argument:
+    """Declare an option that is a setting of ``print`` for one command."""
     flag = f"-{setting.name.removeprefix('print ')}"
     metavar = "|".join(setting.choices) or ("[on|off]" if isinstance(setting.default, bool) else "N")
-    return Option(flag, metavar, setting.help, setting)
+    return Argument(flag, metavar, setting.help, setting)
 
 
 def command(name: str, summary: str, run: str, **fields: Any) -> Command:
@@ -191,11 +260,26 @@ def command(name: str, summary: str, run: str, **fields: Any) -> Command:
     return Command(name, summary, run, aliases=aliases, **fields)
 
 
+def question(name: str, summary: str, run: str, **fields: Any) -> Command:
+    """Declare a command that returns a document, which every face writes as text or as JSON."""
+    return command(name, summary, run, is_question=True, **fields)
+
+
+def shell(names: str, *arguments: Argument, examples: Iterable[str] = ()) -> Shell:
+    """Declare how a question is asked at the shell: what it is about first, then its operands."""
+    operands = tuple(each for each in arguments if each.flag != "file" and not each.is_option)
+    selects = tuple(each for each in arguments if each not in operands)
+    return Shell(tuple(names.split()), selects, operands, tuple(examples))
+
+
 # --- What stands behind the name of a command ---------------------------------------------------------
 
 _WORD = re.compile(r"\s*(\S+)")
+_QUOTED = re.compile(r"""\s*(["'])(.*?)\1(?!\S)""")
 _END = re.compile(r"(?<!\S)--(?!\S)")
 """What ends options. As in gdb, an expression may begin like the beginning of an option only where this is missing."""
+FORMS = {"--json": "json", "-json": "json", "--jsonl": "jsonl", "-jsonl": "jsonl"}
+"""The options that every question has: one document, or a document a line."""
 _SWITCH = ("on", "off", "yes", "no", "enable", "disable")
 
 
@@ -206,24 +290,35 @@ class Arguments:
     command: Command
     format: str
     """What stood behind the slash."""
-    options: dict[str, str]
-    """The options that were given, without their dash; empty for one that takes no argument."""
+    options: dict[str, Any]
+    """The values of the options that were given, by name; empty for one that takes no argument."""
     text: str
     """The rest: an expression, a name, words."""
-    settings: dict[str, str]
-    """Settings that are others while the command runs, as options say."""
+    settings: dict[str, str] = Factory(dict)
+    """Settings that have other values while the command runs, as options say."""
+    form: str = ""
+    """``json`` or ``jsonl`` where the answer is to be written so; else it is text."""
+    operands: tuple[str, ...] | None = None
+    """The rest word by word, where a shell has split it."""
 
     def has(self, name: str) -> bool:
         """Whether an option was given."""
         return name in self.options
 
-    def get(self, name: str) -> str | None:
-        """The argument of an option; None if it was not given."""
+    def get(self, name: str) -> Any:
+        """Return the value of an option; None if it was not given."""
         return self.options.get(name)
+
+    def many(self, name: str) -> tuple[Any, ...]:
+        """Return the values of an option that may be given more than once."""
+        values: tuple[Any, ...] = self.options.get(name, ())
+        return values
 
     @property
     def words(self) -> list[str]:
         """The rest as words, in which quotes keep blanks."""
+        if self.operands is not None:
+            return list(self.operands)
         try:
             return shlex.split(self.text)
         except ValueError as error:
@@ -263,31 +358,46 @@ class Arguments:
             raise self.wrong(f"takes a regular expression: {error}") from None
 
     def wrong(self, message: str) -> UsageError:
-        """An error about the arguments."""
+        """Return an error about the arguments."""
+        if self.operands is not None and self.command.shell is not None:
+            name = f"dwarfgpu {self.command.shell.names[0]}"
+            return UsageError(f"`{name}` {message}", hint=f"`{name} --help` shows the options")
         return UsageError(f"`{self.command.name}` {message}", hint=f"it is written `{self.command.usage}`")
 
 
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
     form, text = _format(command, text)
-    options: dict[str, str] = {}
+    options: dict[str, Any] = {}
     settings: dict[str, str] = {}
-    while command.options and (match := _WORD.match(text)) is not None and match[1].startswith("-"):
+    written_as = ""
+    while (
+        (command.options or command.is_question)
+        and (match := _WORD.match(text)) is not None
+        and match[1].startswith("-")
+    ):
         after = text[match.end() :]
         if match[1] == "--":  # what follows is no option, even if it begins with a dash
             text = after
             break
+        if command.is_question and match[1] in FORMS:
+            written_as, text = FORMS[match[1]], after
+            continue
         option = _option(command, match[1], after)
         if option is None:
             break
         value, text = _value(command, option, after)
         if option.setting is not None:
             settings[option.setting.name] = value
+        elif option.metavar is None:
+            options[option.name] = ""
+        elif option.is_many:
+            options[option.name] = (*options.get(option.name, ()), option.value(value))
         else:
-            options[option.flag[1:]] = value
+            options[option.name] = option.value(value)
     if not form:  # gdb has it behind the options
         form, text = _format(command, text)
-    return Arguments(command, form, options, text.strip(), settings)
+    return Arguments(command, form, options, text.strip(), settings, written_as)
 
 
 def _format(command: Command, text: str) -> tuple[str, str]:
@@ -302,11 +412,11 @@ def _format(command: Command, text: str) -> tuple[str, str]:
     return form, whole[1 + len(form) :]
 
 
-def _option(command: Command, flag: str, after: str) -> Option | None:
+def _option(command: Command, flag: str, after: str) -> Argument | None:
     """The option that a word is; None if what begins with it is the operand."""
     known = {option.flag: option for option in command.options}
-    if flag in known:
-        return known[flag]
+    if flag[flag.startswith("--") :] in known:
+        return known[flag[flag.startswith("--") :]]
     if flag[1:2].isdecimal():
         return None  # a number
     meant = [name for name in known if name.startswith(flag)]
@@ -319,7 +429,7 @@ def _option(command: Command, flag: str, after: str) -> Option | None:
     return known[meant[0]]
 
 
-def _value(command: Command, option: Option, after: str) -> tuple[str, str]:
+def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
     """The argument of an option, and the text behind it."""
     match = _WORD.match(after)
     if option.metavar is None:
@@ -327,6 +437,9 @@ def _value(command: Command, option: Option, after: str) -> tuple[str, str]:
     if option.setting is not None and isinstance(option.setting.default, bool):
         is_said = match is not None and match[1] in _SWITCH
         return (match[1], after[match.end() :]) if match is not None and is_said else ("on", after)
+    quoted = _QUOTED.match(after)
+    if quoted is not None:
+        return quoted[2], after[quoted.end() :]
     if match is None or match[1] == "--":
         raise UsageError(f"`{command.name}`: {option.flag} needs {option.metavar}")
     return match[1], after[match.end() :]

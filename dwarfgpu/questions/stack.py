@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.stack.selectors import numbers_in, waves_of
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.render.layout import fitted, paragraphs, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.stack.backtrace import Saved
+    from dwarfgpu.program.stack.backtrace import Backtrace, Saved
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
+
+
+MAX_WAVES = 8
+"""How many waves of a group are named."""
 
 
 # --- One frame ------------------------------------------------------------------------------------------------------
 
 
-def call_writer(debugger: Debugger, frame: Frame) -> CallWriter:
+def call_writer(selection: Selection, frame: Frame) -> CallWriter:
     """Writes frames with their arguments in the lane that is looked at."""
     from dwarfgpu.render.backtrace import CallWriter
 
-    lane = debugger.lane if frame.has_lanes else None
-    look = evolve(asking.renderer(debugger, frame=frame).look, is_pretty=False)
-    return CallWriter(lane, look, debugger.settings["print frame-arguments"])
+    lane = selection.lane if frame.has_lanes else None
+    look = evolve(asking.renderer(selection, frame=frame).look, is_pretty=False)
+    return CallWriter(lane, look, selection.settings["print frame-arguments"])
 
 
 def show_frame(debugger: Debugger) -> None:
@@ -47,16 +57,16 @@ def show_frame(debugger: Debugger) -> None:
         output.line(output.style("dim", note))
 
 
-def _where_lane_is(debugger: Debugger, frame: Frame) -> str | None:
+def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     """What there is to say about a lane that does not execute the code."""
     from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
     from dwarfgpu.questions.waves import lanes_here
     from dwarfgpu.render.wave_tables import lane_place
 
-    lane, mask = debugger.lane, frame.active_mask
+    lane, mask = selection.lane, frame.active_mask
     if lane is None or mask is None or mask >> lane & 1:
         return None
-    here = lanes_here(debugger)
+    here = lanes_here(selection)
     found = next((each for each in here.lanes if each.number == lane), None)
     if found is None or found.state in (ACTIVE, UNKNOWN):
         return None
@@ -135,14 +145,14 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
     if text.startswith("level"):
         which, flags, command = focus.split(evolve(arguments, text=text.removeprefix("level").strip()))
         count = sum(1 for _frame in debugger.wave)
-        numbers = focus.numbers_in(which, 0, count - 1, "frame")
+        numbers = numbers_in(which, 0, count - 1, "frame")
         if not numbers:
             message = f"No frames match '{which[:40]}'."
             raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
     else:
         minus = "-" if text[0] == "-" else ""
         which, flags, command = focus.split(evolve(arguments, text=text[len(minus) :]))
-        some = _limited(debugger, None if which == "all" else minus + which, arguments)
+        some = _limited(debugger.wave, _count(None if which == "all" else minus + which, arguments))
         numbers = [each.number for each in some]
     focus.check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
     writer = call_writer(debugger, debugger.frame)
@@ -157,118 +167,198 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 # --- All of them ----------------------------------------------------------------------------------------------------
 
 
-def backtrace(debugger: Debugger, arguments: Arguments) -> None:
-    """With N only the N innermost frames, with -N the N outermost. Arguments are those of the lane that is looked at.
-    If that lane was not active when the inner functions were called, the frames of those are left out.
+def backtrace(selection: Selection, arguments: Arguments) -> Document:
+    """With N only the N innermost frames, with -N the N outermost. Arguments are those of the lane that is selected.
+    If that lane was not active when the inner functions were called, the frames of those are left out. With -wave, and
+    at the shell without it, the frames of several waves are shown, those of waves with equal stacks once.
     """
-    output = debugger.output
-    asked = _lane_asked(debugger, arguments)
+    from dwarfgpu.program.stack import backtrace as stacks
+    from dwarfgpu.render.backtrace import BacktraceRenderer
+    from dwarfgpu.render.layout import problem_json
+
+    machine = selection.machine.stopped.machine
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
     arguments = evolve(arguments, text=rest.strip() if word == "full" else arguments.text)
-    frames = _limited(debugger, arguments.text or None, arguments)
-    if asked is not None:
-        frames = _frames_of(debugger, frames, asked)
-    elif not arguments.text:
-        frames = _without_inner(debugger, frames)
-    writer = call_writer(debugger, debugger.frame)
-    writer.lane = writer.lane if asked is None else asked
-    last = None
-    for each in frames:
-        output.lines(writer.lines(each, output.width, output.style))
-        note = None if each.number or asked is not None else _where_lane_is(debugger, each)
-        if note:
-            output.line(" " * 4 + output.style("dim", note))
-        if arguments.has("registers"):
-            _show_saved(debugger, each)
-        if is_full:
-            _show_locals(debugger, each, writer.lane)
-        last = each
-    if last is not None:
-        _show_end(debugger, last.number + 1)
-    elif arguments.text and asked is None:
-        _show_end(debugger, 0)
+    count = _count(arguments.text or None, arguments)
+    if arguments.has("wave") or selection.wave_number is None:
+        waves = waves_of(machine, arguments.get("wave"))
+    else:
+        waves = [selection.wave_number]
+    lane = _lane_asked(selection, arguments)
+    renderer = BacktraceRenderer(machine.target)
+
+    def groups() -> Iterator[Backtrace]:
+        stopped, registers = selection.machine.stopped, arguments.has("registers")
+        for group in stacks.backtraces(stopped, waves, lane=lane, registers=registers):
+            if group.error is not None or (group.end is not None and group.end.is_failure):
+                document.status = NO_ANSWER
+            yield evolve(group, frames=group.frames[count]) if count is not None else group
+
+    def text(output: Output) -> Iterator[str]:
+        if len(waves) == 1:
+            yield from _stack_lines(selection, waves[0], count, lane, arguments, is_full=is_full)
+            if selection.machine[waves[0]].end.is_failure:
+                document.status = NO_ANSWER
+            return
+        yield from paragraphs(_group_lines(group) for group in groups())
+
+    def _group_lines(group: Backtrace) -> Iterator[str]:
+        style = selection.output.style
+        indices = [index for index in map(machine.wave_named, group.waves) if index is not None]
+        yield style("kind", _group_head(selection, indices, group.waves))
+        if group.error is not None:
+            yield from (style("error", line) for line in wrapped(str(group.error), selection.output.width))
+            return
+        yield from _stack_lines(
+            selection, indices[0], count, lane, arguments, is_full=is_full, is_group=len(indices) > 1
+        )
+
+    document = Document(
+        {
+            "target": machine.target.name,
+            "stacks": (renderer.document(group, lane) for group in groups()),
+            "problems": (problem_json(error) for error in selection.machine.stopped.problems),
+        },
+        text,
+        rows="stacks",
+        row={"target": machine.target.name},
+    )
+    return document
 
 
-def _limited(debugger: Debugger, text: str | None, arguments: Arguments) -> Iterable[Frame]:
-    """All frames, the N innermost, or the N outermost."""
-    wave = debugger.wave
+def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]) -> str:
+    """Return the head of waves with equal stacks: ``Waves 1-2 (1:1:1:1, 1:1:1:2):``."""
+    noun = selection.noun.capitalize() + ("s" if len(indices) > 1 else "")
+    some = ", ".join(map(shown, names[:MAX_WAVES])) + (", ..." if len(names) > MAX_WAVES else "")
+    return f"{noun} {ranges_text(index + 1 for index in indices)} ({some}):"
+
+
+def _stack_lines(
+    selection: Selection,
+    index: int,
+    count: slice | None,
+    lane: int | None,
+    arguments: Arguments,
+    *,
+    is_full: bool,
+    is_group: bool = False,
+) -> Iterator[str]:
+    """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
+    output = selection.output
+    with selection.staying():
+        if selection.wave_number != index:
+            selection.wave_number, selection.frame_number = index, 0
+        wave = selection.wave
+        frames: Iterable[Frame] = _limited(wave, count)
+        if lane is not None:
+            warning, frames = _frames_of(list(frames), lane)
+        else:
+            warning, frames = ("", frames) if count is not None else _without_inner(selection, frames)
+        if warning:
+            yield warning
+        writer = call_writer(selection, selection.frame)
+        writer.lane = writer.lane if lane is None else lane
+        if is_group and writer.arguments == "scalars":
+            writer.arguments = "none"
+        last = None
+        for frame in frames:
+            yield from writer.lines(frame, output.width, output.style)
+            note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
+            if note:
+                yield " " * 4 + output.style("dim", note)
+            if arguments.has("registers"):
+                yield from _saved_lines(selection, frame)
+            if is_full:
+                yield from _locals_lines(selection, frame, writer.lane)
+            last = frame
+        if last is not None:
+            yield from _end_lines(selection, last.number + 1)
+        elif count is not None and lane is None:
+            yield from _end_lines(selection, 0)
+
+
+def _count(text: str | None, arguments: Arguments) -> slice | None:
+    """Return which frames N or -N means: the N innermost, or the N outermost; None without it."""
     if text is None:
-        return iter(wave)
+        return None
     digits = text.removeprefix("-")
     if not digits.isdecimal() or not digits.isascii() or len(digits) > 9:
         raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
     count = int(digits)
-    return wave.frames()[max(0, len(wave.frames()) - count) :] if text[0] == "-" else islice(wave, count)
+    if text[0] == "-":
+        return slice(-count, None) if count else slice(0, 0)
+    return slice(0, count)
 
 
-def _show_end(debugger: Debugger, following: int) -> None:
-    """What GDB says below frames that are not all, or behind which something is not known."""
-    if next(islice(debugger.wave, following, None), None) is not None:
-        debugger.output.line("(More stack frames follow...)")
+def _limited(wave: Wave, count: slice | None) -> Iterable[Frame]:
+    """Return all frames, or those that a count means."""
+    if count is None:
+        return iter(wave)
+    return wave.frames()[count] if count.stop is None else islice(wave, count.stop)
+
+
+def _end_lines(selection: Selection, following: int) -> Iterator[str]:
+    """Yield what GDB says below frames that are not all, or behind which something is not known."""
+    if next(islice(selection.wave, following, None), None) is not None:
+        yield "(More stack frames follow...)"
         return
-    end = debugger.wave.end
+    end = selection.wave.end
     if not end.is_regular:
-        from dwarfgpu.render.layout import fitted
-
-        lines = fitted(f"Backtrace stopped: {end.message}", debugger.output.width)
-        debugger.output.lines(debugger.output.style("error", line) for line in lines)
+        lines = fitted(f"Backtrace stopped: {end.message}", selection.output.width)
+        yield from (selection.output.style("error", line) for line in lines)
 
 
-def _lane_asked(debugger: Debugger, arguments: Arguments) -> int | None:
-    """The lane of `-lane N`."""
-    text = arguments.get("lane")
-    if text is None:
+def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
+    """Return the lane of `-lane N`."""
+    lane: int | None = arguments.get("lane")
+    if lane is None:
         return None
     from dwarfgpu.questions.waves import needs_lanes
 
-    needs_lanes(debugger)
-    count = debugger.machine.state.target.lane_count
-    if not text.isdecimal() or not text.isascii() or len(text) > 9 or int(text) >= count:
-        raise UsageError(f"Lane {text[:20]} does not exist on this wave.", kind="no_lane")
-    return int(text)
+    needs_lanes(selection)
+    if not 0 <= lane < selection.machine.state.target.lane_count:
+        raise UsageError(f"Lane {lane} does not exist on this wave.", kind="no_lane")
+    return lane
 
 
-def _frames_of(debugger: Debugger, frames: Iterable[Frame], lane: int) -> Iterator[Frame]:
-    """The frames of functions that were called while a lane was active."""
-    known = list(frames)
-    inside = [each for each in known if _was_active(each, lane)]
-    left = len(known) - len(inside)
-    if left:
-        noun = "frame is" if left == 1 else "frames are"
-        debugger.output.line(f"warning: lane {lane} is divergent, {left} {noun} left out")
-    yield from inside
+def _frames_of(frames: list[Frame], lane: int) -> tuple[str, Iterable[Frame]]:
+    """Return the frames of functions that were called while a lane was active, and a warning if there are others."""
+    inside = [frame for frame in frames if _was_active(frame, lane)]
+    left = len(frames) - len(inside)
+    noun = "frame is" if left == 1 else "frames are"
+    return f"warning: lane {lane} is divergent, {left} {noun} left out" if left else "", inside
 
 
-def _without_inner(debugger: Debugger, frames: Iterable[Frame]) -> Iterator[Frame]:
-    """All frames, but for the inner ones of functions that the lane that is looked at is not in."""
-    lane, mask = debugger.lane, debugger.wave.frame(0).active_mask
+def _without_inner(selection: Selection, frames: Iterable[Frame]) -> tuple[str, Iterable[Frame]]:
+    """Return all frames but the inner ones of functions that the selected lane is not in, and a warning of them."""
+    lane, mask = selection.lane, selection.wave.frame(0).active_mask
     if lane is None or mask is None or mask >> lane & 1:
-        yield from frames
-        return
-    first = _standing_frame(debugger, lane)
+        return "", frames
+    first = _standing_frame(selection, lane)
     known = list(frames)
     if first is None:
-        inside = (each.number for each in known if _was_active(each, lane))
+        inside = (frame.number for frame in known if _was_active(frame, lane))
         first = next(inside, -1)
+    warning = ""
     if first < 0:
-        debugger.output.line(f"warning: lane {lane} was not active when these functions were called")
+        warning = f"warning: lane {lane} was not active when these functions were called"
     elif first:
-        debugger.output.line("warning: lane is divergent, skipping inactive frames")
-    yield from known[max(0, first) :]
+        warning = "warning: lane is divergent, skipping inactive frames"
+    return warning, known[max(0, first) :]
 
 
-def _was_active(each: Frame, lane: int) -> bool:
-    """Whether a lane was active when the function was called; it is where nobody knows."""
-    mask = None if each.activation is None else each.active_lanes()
+def _was_active(frame: Frame, lane: int) -> bool:
+    """Whether a lane was active when the function was called, or that is not known."""
+    mask = None if frame.activation is None else frame.active_lanes()
     return mask is None or bool(mask >> lane & 1)
 
 
-def _standing_frame(debugger: Debugger, lane: int) -> int | None:
-    """The number of the frame in which a lane stands, if DW_AT_LLVM_lane_pc says so."""
+def _standing_frame(selection: Selection, lane: int) -> int | None:
+    """Return the number of the frame in which a lane is, if DW_AT_LLVM_lane_pc says so."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
-    wave = debugger.wave
+    wave = selection.wave
     try:
         here = lanes_of_wave(wave.stopped, wave.index)
     except DwarfGpuError:  # what is wrong with it is what `info lanes` tells
@@ -278,36 +368,34 @@ def _standing_frame(debugger: Debugger, lane: int) -> int | None:
     return here.lanes[lane].frame
 
 
-def _show_locals(debugger: Debugger, each: Frame, lane: int | None) -> None:
-    """The local variables of a frame, as GDB shows them below it."""
+def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
+    """Yield the local variables of a frame, as GDB shows them below it."""
     from dwarfgpu.program.variables.variable import PARAMETER
     from dwarfgpu.questions.values import variable_lines
 
-    found = [variable for variable in each.variables() if variable.kind != PARAMETER]
-    writer = asking.renderer(debugger, frame=each)
-    for variable in found:
-        lines = variable_lines(debugger, writer, variable, None if lane is None else [lane], 8)
-        debugger.output.lines(lines)
-    if not found:
-        debugger.output.line("No locals.")
+    variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
+    writer = asking.renderer(selection, frame=frame)
+    for variable in variables:
+        yield from variable_lines(selection, writer, variable, None if lane is None else [lane], 8)
+    if not variables:
+        yield "No locals."
 
 
-def _show_saved(debugger: Debugger, each: Frame) -> None:
-    """Where the registers of a frame are that are elsewhere than in themselves."""
+def _saved_lines(selection: Selection, frame: Frame) -> Iterator[str]:
+    """Yield where the registers of a frame are that are elsewhere than in themselves."""
     from dwarfgpu.program.stack.backtrace import saved_registers
 
-    if each.activation is None or each.is_inlined:
-        return
-    _show_registers(debugger, saved_registers(each.activation), 8)
+    if frame.activation is not None and not frame.is_inlined:
+        yield from _register_lines(selection, saved_registers(frame.activation), 8)
 
 
-def _show_registers(debugger: Debugger, saved: Iterable[Saved], indent: int) -> None:
+def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -> Iterator[str]:
     from dwarfgpu.render.backtrace import BacktraceRenderer
 
-    output = debugger.output
-    renderer = BacktraceRenderer(debugger.machine.state.target, output.style)
-    for one in saved:
-        output.lines(renderer.saved(one, indent, output.width))
+    output = selection.output
+    renderer = BacktraceRenderer(selection.machine.state.target, output.style)
+    for register in saved:
+        yield from renderer.saved(register, indent, output.width)
 
 
 # --- info frame -----------------------------------------------------------------------------------------------------
@@ -319,7 +407,6 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
     """
     arguments.none()
     from dwarfgpu.program.stack.backtrace import saved_by
-    from dwarfgpu.render.layout import fitted
 
     here = debugger.frame
     if here.activation is None:
@@ -339,12 +426,12 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
             output.lines(fitted(f"  {', '.join(texts)}", output.width, 2))
     elif saved:
         output.line(" Saved registers:")
-        _show_registers(debugger, saved, 2)
+        output.lines(_register_lines(debugger, saved, 2))
 
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     from dwarfgpu.render.backtrace import line_text
-    from dwarfgpu.render.layout import lanes_text, shown
+    from dwarfgpu.render.layout import lanes_text
 
     stack = here.stack
     assert stack is not None  # noqa: S101 (`info frame` needs one)

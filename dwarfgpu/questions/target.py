@@ -7,44 +7,60 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.stack.frame import registers_of
-from dwarfgpu.render.layout import shown, table, wrapped
+from dwarfgpu.program.stack.selectors import wave_of
+from dwarfgpu.questions.document import Document
+from dwarfgpu.render.layout import beside, shown, table, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHT_NOBITS = 8
+HIDDEN = ("NULL", "SYMTAB", "STRTAB")
+"""The types of sections that are not shown."""
 _OF_LANE = "private_lane"
 ACCESS = {"constant": "program-constant"}
 """Who may change what is in an address space while a program runs, as ROCgdb says it; by default all."""
 
 
-def _target(debugger: Debugger) -> Any:
-    return debugger.frame.target
-
-
 # --- Address spaces -------------------------------------------------------------------------------------------------
 
 
-def print_address_spaces(debugger: Debugger, arguments: Arguments) -> None:
+def print_address_spaces(selection: Selection, arguments: Arguments) -> Document:
     """Name and DWARF number are what expressions use (local#0x10), the null address is the one that leads nowhere, and
     the scope says whose memory an address means. The spaces of single lanes are on one line.
     """
     arguments.none()
-    rows = [("Name", "DWARF", "Addr Bits", "Null Address", "Access", "Scope")]
-    spaces = list(_target(debugger).spaces())
-    of_lanes = [each for each in spaces if each.name.startswith(_OF_LANE) and each.name[-1:].isdigit()]
-    for each in spaces:
-        if each not in of_lanes:
-            rows.append(_row(each, each.name, f"{each.number:#x}"))
-        elif each == of_lanes[0]:
-            last = of_lanes[-1]
-            name = f"{each.name}..{last.name[len(_OF_LANE) :]}"
-            rows.append(_row(each, name, f"{each.number:#x}-{last.number:#x}"))
-    debugger.output.lines(table(rows, "lrrrll", indent=0, style=debugger.output.style))
+    spaces = list(selection.frame.target.spaces())
+
+    def text(output: Output) -> Iterable[str]:
+        rows = [("Name", "DWARF", "Addr Bits", "Null Address", "Access", "Scope")]
+        of_lanes = [each for each in spaces if each.name.startswith(_OF_LANE) and each.name[-1:].isdigit()]
+        for space in spaces:
+            if space not in of_lanes:
+                rows.append(_row(space, space.name, f"{space.number:#x}"))
+            elif space == of_lanes[0]:
+                last = of_lanes[-1]
+                name = f"{space.name}..{last.name[len(_OF_LANE) :]}"
+                rows.append(_row(space, name, f"{space.number:#x}-{last.number:#x}"))
+        return table(rows, "lrrrll", indent=0, style=output.style)
+
+    rows = (
+        {
+            "name": space.name,
+            "number": space.number,
+            "address_bits": space.address_bits,
+            "null": space.null,
+            "access": ACCESS.get(space.name, "all"),
+            "scope": space.scope,
+        }
+        for space in spaces
+    )
+    return Document({"spaces": rows}, text, rows="spaces")
 
 
 def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, str]:
@@ -53,78 +69,124 @@ def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, s
     return name, number, str(space.address_bits), null, access, space.scope
 
 
-def address_aliases(debugger: Debugger, arguments: Arguments) -> None:
-    """The address of a variable, or one such as private_lane#0x30: as each address space has it, how far the views go
-    together, and how it is computed. It is one of the lane that is looked at.
+def address_aliases(selection: Selection, arguments: Arguments) -> Document:
+    """EXPR is a variable, or an address such as private_lane#0x30. For each view: for how many bytes it goes together
+    with the address that is asked about, how many bytes of it the machine has, and how it is computed. Where nothing
+    else is said it is an address of the lane that is selected.
     """
+    from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.stack.address_aliases import needs_wave, parse_address, views_of
-    from dwarfgpu.render.machines import views_text
+    from dwarfgpu.render.machines import views_json, views_text
 
     text = arguments.needed()
-    target = _target(debugger)
     machine: Any = None
-    if debugger.attached is None:
+    wave = None
+    lane = arguments.get("lane")
+    if arguments.has("target"):
+        if selection.snapshot is not None:
+            raise UsageError("--state and --target do not go together", hint="leave out one of them")
+        target: Any = setting(arguments.get("target")).target
+        space, address = parse_address(text, target)
+    elif selection.snapshot is not None:
+        machine = selection.snapshot
+        target = machine.target
+        space, address = parse_address(text, target)
+        if arguments.has("wave") or needs_wave(space, address):
+            wave = wave_of(machine, arguments.get("wave"))
+    elif selection.program is None:
+        message = "exactly one of --state and --target is needed"
+        raise UsageError(message, hint="--target amdgcn-gfx90a converts without a machine")
+    elif selection.attached is None:
+        target = selection.frame.target
         space, address = parse_address(text, target)
     else:
-        from dwarfgpu.questions.memory import address_of
-
-        where = address_of(debugger, text)
-        found = target.default_space if where.space is None else target.space(where.space)
-        assert found is not None  # noqa: S101 (an address is in a space of the target)
-        value: Any = where.value
-        space, address = found, value
-        machine = debugger.machine.stopped.machine
+        space, address, machine, target = _aliased(selection, text)
+        lane = selection.lane if lane is None else lane
+        if needs_wave(space, address):
+            wave = selection.wave.index
     if target.lane_count == 1:
         raise UsageError(f"{target.name} has one address space", kind="no_address_space")
-    wave = debugger.wave.index if machine is not None and needs_wave(space, address) else None
-    views = views_of(target, space, address, debugger.lane, machine, wave)
-    width = debugger.output.width
-    for line in views_text(views, debugger.output.style):
-        place, _, how = line.rpartition("  ")
-        if len(line) <= width or not place.strip():
-            debugger.output.lines(wrapped(line, width))
-        else:
-            debugger.output.lines((place.rstrip(), f"      {how}"))
+    views = views_of(target, space, address, lane, machine, wave)
+
+    def lines(output: Output) -> Iterator[str]:
+        for line in views_text(views, output.style):
+            place, _, how = line.rpartition("  ")
+            if len(line) <= output.width or not place.strip():
+                yield from wrapped(line, output.width)
+            else:
+                yield from (place.rstrip(), f"      {how}")
+
+    return Document(views_json(views), lines)
+
+
+def _aliased(selection: Selection, text: str) -> tuple[Any, int, Any, Any]:
+    """Return the space and the address that an expression means, with the machine and its target."""
+    from dwarfgpu.questions.memory import address_of
+
+    target = selection.frame.target
+    where = address_of(selection, text)
+    space = target.default_space if where.space is None else target.space(where.space)
+    value: Any = where.value
+    return space, value, selection.machine.stopped.machine, target
 
 
 # --- Registers ------------------------------------------------------------------------------------------------------
 
 
-def print_registers(debugger: Debugger, arguments: Arguments) -> None:
+def print_registers(selection: Selection, arguments: Arguments) -> Document:
     """Their DWARF numbers, sizes in bits, and what a callee does with them: a register that it saves has the same value
     for the caller. REGEXP chooses some by name; without it neighbours that are alike are on one line.
     """
     pattern = arguments.pattern()
-    target = _target(debugger)
-    rows = [("Name", "DWARF", "Bits", "Lanes", "In callers")]
-    runs: list[list[Any]] = []
-    for each in registers_of(debugger.frame):
-        if not pattern.search(each.name):
-            continue
-        rule = "not known" if each.number < 0 else target.unspecified_rule(each.number).replace("_", " ")
-        prefix = each.name.rstrip("0123456789")
-        key = (prefix, each.bit_size, each.lane_bits, rule)
-        last = runs[-1] if runs else None
-        if (
-            not arguments.text
-            and last
-            and last[0] == key
-            and prefix != each.name
-            and last[2].number + 1 == each.number
-        ):
-            last[2] = each
-        else:
-            runs.append([key, each, each])
-    for (_prefix, bits, lane_bits, rule), first, last_one in runs:
-        names, numbers = first.name, _number(first.number)
-        if last_one is not first:
-            names = f"{names}-{last_one.name}"
-            numbers = f"{numbers}-{last_one.number}" if first.number >= 0 else numbers
-        lanes = f"{bits // lane_bits} of {lane_bits}" if lane_bits else ""
-        rows.append((names, numbers, str(bits), lanes, rule))
-    if not runs:
+    target = selection.frame.target
+    registers = [each for each in registers_of(selection.frame) if pattern.search(each.name)]
+    if not registers:
         raise UsageError(f"no register is called like {arguments.text[:40]!r}", kind="no_register")
-    debugger.output.lines(table(rows, "lrrll", indent=0, style=debugger.output.style))
+
+    def rule_of(register: Any) -> str:
+        if register.number < 0:
+            return "not known"
+        return str(target.unspecified_rule(register.number)).replace("_", " ")
+
+    def text(output: Output) -> Iterable[str]:
+        runs: list[list[Any]] = []
+        for register in registers:
+            prefix = register.name.rstrip("0123456789")
+            key = (prefix, register.bit_size, register.lane_bits, rule_of(register))
+            if (
+                runs
+                and not arguments.text
+                and runs[-1][0] == key
+                and prefix != register.name
+                and runs[-1][2].number + 1 == register.number
+            ):
+                runs[-1][2] = register
+            else:
+                runs.append([key, register, register])
+        rows = [("Name", "DWARF", "Bits", "Lanes", "In callers"), *(_register_row(*run) for run in runs)]
+        return table(rows, "lrrll", indent=0, style=output.style)
+
+    rows = (
+        {
+            "name": register.name,
+            "number": None if register.number < 0 else register.number,
+            "bits": register.bit_size,
+            "lane_bits": register.lane_bits or None,
+            "in_callers": rule_of(register),
+        }
+        for register in registers
+    )
+    return Document({"target": target.name, "registers": rows}, text, rows="registers")
+
+
+def _register_row(key: tuple[Any, ...], first: Any, last: Any) -> tuple[str, str, str, str, str]:
+    _prefix, bits, lane_bits, rule = key
+    names, numbers = first.name, _number(first.number)
+    if last is not first:
+        names = f"{names}-{last.name}"
+        numbers = f"{numbers}-{last.number}" if first.number >= 0 else numbers
+    lanes = f"{bits // lane_bits} of {lane_bits}" if lane_bits else ""
+    return names, numbers, str(bits), lanes, rule
 
 
 def _number(number: int) -> str:
@@ -134,30 +196,44 @@ def _number(number: int) -> str:
 # --- Sections -------------------------------------------------------------------------------------------------------
 
 
-def info_sections(debugger: Debugger, arguments: Arguments) -> None:
+def info_sections(selection: Selection, arguments: Arguments) -> Document:
     """Where each is in memory and in the file, and what it is. Words choose sections by name, or by a flag such as
     ALLOC or CODE.
     """
-    file = debugger.opened.file
+    file = selection.opened.file
     image = file.image
     wanted = arguments.words
-    kind = f"elf{8 * image.address_size}-{file.target.target.name}"
-    name = os.path.realpath(image.path) if image.path else file.name
-    debugger.output.line(f"Exec file: `{shown(name)}', file type {kind}.")
-    number = -1
-    for each in image.sections:
-        if not each.name or each.type_name in ("NULL", "SYMTAB", "STRTAB"):
-            continue
-        number += 1
-        flags = list(_flags(each))
-        if wanted and each.name not in wanted and not any(word in flags for word in wanted):
-            continue
-        size = 8 if image.address_size == 4 or each.address < 1 << 32 else 16
-        where = f"0x{each.address:0{size}x}->0x{each.address + each.size:0{size}x} at 0x{each.offset:08x}"
-        index = f"[{number}]"
-        first, *rest = wrapped(f"{where}: {shown(each.name)} {' '.join(flags)}", debugger.output.width - 10)
-        debugger.output.line(f" {index:8} {first}")
-        debugger.output.lines(" " * 14 + line for line in rest)
+    named = [each for each in image.sections if each.name and each.type_name not in HIDDEN]
+    chosen = [
+        (number, section, [*_flags(section)])
+        for number, section in enumerate(named)
+        if not wanted or section.name in wanted or not set(wanted).isdisjoint(_flags(section))
+    ]
+
+    def text(output: Output) -> Iterator[str]:
+        kind = f"elf{8 * image.address_size}-{file.target.target.name}"
+        name = os.path.realpath(image.path) if image.path else file.name
+        yield f"Exec file: `{shown(name)}', file type {kind}."
+        for number, section, flags in chosen:
+            size = 8 if image.address_size == 4 or section.address < 1 << 32 else 16
+            end = section.address + section.size
+            where = f"0x{section.address:0{size}x}->0x{end:0{size}x} at 0x{section.offset:08x}"
+            index = f"[{number}]"
+            words = f"{where}: {shown(section.name)} {' '.join(flags)}"
+            yield from beside(f" {index:8} ", wrapped(words, output.width - 10), 14)
+
+    rows = (
+        {
+            "number": number,
+            "name": section.name,
+            "address": section.address,
+            "size": section.size,
+            "offset": section.offset,
+            "flags": flags,
+        }
+        for number, section, flags in chosen
+    )
+    return Document({"file": file.name, "sections": rows}, text, rows="sections")
 
 
 def _flags(section: Any) -> Iterator[str]:

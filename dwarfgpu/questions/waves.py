@@ -1,4 +1,4 @@
-"""Commands that show waves, lanes and work-groups as tables, and the map of a wave."""
+"""Questions about waves, lanes and work-groups, and the map of a wave."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.stack.selectors import numbers_in, waves_of
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
-    from typing import TypeVar
+    from collections.abc import Callable, Container, Iterable, Iterator
+    from typing import Any, TypeVar
 
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.stack.wave_positions import WavePlace
-    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
     Key = TypeVar("Key")
 
@@ -27,22 +30,22 @@ PER_ROW = (8, 16, 32)
 # --- What others ask ------------------------------------------------------------------------------------------------
 
 
-def lanes_here(debugger: Debugger) -> Lanes:
+def lanes_here(selection: Selection) -> Lanes:
     """The lanes of the wave, seen from the frame that is looked at."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
-    needs_lanes(debugger)
-    wave = debugger.wave
-    return lanes_of_wave(wave.stopped, wave.index, debugger.frame_number)
+    needs_lanes(selection)
+    wave = selection.wave
+    return lanes_of_wave(wave.stopped, wave.index, selection.frame_number)
 
 
-def masks_by(debugger: Debugger, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
+def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
     """The lanes of the wave by something of each, as masks; none where the lanes are not known."""
     found: dict[Key, int] = {}
-    if debugger.lane is None:
+    if selection.lane is None:
         return found
     try:
-        lanes = lanes_here(debugger).lanes
+        lanes = lanes_here(selection).lanes
     except DwarfGpuError:
         return found
     for lane in lanes:
@@ -52,42 +55,42 @@ def masks_by(debugger: Debugger, key_of: Callable[[LaneStatus], Key | None]) -> 
     return found
 
 
-def needs_lanes(debugger: Debugger) -> None:
+def needs_lanes(selection: Selection) -> None:
     """An error on a machine whose threads have none."""
-    if not debugger.machine.has_waves:
-        message = f"threads of {debugger.machine.state.target.name} have no lanes"
+    if not selection.machine.has_waves:
+        message = f"threads of {selection.machine.state.target.name} have no lanes"
         raise UsageError(message, kind="no_lane", hint="`bt` shows the frames of a thread")
 
 
-def place_here(debugger: Debugger) -> WavePlace:
+def place_here(selection: Selection) -> WavePlace:
     """Where the wave is in its dispatch."""
-    from dwarfgpu.program.stack.wave_positions import place_of, waves_of
+    from dwarfgpu.program.stack import wave_positions
 
-    wave = debugger.wave
-    return place_of(waves_of(wave.stopped), wave.index)
+    wave = selection.wave
+    return wave_positions.place_of(wave_positions.waves_of(wave.stopped), wave.index)
 
 
-def target_id(debugger: Debugger) -> str:
+def target_id(selection: Selection) -> str:
     """What ROCgdb calls the lane that is looked at, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
     from dwarfgpu.render.wave_tables import lane_title, wave_title
 
-    name, lane = debugger.wave.id, debugger.lane
-    if not debugger.machine.has_waves:
+    name, lane = selection.wave.id, selection.lane
+    if not selection.machine.has_waves:
         return f"LWP {name}"
-    where = place_here(debugger)
+    where = place_here(selection)
     return wave_title(name, where) if lane is None else lane_title(name, where, [lane])
 
 
-def positions(debugger: Debugger) -> dict[str, str]:
+def positions(selection: Selection) -> dict[str, str]:
     """Where the wave and the lane are, by the names of ROCgdb's convenience variables; what is not known is left out.
 
     ``_dispatch_pos`` is ``(2,1,3)/0``, ``_thread_workgroup_pos`` ``0`` and ``_lane_workgroup_pos`` ``[7,3,1]``.
     """
     from dwarfgpu.render.wave_tables import dispatch_position, item_text
 
-    if debugger.attached is None or debugger.wave_number is None or not debugger.attached.has_waves:
+    if selection.attached is None or selection.wave_number is None or not selection.attached.has_waves:
         return {}
-    where, lane = place_here(debugger), debugger.lane
+    where, lane = place_here(selection), selection.lane
     item = None if lane is None else where.item(lane)
     number = where.wave_in_group
     found = {
@@ -98,75 +101,107 @@ def positions(debugger: Debugger) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def titles(debugger: Debugger) -> Iterator[tuple[int, str]]:
+def titles(selection: Selection) -> Iterator[tuple[int, str]]:
     """What `info waves` shows of each wave, with its number from 1."""
-    if debugger.machine.has_waves:
+    if selection.machine.has_waves:
         from dwarfgpu.program.stack.wave_groups import wave_runs
         from dwarfgpu.render.wave_tables import wave_texts
 
-        stopped = debugger.machine.stopped
+        stopped = selection.machine.stopped
         yield from wave_texts(stopped, wave_runs(stopped))
         return
-    for number, wave in enumerate(debugger.machine, 1):
-        yield number, f"LWP {wave.id} {_thread_place(debugger, number - 1)}"
+    for number, wave in enumerate(selection.machine, 1):
+        yield number, f"LWP {wave.id} {_thread_place(selection, number - 1)}"
 
 
 # --- Waves ----------------------------------------------------------------------------------------------------------
 
 
-def info_waves(debugger: Debugger, arguments: Arguments) -> None:
-    """Neighbours that stand at one place with the same lanes active are one row; -each gives each wave its own. LIST is
-    numbers and ranges, such as 1,4-7. `*` is before the wave that is looked at.
+def info_waves(selection: Selection, arguments: Arguments) -> Document:
+    """Waves with consecutive numbers that are at one place with the same lanes active are one row; -each gives each
+    wave its own. LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers threads. `*` is
+    before the wave that is selected.
     """
-    from dwarfgpu.questions.focus import chosen_waves
-
-    machine = debugger.machine
-    chosen = chosen_waves(debugger, arguments.text) if arguments.text else None
+    machine = selection.machine
+    stopped = machine.stopped
+    chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
     if not machine.has_waves:
-        _info_threads(debugger, range(len(machine)) if chosen is None else chosen)
-        return
-    from dwarfgpu.program.stack.wave_groups import wave_runs
+        return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
+    from dwarfgpu.program.stack.wave_groups import wave_rows, wave_runs
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
+    from dwarfgpu.render.lanes import wave_json
+    from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
 
-    current = debugger.wave_number
-    runs = wave_runs(machine.stopped, chosen, each=arguments.has("each"), apart=[current])
-    output = debugger.output
-    output.lines(waves_table(machine.stopped, runs, current, output.width, output.style))
+    snapshot: Any = stopped.machine
+    is_each = arguments.has("each") or arguments.has("all")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for row in wave_rows(stopped, chosen, each=is_each):
+            if row.error is not None:
+                document.problems.append(row.error)
+            yield wave_json(row)
+
+    def table(output: Output) -> Iterator[str]:
+        current = selection.wave_number
+        runs = wave_runs(stopped, chosen, each=is_each, apart=[current])
+        for standing in dict.fromkeys(run.standing for run in runs if run.standing.error is not None):
+            name, error = stopped.machine.ids[standing.waves[0]], standing.error
+            assert error is not None  # noqa: S101 (they are chosen by it)
+            document.problems.append(error if standing.pc is None else unknown_mask(name, error))
+        yield from waves_table(stopped, runs, current, output.width, output.style)
+
+    document = Document(
+        {
+            "target": snapshot.target_name,
+            "waves": rows(),
+            "problems": [problem_json(error) for error in stopped.problems],
+        },
+        table,
+        rows="waves",
+    )
+    return document
 
 
-def _info_threads(debugger: Debugger, numbers: list[int] | range) -> None:
+def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
     from dwarfgpu.render.layout import TableRow, columns
 
-    machine, output = debugger.machine, debugger.output
-    rows = [
-        TableRow(
-            (str(number + 1), f"LWP {machine[number].id}", _thread_place(debugger, number)),
-            number == debugger.wave_number,
-        )
-        for number in numbers
-    ]
-    output.lines(columns(("Id", "Target Id", "Frame"), rows, output.width, output.style))
+    machine = selection.machine
+    rows = [(number + 1, machine[number].id, _thread_place(selection, number)) for number in numbers]
+    keys = ("number", "thread", "frame")
+
+    def table(output: Output) -> Iterator[str]:
+        cells = [
+            TableRow((str(number), f"LWP {name}", place), number - 1 == selection.wave_number)
+            for number, name, place in rows
+        ]
+        return columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
+
+    data = {
+        "target": machine.state.target.name,
+        "threads": [dict(zip(keys, row, strict=True)) for row in rows],
+    }
+    return Document(data, table, rows="threads")
 
 
-def _thread_place(debugger: Debugger, number: int) -> str:
-    from dwarfgpu.errors import DwarfGpuError
+def _thread_place(selection: Selection, number: int) -> str:
     from dwarfgpu.questions.stack import call_writer
 
     try:
-        frame = debugger.machine[number].frame(0)
+        frame = selection.machine[number].frame(0)
     except DwarfGpuError as error:
         return f"({error.message})"
-    return call_writer(debugger, frame).text(frame)
+    return call_writer(selection, frame).text(frame)
 
 
-def info_work_groups(debugger: Debugger, arguments: Arguments) -> None:
+def info_work_groups(selection: Selection, arguments: Arguments) -> None:
     """Work-groups that are alike and follow each other are one row. `*` is before the one that is looked at."""
     from dwarfgpu.program.stack.wave_groups import work_group_runs
     from dwarfgpu.render.wave_tables import work_groups_table
 
     arguments.none()
-    needs_lanes(debugger)
-    stopped, current, output = debugger.machine.stopped, debugger.wave_number, debugger.output
+    needs_lanes(selection)
+    stopped, current, output = selection.machine.stopped, selection.wave_number, selection.output
     runs = work_group_runs(stopped, current)
     output.lines(work_groups_table(stopped, runs, current, output.width, output.style))
 
@@ -174,35 +209,64 @@ def info_work_groups(debugger: Debugger, arguments: Arguments) -> None:
 # --- Lanes ----------------------------------------------------------------------------------------------------------
 
 
-def info_lanes(debugger: Debugger, arguments: Arguments) -> None:
+def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     """State is A for an active lane, I for an inactive one, U for one without a work-item and ? where that is not
-    known. Neighbours in one state at one place are one row; -each gives each lane its own. LIST is numbers and ranges,
-    such as 0,3,8-11. Lanes without a work-item are shown with -all. `*` is before the lane that is looked at.
+    known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
+    are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Where the table
+    is text, lanes without a work-item are left out unless -all or -unused is given. `*` is before the lane that is
+    selected.
     """
-    from dwarfgpu.render.wave_tables import folded, lanes_table
+    from dwarfgpu.program.stack.lanes import UNUSED
+    from dwarfgpu.render.lanes import lanes_document
+    from dwarfgpu.render.wave_tables import folded, lanes_table, same_places
 
-    here = lanes_here(debugger)
-    chosen = chosen_lanes(here, arguments.text, arguments.options)
-    current, output = debugger.lane, debugger.output
-    groups = [[lane] for lane in chosen] if arguments.has("each") else folded(chosen, current)
-    output.lines(lanes_table(here, groups, current, output.width, output.style))
+    here = lanes_here(selection)
+    flags = {*arguments.options, "all"}
+    wanted = arguments.get("lane") or arguments.text
+    chosen = chosen_lanes(here, wanted, flags)
+    chosen.sort(key=lambda lane: lane.number)
+    problems = list(here.problems)
+    for lane in chosen:
+        if lane.error is not None and not any(str(lane.error) == str(known) for known in problems):
+            problems.append(lane.error)
+    shows_unused = arguments.has("all") or arguments.has("unused")
+
+    def table(output: Output) -> Iterator[str]:
+        current = selection.lane
+        visible = [lane for lane in chosen if lane.state != UNUSED or shows_unused]
+        if not visible:
+            raise _no_lanes((), wanted)
+        groups: Iterable[list[LaneStatus]] = folded(visible, current)
+        if arguments.has("each"):
+            groups = [[lane] for lane in visible]
+        elif arguments.has("group"):
+            groups = same_places(visible)
+        return lanes_table(here, groups, current, output.width, output.style)
+
+    return Document(
+        lanes_document(here, chosen),
+        table,
+        rows="lanes",
+        row={"wave": here.wave},
+        problems=problems,
+        has_failed=bool(problems),
+    )
 
 
 def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStatus]:
-    """The lanes that a list and the flags ``active``, ``inactive`` and ``all`` mean; an error if there are none.
+    """Return the lanes that a list and the flags ``active``, ``inactive``, ``unused`` and ``all`` mean.
 
-    Without a flag they are those with a work-item.
+    Without a flag they are those with a work-item. That there are none is an error.
     """
     from dwarfgpu.program.stack.lanes import UNUSED
-    from dwarfgpu.questions.focus import numbers_in
 
-    wanted = [state for state in ("active", "inactive") if state in flags]
-    numbers = None
+    wanted = [state for state in ("active", "inactive", "unused") if state in flags]
+    numbers: Iterable[int] = range(here.lane_count)
     if text not in ("", "all"):
         numbers = numbers_in(text, 0, here.lane_count - 1, "lane")
     chosen = [
         here.lanes[number]
-        for number in (range(here.lane_count) if numbers is None else numbers)
+        for number in numbers
         if (
             here.lanes[number].state in wanted
             if wanted
@@ -210,28 +274,32 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStat
         )
     ]
     if not chosen:
-        what = " ".join([*(f"-{state}" for state in wanted), text]).strip()
-        raise UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
+        raise _no_lanes(wanted, text)
     return chosen
 
 
-def lanes(debugger: Debugger, arguments: Arguments) -> None:
+def _no_lanes(states: Iterable[str], text: str) -> UsageError:
+    what = " ".join([*(f"-{state}" for state in states), text]).strip()
+    return UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
+
+
+def lane_map(selection: Selection, arguments: Arguments) -> None:
     """Without an expression each place in the program has a letter, a capital where the lanes there are active. With
     one each value has a shade, or each range of values where there are many; parentheses are around those of inactive
     lanes. A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
     from dwarfgpu.render.wave_map import places_map, values_map
 
-    here = lanes_here(debugger)
-    output = debugger.output
+    here = lanes_here(selection)
+    output = selection.output
     per_row = _per_row(here, arguments)
     if not arguments.text:
-        output.lines(places_map(here, debugger.lane, per_row, output.width, output.style))
+        output.lines(places_map(here, selection.lane, per_row, output.width, output.style))
         return
     from dwarfgpu.program.variables.answers import answer
 
-    found = answer(debugger.frame[arguments.text], arguments.text)
-    look = evolve(asking.renderer(debugger, asking.print_format(arguments)).look, is_pretty=False)
+    found = answer(selection.frame[arguments.text], arguments.text)
+    look = evolve(asking.renderer(selection, asking.print_format(arguments)).look, is_pretty=False)
     output.lines(values_map(here, found, look, per_row, output.width, output.style))
 
 

@@ -8,26 +8,18 @@ from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.stack.snapshot_files import dispatch_text
-from dwarfgpu.program.stack.wave_positions import group_text
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
-    WIDTH,
     aligned,
-    paragraphs,
     plain,
-    plain_style,
     problem_json,
-    ranges_text,
     shown,
-    table,
-    wrapped,
 )
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.stack.frame import Frame
@@ -35,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.wave_groups import WaveRow
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
 
@@ -47,42 +38,9 @@ LANE_WIDTH = 4
 WIDEST = 24
 """The width at which values are cut."""
 LONGEST_NAME = 40
-MAX_LANES_SHOWN = 17
-"""A longer list of lanes is on a line of its own."""
 
 
 # --- Lanes --------------------------------------------------------------------------------------------------------
-
-
-def folded(lanes: Iterable[LaneStatus], how: str = "neighbours") -> list[list[LaneStatus]]:
-    """Group lanes in the same state at the same place: ``neighbours``, ``places`` (all equal) or ``none``."""
-    groups: list[list[LaneStatus]] = []
-    by_place: dict[Any, list[LaneStatus]] = {}
-    for lane in lanes:
-        if how == "places":
-            if lane.place not in by_place:
-                groups.append(by_place.setdefault(lane.place, []))
-            by_place[lane.place].append(lane)
-            continue
-        last = groups[-1][-1] if groups else None
-        if how == "neighbours" and last and last.place == lane.place and last.number + 1 == lane.number:
-            groups[-1].append(lane)
-        else:
-            groups.append([lane])
-    return groups
-
-
-def lanes_table(
-    found: Lanes, lanes: Sequence[LaneStatus], how: str = "neighbours", style: Style = plain_style
-) -> Iterator[str]:
-    """Yield the lanes of a wave, or those that were chosen, in 80 columns."""
-    yield style("kind", f"wave {shown(found.wave)}") + _dispatch(found.where)
-    yield from wrapped(lanes_heading(found))
-    yield from wrapped(lane_counts(found))
-    rows = [_cells(found, group) for group in folded(lanes, how)]
-    if rows:
-        yield ""
-        yield from _table(("lanes", "state", "work-items", "pc", "function"), rows, style)
 
 
 def lanes_heading(found: Lanes) -> str:
@@ -104,41 +62,11 @@ def lane_counts(wave_lanes: Lanes) -> str:
     return text
 
 
-def _cells(wave_lanes: Lanes, group: list[LaneStatus]) -> tuple[str, ...]:
-    """Return the cells of lanes in one state at one place."""
-    first = group[0]
-    where = ""
-    if first.call is not None:
-        where = _where(first.call)
-        if first.frame is not None and first.frame != wave_lanes.frame:
-            where = f"#{first.frame} {where}"
-    elif first.error is not None:
-        where = "not known"
-    elif first.state != UNUSED:
-        where = "never active"
-    pc = "" if first.pc is None else f"{first.pc:#x}"
-    numbers = ranges_text(lane.number for lane in group)
-    return numbers, LETTERS[first.state], _items(group), pc, where
-
-
-def _items(group: list[LaneStatus]) -> str:
-    items = [lane.work_item for lane in group if lane.work_item is not None]
-    if not items:
-        return ""
-    texts = [f"[{','.join(map(str, item))}]" for item in items]
-    if len(texts) == 1:
-        return texts[0]
-    one_by_one = [lane.number for lane in group] == [*range(group[0].number, group[-1].number + 1)]
-    return f"{texts[0]}{'-' if one_by_one else '..'}{texts[-1]}"
-
-
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], style: Style) -> Iterator[str]:
-    """Yield rows in columns. A long first cell is above its row, a last cell that does not fit below it."""
-    parted = [
-        (row[0] if len(row[0]) <= MAX_LANES_SHOWN else row[0].replace(",", ", "), *row[1:]) for row in rows
-    ]
-    sides = "l" * len(heads)
-    yield from table([heads, *parted], sides, indent=0, longest=MAX_LANES_SHOWN, width=WIDTH, style=style)
+def _where(call: CallFrame | None) -> str:
+    if call is None:
+        return "??"
+    name = shown(call.function or "??")
+    return name if call.source is None else f"{name} at {source_text(call.source)}"
 
 
 def lanes_document(found: Lanes, lanes: Sequence[LaneStatus]) -> Json:
@@ -183,29 +111,6 @@ def lane_json(lane: LaneStatus) -> Json:
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
-def waves_table(rows: Sequence[WaveRow], style: Style = plain_style) -> Iterator[str]:
-    """Yield waves in 80 columns, grouped by dispatch."""
-    by_dispatch: dict[str, list[WaveRow]] = {}
-    for row in rows:
-        by_dispatch.setdefault(_dispatch_line(row.places[0]), []).append(row)
-    yield from paragraphs(_dispatch_table(line, members, style) for line, members in by_dispatch.items())
-
-
-def _dispatch_table(line: str, rows: list[WaveRow], style: Style) -> Iterator[str]:
-    yield from (style("kind", text) for text in wrapped(line))
-    yield from _table(("wave", "group", "active", "pc", "function"), [*map(_wave_cells, rows)], style)
-
-
-def _wave_cells(row: WaveRow) -> tuple[str, ...]:
-    name = shown(row.waves[0]) + (f" (+{len(row.waves) - 1})" if len(row.waves) > 1 else "")
-    groups = [place.work_group for place in row.places]
-    group = "" if groups[0] is None else group_text(groups[0])
-    if group and groups[-1] is not None and groups[-1] != groups[0]:
-        group += f"..{group_text(groups[-1])}"
-    active = "?" if row.mask is None else f"{row.mask.bit_count()}/{row.lane_count}"
-    return name, group, active, "?" if row.pc is None else f"{row.pc:#x}", _where(row.call)
-
-
 def wave_json(row: WaveRow) -> Json:
     """Return one row as a JSON object."""
     document: Json = {
@@ -226,29 +131,6 @@ def wave_json(row: WaveRow) -> Json:
 
 
 # --- Positions of lanes and waves ---------------------------------------------------------------------------------
-
-
-def _dispatch(place: WavePlace) -> str:
-    text = ""
-    if place.dispatch is not None:
-        kernel = f" {shown(place.dispatch.kernel)}" if place.dispatch.kernel else ""
-        text += f" of dispatch {place.dispatch.id}{kernel}"
-    if place.work_group is not None:
-        text += f", work-group {group_text(place.work_group)}"
-    if place.wave_in_group is not None:
-        text += f", wave {place.wave_in_group} of it"
-    return text
-
-
-def _dispatch_line(place: WavePlace) -> str:
-    return "no dispatch" if place.dispatch is None else f"dispatch {dispatch_text(place.dispatch)}"
-
-
-def _where(call: CallFrame | None) -> str:
-    if call is None:
-        return "??"
-    name = shown(call.function or "??")
-    return name if call.source is None else f"{name} at {source_text(call.source)}"
 
 
 def _place_json(place: WavePlace, *, several: bool = False) -> Json:

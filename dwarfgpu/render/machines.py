@@ -198,3 +198,9 @@ def files_table(codes: Iterable[LoadedCode], width: int = WIDTH, style: Style = 
     yield from columns(("From", "To", "Syms Read", "File"), rows, width, style)
     if lacks:
         yield from fitted("(*): the file has no debugging information.", width)
+
+
+def loaded_file_json(code: LoadedCode) -> Json:
+    """Return a file of code with the addresses of its instructions."""
+    low, high = code.text or (None, None)
+    return {"file": code.file.name, "from": low, "to": high, "has_dwarf": code.file.has_dwarf}

@@ -55,7 +55,7 @@ def _summary(dispatch: PlannedDispatch, place: WavePosition) -> list[tuple[str, 
         if size != shape.work_group
         else _triple(place.group)
     )
-    wave = f"{place.number} of {shape.wave_count}: wave {place.wave} of {shape.waves_of(place.group)} in work-group"
+    wave = f"{place.number + 1} of {shape.wave_count}: wave {place.wave} of {shape.waves_of(place.group)} in work-group"
     code = f"code object at {dispatch.load_address:#x}"
     local = f"{counted(start.group_segment_size, 'byte')} of local memory"
     scratch = f"{counted(start.scratch.wave_bytes, 'byte')} of scratch memory a wave"
@@ -149,7 +149,7 @@ def state_json(
         "work_groups": list(shape.groups),
         "waves": shape.wave_count,
         "wave": {
-            "number": place.number,
+            "number": place.number + 1,
             "work_group": list(place.group),
             "wave_in_group": place.wave,
             "lanes": shape.lanes_of(place),

@@ -8,7 +8,16 @@ from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.stack.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, range_text, shown
+from dwarfgpu.render.layout import (
+    WIDTH,
+    TableRow,
+    columns,
+    counted,
+    plain_style,
+    range_text,
+    ranges_text,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +55,8 @@ def wave_title(name: str, where: WavePlace) -> str:
 def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
     """Return ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``; for several lanes ``1:2:1:1/5-7 (0,0,0)[5-7,0,0]``."""
     first, last = lanes[0], lanes[-1]
-    text = f"AMDGPU Lane {shown(name)}/{range_text(first, last)}"
+    is_run = len(lanes) == last - first + 1
+    text = f"AMDGPU Lane {shown(name)}" + (f"/{range_text(first, last)}" if is_run else "")
     group = "" if where.work_group is None else f" {group_text(where.work_group)}"
     low, high = where.item(first), where.item(last)
     if low is None or high is None:
@@ -54,7 +64,9 @@ def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
     items = item_text(low)
     if low != high:
         items = f"{items}-{item_text(high)}"
-        if low[1:] == high[1:]:
+        if not is_run:
+            items = f"{item_text(low)}..{item_text(high)}"
+        elif low[1:] == high[1:]:
             items = f"[{low[0]}-{high[0]},{low[1]},{low[2]}]"
     return f"{text}{group or ' '}{items}"
 
@@ -151,6 +163,14 @@ def folded(lanes: Iterable[LaneStatus], current: int | None) -> Iterator[list[La
         yield run
 
 
+def same_places(lanes: Iterable[LaneStatus]) -> list[list[LaneStatus]]:
+    """Group all lanes that are in one state at one place."""
+    groups: dict[object, list[LaneStatus]] = {}
+    for lane in lanes:
+        groups.setdefault(lane.place, []).append(lane)
+    return list(groups.values())
+
+
 def lanes_table(
     found: Lanes,
     groups: Iterable[list[LaneStatus]],
@@ -164,7 +184,7 @@ def lanes_table(
         lane = group[0]
         numbers = [member.number for member in group]
         cells = (
-            range_text(numbers[0], numbers[-1]),
+            ranges_text(numbers),
             LETTERS[lane.state],
             lane_title(found.wave, found.where, numbers),
             lane_place(found, lane),

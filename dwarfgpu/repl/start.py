@@ -121,9 +121,9 @@ def _open(debugger: Debugger, options: Any) -> None:
         return
     attach_state(debugger, options.state, force=options.force)
     if options.wave is not None:
-        from dwarfgpu.program.stack.selectors import waves_of
+        from dwarfgpu.program.stack.selectors import wave_named
 
-        debugger.select_wave(waves_of(debugger.machine.stopped.machine, options.wave)[0])
+        debugger.select_wave(wave_named(debugger.machine.stopped.machine, options.wave))
     if options.frame is not None:
         debugger.select_frame(options.frame)
     if options.lane is not None:

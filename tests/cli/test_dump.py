@@ -111,7 +111,7 @@ def test_all_sections():
         (2, ("--tag", "variabel"), "hint: did you mean variable"),
         (2, ("--die", "one"), "is not the offset of an entry"),
         (2, ("--depth", "-1"), "from 0 on"),
-        (2, ("--depth", "many"), "--depth"),
+        (2, ("--depth", "many"), "-depth takes a number"),
         (2, ("--section", "line", "--name", "gravity"), ".debug_line has no entries"),
         (2, ("--section", "rnglists", "--pc", "0x1c00"), ".debug_rnglists cannot be searched for an address"),
         (2, ("--dialect", "klingon"), "hint: the dialects are dwarf5"),

@@ -40,12 +40,12 @@ def test_text_names_wave_and_lane(form, folder):
 
 
 def test_without_a_lane_the_wave_is_named(folder):
-    done = run("eval", "--state", folder, "--wave", "0", "--ops", "DW_OP_lit1")
+    done = run("eval", "--state", folder, "--wave", "1", "--ops", "DW_OP_lit1")
     assert done.stdout == "wave 1:1:1:1: value 1 (generic)\n"
 
 
 def test_json_names_wave_and_lane(folder):
-    words = ("eval", "--state", folder, "--wave", "0", "--read", "4", "--ops", LANE_OF_V1)
+    words = ("eval", "--state", folder, "--wave", "1", "--read", "4", "--ops", LANE_OF_V1)
     one = json.loads(run(*words, "--lane", "2", "--json").stdout)
     assert (one["wave"], one["lane"], one["read"]["bytes"]) == ("1:1:1:1", 2, "66000000")
     several = json.loads(run(*words, "--lane", "0-2", "--json").stdout)
@@ -57,13 +57,13 @@ def test_json_names_wave_and_lane(folder):
 
 def test_memory_is_read_through_the_machine(folder):
     ops = "DW_OP_const1u 0x30; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
-    words = ("eval", "--state", folder, "--wave", "0", "--read", "unsigned32", "--ops", ops)
+    words = ("eval", "--state", folder, "--wave", "1", "--read", "unsigned32", "--ops", ops)
     assert "2a000000 = 42" in run(*words, "--lane", "5").stdout
     done = run(*words, "--lane", "6")
     assert done.returncode == 1
     assert "memory at private_lane#0x30 are not available" in done.stderr
     ops = "DW_OP_regx s0; DW_OP_deref_size 4; DW_OP_plus_uconst 8; DW_OP_deref_size 4"
-    done = run("eval", "--state", folder, "--wave", "0", "--ops", ops)
+    done = run("eval", "--state", folder, "--wave", "1", "--ops", ops)
     assert done.stdout == f"wave 1:1:1:1: value {0x40000000} (generic)\n"
 
 
@@ -71,18 +71,18 @@ def test_memory_is_read_through_the_machine(folder):
     "words,status,message",
     [
         (("--ops", "DW_OP_lit1"), 2, "the snapshot has 2 waves, and none is chosen"),
-        (("--wave", "2", "--ops", "DW_OP_lit1"), 2, "there is no wave '2'"),
-        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "there is no wave 'x'"),
-        (("--wave", "0", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
-        (("--wave", "0", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
+        (("--wave", "3", "--ops", "DW_OP_lit1"), 2, "Unknown wave 3."),
+        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "Unknown wave x."),
+        (("--wave", "1", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
+        (("--wave", "1", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
         (
-            ("--wave", "0", "--target", "gfx90a", "--ops", "DW_OP_lit1"),
+            ("--wave", "1", "--target", "gfx90a", "--ops", "DW_OP_lit1"),
             2,
             "the target is that of the snapshot",
         ),
-        (("--wave", "1", "--read", "4", "--ops", "DW_OP_regx s0"), 1, "register s0 are not available"),
-        (("--wave", "0", "--ops", "DW_OP_call_frame_cfa"), 1, "missing frame"),
-        (("--wave", "0", "--ops", "DW_OP_regx 999999; DW_OP_deref"), 1, "no register"),
+        (("--wave", "2", "--read", "4", "--ops", "DW_OP_regx s0"), 1, "register s0 are not available"),
+        (("--wave", "1", "--ops", "DW_OP_call_frame_cfa"), 1, "missing frame"),
+        (("--wave", "1", "--ops", "DW_OP_regx 999999; DW_OP_deref"), 1, "no register"),
     ],
 )
 def test_what_has_no_answer_is_said_in_a_line(words, status, message):
@@ -100,7 +100,7 @@ def test_a_snapshot_comes_from_standard_input_too():
         "--state",
         "-",
         "--wave",
-        "1",
+        "2",
         "--lane",
         "1",
         "--read",
@@ -113,7 +113,7 @@ def test_a_snapshot_comes_from_standard_input_too():
 
 
 def test_a_wave_belongs_to_a_snapshot():
-    done = run("eval", "--wave", "0", "--ops", "DW_OP_lit1")
+    done = run("eval", "--wave", "1", "--ops", "DW_OP_lit1")
     assert (done.returncode, "--wave chooses a wave" in done.stderr) == (2, True)
 
 
@@ -149,13 +149,13 @@ def test_a_big_endian_machine(tmp_path):
 def test_an_address_is_shown_in_every_space(folder):
     words = ("address", "private_lane#0x30", "--lane", "5")
     by_target = json.loads(run(*words, "--target", "gfx90a", "--json").stdout)
-    by_state = json.loads(run(*words, "--state", folder, "--wave", "0", "--json").stdout)
+    by_state = json.loads(run(*words, "--state", folder, "--wave", "1", "--json").stdout)
     assert [view["space_name"] for view in by_state["views"]] == ["private_lane5", "private_wave", "generic"]
     assert [view["address"] for view in by_state["views"]] == [0x30, 0xC14, (2 << 48) + 0x30]
     assert by_state["wave"] == "1:1:1:1"
     assert by_state["address"]["available_bytes"] == 8
     assert by_state["views"][1] | {"available_bytes": None} == by_target["views"][1]
-    text = run(*words, "--state", folder, "--wave", "0").stdout
+    text = run(*words, "--state", folder, "--wave", "1").stdout
     assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
     assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
 

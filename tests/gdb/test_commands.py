@@ -25,7 +25,9 @@ WAVES = (
     "locals",
     "locals -lane 0,2 e",
     "lanes",
-    "lanes even",
+    "map",
+    "map even",
+    "lanes --json",
     "bt",
     "bt -full",
     "explain even",
@@ -38,12 +40,25 @@ WAVES = (
     "waves",
     "waves -each",
 )
-EVERYWHERE = ("lanes", "bt", "bt -full", "verify")
+EVERYWHERE = ("lanes", "map", "bt", "bt -full", "verify")
 
 
 def test_what_gdb_has():
     assert set(ROWS) == {
-        *("eval", "locals", "lanes", "bt", "explain", "locate", "dump", "verify", "waves", "snapshot", "set"),
+        *(
+            "eval",
+            "locals",
+            "lanes",
+            "map",
+            "bt",
+            "explain",
+            "locate",
+            "dump",
+            "verify",
+            "waves",
+            "snapshot",
+            "set",
+        ),
     }
 
 

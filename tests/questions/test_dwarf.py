@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
@@ -113,7 +115,11 @@ def test_verify_says_what_is_wrong():
 
 def test_print_die(run):
     text = run("maint print die left")
-    assert text.splitlines()[0] == "0x00000278  DW_TAG_variable"
+    assert text.splitlines()[0] == ".debug_info+0x0  compile unit, version 5, DWARF32, 8-byte addresses"
+    assert "0x00000278  DW_TAG_variable" in text.splitlines()
+    assert (
+        json.loads(run("maint print die --json left"))["units"][0]["entries"][0]["tag"] == "DW_TAG_variable"
+    )
     assert run("maint print die 0x278") == text
     assert run("maint print die .debug_info+0x278") == text
     assert run("maint dump left") == text
@@ -121,7 +127,7 @@ def test_print_die(run):
     assert "DW_TAG_formal_parameter" in run("maint print die -depth 1 X")
     assert "DW_TAG_formal_parameter" not in run("maint print die X")
     assert "has no entry that is called zork" in str(run.fails("maint print die zork"))
-    assert "-depth is a number" in str(run.fails("maint print die -depth x left"))
+    assert "-depth takes a number" in str(run.fails("maint print die -depth x left"))
     assert "no entry begins at" in str(run.fails("maint print die 0x279"))
 
 
@@ -149,7 +155,7 @@ def test_print_cfi(run):
     assert Run(KERNEL)("maint print cfi 0x1504") == text
     assert "no unwind information" in str(run.fails("maint print cfi 0x10"))
     assert "nothing that is called 'zork'" in str(run.fails("maint print cfi zork"))
-    assert "No frame selected." in str(Run(KERNEL).fails("maint print cfi"))
+    assert "  rows\n" in Run(KERNEL)("maint print cfi")
 
 
 # --- The target -----------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_a_lane_that_is_divergent(run):
         *FRAMES[1:],
     ]
     assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this wave."
-    assert run.fails("bt -lane x").message == "Lane x does not exist on this wave."
+    assert run.fails("bt -lane x").message == "-lane takes a number, not 'x'"
 
 
 def test_inactive_inner_frames_are_skipped(run):

@@ -67,7 +67,7 @@ class TestBatch:
         assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
 
     def test_the_focus_can_be_chosen(self) -> None:
-        done = Done(*STOPPED, "--lane", "7", "--wave", "0", "--frame", "0", "-batch", "-ex", "lane")
+        done = Done(*STOPPED, "--lane", "7", "--wave", "1", "--frame", "0", "-batch", "-ex", "lane")
         assert "lane" in done.out
         assert " 7 (AMDGPU Lane 1:1:1:1/7 " in done.out
         assert Done(*STOPPED, "--lane", "77", "-batch").status == 2

@@ -97,12 +97,19 @@ def open_stopped(
     """
     if _is_elf(state):
         return open_core(file, state, force=force, dialect=dialect)
-    from dwarfgpu.program.stack.snapshot_files import open_machine
-
     hint = "frames need a snapshot, which has a schema, or a core file"
-    machine = open_machine(state, read or _text_of, force=force, hint=hint)
+    machine = open_snapshot(state, read, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
     return Stopped(machine, loaded, problems, name=state)
+
+
+def open_snapshot(
+    state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str
+) -> WaveMachine:
+    """Open a snapshot by itself; ``hint`` says what needs one."""
+    from dwarfgpu.program.stack.snapshot_files import open_machine
+
+    return open_machine(state, read or _text_of, force=force, hint=hint)
 
 
 def _is_elf(path: str) -> bool:

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from dwarfgpu.cli.session import Document
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.questions.document import write_json
 
 BROKEN = MalformedFile("broken", "something is broken")
 
@@ -17,7 +17,7 @@ def written(document):
     """The text of a document, and the error that came with it."""
     stream = io.StringIO()
     try:
-        Document(document).write(stream)
+        write_json(document, stream.write)
     except MalformedFile as error:
         return stream.getvalue(), error
     return stream.getvalue(), None
@@ -59,7 +59,7 @@ def test_an_item_is_written_before_the_next_one_is_made():
             before.append(stream.getvalue().count("row"))
             yield f"row {number}"
 
-    Document({"items": items()}).write(stream)
+    write_json({"items": items()}, stream.write)
 
     assert before == [0, 1, 2]
 

@@ -1,0 +1,160 @@
+"""The answer to a question: its data, which JSON has, and its text, both made of the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.questions.output import Output
+
+    Json = dict[str, Any]
+
+OK, NO_ANSWER, USAGE, BAD_FILE = range(4)
+"""The exit statuses that the program has for answers."""
+
+
+class Document:
+    """An answer. Iterators in the data are lists, of which each item is made when it is written.
+
+    Problems, hints and whether the question has failed are known once the document is written.
+    """
+
+    def __init__(
+        self,
+        data: Json,
+        text: Callable[[Output], Iterable[str]] | Iterable[str],
+        *,
+        rows: str | Callable[[], Iterable[Json]] = "",
+        row: Json | None = None,
+        problems: Iterable[DwarfGpuError] = (),
+        has_failed: bool = False,
+    ) -> None:
+        self.data = data
+        self._text = text
+        self._rows = rows
+        self._row = row or {}
+        self.problems: list[DwarfGpuError] = list(problems)
+        """What is wrong with parts of the answer."""
+        self.hints: list[str] = []
+        self.is_empty = True
+        """Whether no line of its text was written."""
+        self.status = NO_ANSWER if has_failed else OK
+        """The exit status of the program: whether there is no answer, or the answer is that something is wrong."""
+
+    def json(self) -> Json:
+        """Return the one document of ``--json``."""
+        return {"schema": 1, **self.data}
+
+    def rows(self) -> Iterator[Json]:
+        """Yield the documents of ``--jsonl``, one for each line."""
+        rows: Iterable[Json] = [self.data]
+        if callable(self._rows):
+            rows = self._rows()
+        elif self._rows:
+            rows = self.data[self._rows]
+        for row in rows:
+            yield {"schema": 1, **self._row, **row}
+
+    def text(self, output: Output) -> Iterable[str]:
+        """Return the lines of the text, for a screen of the width that the output has."""
+        return self._text(output) if callable(self._text) else self._text
+
+    def write(self, output: Output, form: str = "") -> None:
+        """Write the answer as text, or as ``json`` or ``jsonl``."""
+        if form == "json":
+            write_json(self.json(), output.write)
+        elif form == "jsonl":
+            import json
+
+            for row in self.rows():
+                output.line(json.dumps(row))
+        else:
+            for line in self.text(output):
+                self.is_empty = False
+                output.line(line)
+
+
+# --- JSON documents that are written while they become known ------------------------------------------
+
+STEP = "  "
+
+
+def write_json(value: Json, write: Callable[[str], object]) -> None:
+    """Write a document over several lines, each item of an iterator when it is there.
+
+    An error that ends an iterator ends all lists, and is raised when the document is whole; or at once where nothing
+    has been written.
+    """
+    writer = _JsonWriter()
+    is_begun = False
+    for piece in writer.pieces(value, "\n"):
+        if writer.error is not None and not is_begun:
+            raise writer.error
+        is_begun = True
+        write(piece)
+    write("\n")
+    if writer.error is not None:
+        raise writer.error
+
+
+class _JsonWriter:
+    """Makes the text of a document piece by piece."""
+
+    def __init__(self) -> None:
+        from json import dumps
+
+        self.error: DwarfGpuError | None = None
+        self._dumps = dumps
+
+    def pieces(self, value: object, newline: str) -> Iterator[str]:
+        """Yield the text of a value, of which lines after the first begin with ``newline``."""
+        if isinstance(value, Iterator):
+            yield from self._items(value, newline)
+        elif _is_lazy(value):
+            yield from self._fields(value, newline)  # type: ignore[arg-type]
+        else:
+            yield self._dumps(value, indent=len(STEP)).replace("\n", newline)
+
+    def _fields(self, value: Json, newline: str) -> Iterator[str]:
+        """Yield the text of an object; nothing of it before the first item of its first list is known."""
+        inner = newline + STEP
+        before = "{"
+        for key, field in value.items():
+            before += f"{inner}{self._dumps(key)}: "
+            for piece in self.pieces(field, inner):
+                before += piece
+                if _is_lazy(field):
+                    yield before
+                    before = ""
+            before += ","
+        yield before.removesuffix(",") + newline + "}"
+
+    def _items(self, values: Iterator[object], newline: str) -> Iterator[str]:
+        inner = newline + STEP
+        before = "["
+        while self.error is None:
+            try:
+                value = next(values)
+            except StopIteration:
+                break
+            except DwarfGpuError as error:
+                self.error = error
+                break
+            before += inner
+            for piece in self.pieces(value, inner):
+                yield before + piece
+                before = ""
+            before = ","
+        yield "[]" if before == "[" else newline + "]"
+
+
+def _is_lazy(value: object) -> bool:
+    """Whether a part of a document is an iterator, or an object that has one."""
+    if isinstance(value, dict):
+        return any(isinstance(field, Iterator) for field in value.values())
+    return isinstance(value, Iterator)

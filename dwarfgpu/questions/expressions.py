@@ -1,0 +1,188 @@
+"""Questions about expressions of DWARF by themselves: their operations, their bytes, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.code import encoding_context
+from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.render import operations as render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.code.encoding_context import EncodingContext
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+
+def encoding_of(selection: Selection, arguments: Arguments) -> EncodingContext:
+    """Return what an expression is read for: what the options say, or the frame that is selected."""
+    keys = ("address-size", "byte-order", "offset-size", "dwarf-version")
+    names = ("target", "dialect", "rules", *keys)
+    if selection.program is not None and not any(map(arguments.has, names)):
+        return encoding_context.of_frame(selection.frame)
+    sizes: dict[str, Any] = {key.replace("-", "_"): arguments.get(key) for key in keys if arguments.has(key)}
+    target = arguments.get("target") or "generic"
+    return encoding_context.setting(target, arguments.get("dialect"), arguments.get("rules"), **sizes)
+
+
+def bytes_of(text: str) -> bytes:
+    """Return the bytes that hex digits are, which may be apart and begin with 0x."""
+    digits = "".join(text.split()).removeprefix("0x")
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        message = f"{text[:60]!r} is not bytes: an even number of hex digits is needed"
+        raise UsageError(message) from None
+
+
+def disassemble(selection: Selection, arguments: Arguments) -> Document:
+    """Each with its offset, its bytes, and where a branch goes. BYTES are in hex; at the shell - reads them from
+    standard input.
+    """
+    context = encoding_of(selection, arguments)
+    expression = context.decoded(bytes_of(_needed(arguments, "some bytes in hex")))
+    lines = encoding_context.lines(expression, context)
+    fault = expression.fault
+    status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
+    document = Document(
+        {"dialect": context.dialect.name, **status, "operations": map(render.line_json, lines)},
+        lambda output: render.lines_text(lines, output.style),
+        rows="operations",
+        problems=() if fault is None else (fault,),
+    )
+    if fault is not None:
+        document.status = NO_ANSWER
+    return document
+
+
+def assemble(selection: Selection, arguments: Arguments) -> Document:
+    """TEXT is operations, separated by semicolons or lines; at the shell - reads it from standard input."""
+    context = encoding_of(selection, arguments)
+    data = encoding_context.assemble(_needed(arguments, "an expression as text"), context)
+    document = {"dialect": context.dialect.name, "bytes": data.hex(), "size": len(data)}
+    return Document(document, [data.hex()])
+
+
+def _needed(arguments: Arguments, what: str) -> str:
+    if not arguments.text.strip():
+        raise UsageError(f"{what} must be given", hint="at the shell `-` reads it from standard input")
+    return arguments.text
+
+
+def operations(_selection: Selection, arguments: Arguments) -> Document:
+    """Operands, stack effect, clause, context and encodings. NAME is with or without DW_OP_, or part of a name; without
+    it all operations are listed.
+    """
+    from dwarfgpu.dialects import operation_reference
+    from dwarfgpu.render.layout import paragraphs
+
+    names = arguments.words
+    if names:
+        rows = [row for name in names for row in operation_reference.find(name)]
+    else:
+        known = operation_reference.references()
+        rows = [row for row in known if not operation_reference.is_repeated(row.name)]
+
+    def text(output: Output) -> Iterator[str]:
+        if names:
+            return paragraphs(render.paragraph(row, output.style) for row in rows)
+        return render.overview(rows, output.style)
+
+    return Document({"operations": map(render.document, rows)}, text, rows="operations")
+
+
+def verify(selection: Selection, arguments: Arguments) -> Document:
+    """Branch targets, the depth of the stack and kinds of entries over every path, operands. With -ops or -hex: of an
+    expression by itself, as which -cfi takes an operand of call frame information. Else of the variable NAME; without
+    NAME of all that the frame sees, or without a machine of all variables of the file.
+
+    The exit status of the program is 1 if there are findings.
+    """
+    if arguments.has("ops") and arguments.has("hex"):
+        raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
+    if arguments.has("ops") or arguments.has("hex"):
+        return _verify_expression(selection, arguments)
+    if selection.program is None:
+        raise UsageError("FILE, or exactly one of --ops and --hex is needed")
+    return _verify_variables(selection, arguments)
+
+
+def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
+    context = encoding_of(selection, arguments)
+    if arguments.has("ops"):
+        expression = context.parsed(arguments.get("ops"))
+    else:
+        expression = context.decoded(bytes_of(arguments.get("hex")))
+    findings = encoding_context.findings(
+        expression,
+        context,
+        in_cfi=arguments.has("cfi"),
+        depth=arguments.get("depth") or 0,
+        want=arguments.get("want"),
+    )
+    data = {
+        "dialect": context.dialect.name,
+        "rules": context.rules.name,
+        "findings": map(render.finding_json, findings),
+    }
+    return Document(
+        data,
+        lambda output: render.findings_text(findings, output.style),
+        rows="findings",
+        has_failed=bool(findings),
+    )
+
+
+def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.program.variables.variable import all_variables, checked
+    from dwarfgpu.questions.dwarf import variables_called
+    from dwarfgpu.render.explanations import Explainer
+    from dwarfgpu.render.layout import counted, problem_json, shown
+
+    frame = selection.frame
+    variables: Iterable[Variable]
+    if arguments.text:
+        variables = variables_called(selection, arguments.text)
+    elif frame.place is None:
+        variables = all_variables(frame)
+    else:
+        variables = [*frame.variables(), *frame.statics()]
+    locations: list[Any] = []
+    errors: list[tuple[str, DwarfGpuError]] = []
+    count = 0
+    for variable in variables:
+        count += 1
+        try:
+            locations += checked(variable)
+        except DwarfGpuError as error:
+            errors.append((variable.name, error))
+    findings = [(location, finding) for location in locations for finding in location.findings]
+    total = len(findings) + len(errors)
+
+    def text(output: Output) -> Iterator[str]:
+        for name, error in errors:
+            yield f"{shown(name)}: {output.style('error', str(error))}"
+        explainer = Explainer(output.width, output.style)
+        for location in locations:
+            if location.findings:
+                yield from explainer.findings(location)
+        what = f"{counted(count, 'variable')}, {counted(len(locations), 'location')}"
+        yield f"{what}: {counted(total, 'finding') if total else 'no findings'}"
+
+    data = {
+        "variables": count,
+        "locations": len(locations),
+        "findings": [
+            *({"variable": name, "error": problem_json(error)} for name, error in errors),
+            *(
+                {"variable": location.variable.name, **render.finding_json(finding)}
+                for location, finding in findings
+            ),
+        ],
+    }
+    return Document(data, text, rows="findings", has_failed=bool(total))

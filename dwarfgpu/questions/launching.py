@@ -1,0 +1,75 @@
+"""Questions about launches: what a wave starts with, and the structures of its queue in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.launch import planning
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.table import STRUCTURES
+from dwarfgpu.render import state as render
+
+if TYPE_CHECKING:
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+
+def launch_state(selection: Selection, arguments: Arguments) -> Document:
+    """What each register is, who sets it, which rule says so, and its value. Registers that nobody sets are left to the
+    first instructions of the kernel.
+
+    Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.
+    """
+    from dwarfgpu.program.code.code_object import check_has_kernels
+    from dwarfgpu.program.launch.dispatch import initial_state
+
+    words = arguments.words
+    if len(words) != 1:
+        raise arguments.wrong("needs the name of one kernel")
+    for name in ("grid", "work-group"):
+        if not arguments.has(name):
+            raise arguments.wrong(f"needs -{name}")
+    file = selection.opened.file
+    check_has_kernels(file)
+    private_size = arguments.get("private-size")
+    dispatch = planning.plan(
+        file,
+        words[0],
+        planning.sizes(arguments.get("grid"), "--grid"),
+        planning.sizes(arguments.get("work-group"), "--work-group"),
+        planning.arguments(arguments.many("arg"), "--arg"),
+        private_size=None if private_size is None else planning.number(private_size, "--private-size"),
+        dynamic_local=planning.number(arguments.get("dynamic-local") or "0", "--dynamic-local"),
+    )
+    number, count = planning.number(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count
+    if not 1 <= number <= count:
+        raise UsageError(f"Unknown wave {number}.", kind="no_wave", hint=f"they are 1 to {count}")
+    place = dispatch.geometry.place(number - 1)
+    registers = initial_state(dispatch, place)
+    return Document(
+        render.state_json(dispatch, place, registers),
+        lambda output: render.state_text(dispatch, place, registers, output.style),
+    )
+
+
+def structure(selection: Selection, arguments: Arguments) -> Document:
+    """WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL dispatch packet), kernel-code (an
+    amd_kernel_code_t, of code object version 2 and before) or kernel-descriptor (version 3 and later). Nothing is
+    guessed: the word says what is at the address.
+
+    The exit status of the program is 1 if something must be 0 and is not, or if the address is not aligned.
+    """
+    from dwarfgpu.program.launch.structures import read_object
+
+    words = arguments.words
+    if len(words) != 2 or words[0] not in STRUCTURES:
+        raise arguments.wrong(f"needs one of {', '.join(STRUCTURES)}, and an address")
+    machine = selection.memory
+    address = planning.number(words[1].removeprefix("global#"), "ADDR")
+    found = read_object(machine, machine.target, words[0], address)
+    return Document(
+        render.object_json(found),
+        lambda output: render.object_text(found, output.style),
+        has_failed=bool(found.violations),
+    )

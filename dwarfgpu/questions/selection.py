@@ -1,0 +1,254 @@
+"""What a question is about: a program, a machine that is attached, and the wave, frame and lane that are selected."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.registry import operand, option
+from dwarfgpu.questions.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.questions.output import Output
+
+T = TypeVar("T")
+
+# --- Its arguments at the shell ---------------------------------------------------------------------------------------
+
+FILE = operand("FILE", "a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
+MAYBE_FILE = operand("[FILE]", FILE.help)
+MAYBE_STATE = option("-state S", "a snapshot of waves, or a core file of FILE")
+STATE = option("-state S", MAYBE_STATE.help, is_required=True)
+WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
+FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
+LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
+DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
+REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
+FORCE = option("-force", "use a state although its code has changed")
+ATTRIBUTES = option(
+    "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
+)
+STDIN_PART = "-@"
+"""How a name begins that means an image in what standard input holds."""
+
+
+class Selection:
+    """What questions are about. Waves are kept as indices from 0; users number them from 1."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.settings = Settings()
+        self.program: Program | None = None
+        self.attached: Attached | None = None
+        self.snapshot: Any = None
+        """A machine that was opened without its program, for questions about its memory alone."""
+        self.wave_number: int | None = None
+        """The index of the wave that is selected; None where there is none, or none of several is chosen."""
+        self.frame_number = 0
+        self.lanes: dict[int, int] = {}
+        """The lane that is selected in each wave, as far as one was chosen."""
+        self.stays = 0
+        """How many questions bring back what was selected before them."""
+        self._states: dict[Any, Any] = {}
+
+    # --- What is selected -----------------------------------------------------------------------------------------
+
+    def use(self, program: Program, attached: Attached | None) -> None:
+        """Select a program, and the first wave of a machine if there is one, in its innermost frame."""
+        self.program = program
+        self.attached = attached
+        self.lanes.clear()
+        self.wave_number = 0 if attached is not None and len(attached) else None
+        self.frame_number = 0
+
+    @property
+    def opened(self) -> Program:
+        """The program; an error if there is none."""
+        if self.program is None:
+            raise UsageError("no file is open", kind="no_file", hint="`file FILE` opens one")
+        return self.program
+
+    @property
+    def machine(self) -> Attached:
+        """The machine; an error if there is none."""
+        if self.attached is None:
+            hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
+            raise UsageError("there is no machine", kind="no_machine", hint=hint)
+        return self.attached
+
+    @property
+    def wave(self) -> Wave:
+        """The wave that is selected."""
+        machine = self.machine
+        if self.wave_number is None:
+            if len(machine) and machine.has_waves:
+                from dwarfgpu.program.stack.selectors import unchosen_wave
+
+                raise unchosen_wave(machine.stopped.machine)
+            if len(machine):  # of threads the first is meant
+                return machine[0]
+            raise UsageError("the machine has no waves", kind="no_wave")
+        return machine[self.wave_number]
+
+    @property
+    def frame(self) -> Frame:
+        """The frame that is selected; without a machine the program as a whole."""
+        if self.attached is None:
+            return self.opened.outside
+        return self.wave.frame(self.frame_number)
+
+    @property
+    def lane(self) -> int | None:
+        """The lane that is selected: the first active one if none was chosen; None where there are no lanes."""
+        if self.attached is None or self.wave_number is None or not self.attached.has_waves:
+            return None
+        chosen = self.lanes.get(self.wave_number)
+        if chosen is not None:
+            return chosen
+        try:
+            mask = self.wave.frame(0).active_mask
+        except DwarfGpuError:  # where the wave stands is not known
+            mask = None
+        return (mask & -mask).bit_length() - 1 if mask else 0
+
+    @property
+    def memory(self) -> Any:
+        """The machine whose memory is asked about, with its program or without."""
+        return self.machine.stopped.machine if self.snapshot is None else self.snapshot
+
+    @property
+    def noun(self) -> str:
+        """What a user calls the waves of the machine: ``wave`` or ``thread``."""
+        from dwarfgpu.program.stack.selectors import noun
+
+        return noun(self.machine.stopped.machine)
+
+    def state_of(self, kind: Callable[[], T]) -> T:
+        """Return what questions of one kind keep from one time to the next; it is made at the first."""
+        if kind not in self._states:
+            self._states[kind] = kind()
+        state: T = self._states[kind]
+        return state
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """What has been found broken so far in the files and in the state."""
+        if self.attached is not None:
+            return self.attached.problems
+        return () if self.program is None else self.program.problems
+
+    # --- Changing it ----------------------------------------------------------------------------------------------
+
+    def select_wave(self, number: int) -> None:
+        """Select a wave by its index, in its innermost frame."""
+        self.machine[number].frame(0)  # one that has none is not selected
+        self.wave_number = number
+        self.frame_number = 0
+        self.moved()
+
+    def select_frame(self, number: int) -> None:
+        """Select a frame of the wave."""
+        self.wave.frame(number)
+        self.frame_number = number
+        self.moved()
+
+    def select_lane(self, number: int) -> None:
+        """Select a lane of the wave."""
+        wave = self.wave
+        if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
+            raise UsageError(f"Lane {number} does not exist on this {self.noun}.", kind="no_lane")
+        assert self.wave_number is not None  # noqa: S101 (there is a wave)
+        self.lanes[self.wave_number] = number
+        self.moved()
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Select what was selected before again at the end, and tell nobody of what was selected meanwhile."""
+        before = self.wave_number, self.frame_number, dict(self.lanes)
+        self.stays += 1
+        try:
+            yield
+        finally:
+            self.stays -= 1
+            self.wave_number, self.frame_number, self.lanes = before
+
+    def moved(self) -> None:
+        """Take note that something else is selected."""
+
+
+# --- A selection as a command line says it ----------------------------------------------------------------------------
+
+
+def select(
+    selection: Selection, options: Mapping[str, Any], read: Callable[[str], str] | None = None
+) -> None:
+    """Select what the options of a command line name; ``read`` gives the text of a state.
+
+    Where a machine has several waves and none is named, none is selected.
+    """
+    from dwarfgpu.program.code.repairs import policy_of
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.selectors import wave_named
+    from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
+
+    if options.get("repair") is not None:
+        selection.settings.set("repair", options["repair"])
+    state = options.get("state")
+    if options.get("file") is None:
+        if state is not None:
+            hint = "the question needs a snapshot: a state with a schema"
+            selection.snapshot = open_snapshot(state, read, force=bool(options.get("force")), hint=hint)
+        return
+    file = open_file(options["file"], options.get("attributes"))
+    repair = policy_of(selection.settings["repair"])
+    program = Program(file, dialect=options.get("dialect"), repair=repair)
+    if state is None:
+        selection.use(program, None)
+        for name in ("wave", "frame", "lane"):
+            if options.get(name) is not None:
+                raise UsageError(
+                    f"--{name} is about a machine, and none is given", hint="--state S names one"
+                )
+        return
+    stopped = open_stopped(
+        file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair
+    )
+    attached = Attached(program, stopped)
+    selection.use(program, attached)
+    if options.get("wave") is not None:
+        selection.wave_number = wave_named(stopped.machine, options["wave"])
+    elif len(attached) > 1:
+        selection.wave_number = None
+    if options.get("frame") is not None:
+        selection.select_frame(options["frame"])
+    if options.get("lane") is not None:
+        selection.select_lane(options["lane"])
+
+
+def open_file(name: str, attributes: str | None = None) -> CodeObject:
+    """Open the file, or the image in one, that a command line names."""
+    from dwarfgpu.program.code.code_object import opened
+
+    return opened(**source_of(name), attributes=attributes)
+
+
+def source_of(name: str) -> dict[str, Any]:
+    """Return what to open: a name, or what standard input holds and which image of that is meant."""
+    part = name.lstrip()
+    if name == "-" or part.startswith(STDIN_PART):
+        image = None if name == "-" else part.removeprefix(STDIN_PART)
+        return {"source": sys.stdin.buffer.read(), "select": image, "name": "<stdin>"}
+    return {"source": name}
+
+
+def text_or_input(word: str) -> str:
+    """Return a word of a command line, or what standard input holds for ``-``."""
+    return sys.stdin.buffer.read().decode(errors="replace") if word == "-" else word
