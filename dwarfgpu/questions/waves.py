@@ -214,7 +214,7 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
     are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Where the table
     is text, lanes without a work-item are left out unless -all or -unused is given. `*` is before the lane that is
-    selected.
+    selected. -svg writes a picture in place of the table.
     """
     from dwarfgpu.program.stack.lanes import UNUSED
     from dwarfgpu.render.lanes import lanes_document
@@ -236,6 +236,10 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
         visible = [lane for lane in chosen if lane.state != UNUSED or shows_unused]
         if not visible:
             raise _no_lanes((), wanted)
+        if arguments.has("svg"):
+            from dwarfgpu.render.lane_svg import lanes_svg
+
+            return lanes_svg(here, visible)
         groups: Iterable[list[LaneStatus]] = folded(visible, current)
         if arguments.has("each"):
             groups = [[lane] for lane in visible]
