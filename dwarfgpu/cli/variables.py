@@ -9,6 +9,7 @@ from dwarfgpu.cli.machines import FORCE
 from dwarfgpu.cli.registry import Command, argument
 from dwarfgpu.cli.session import NO_ANSWER, OK, Progress, given, read_input
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.registry import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ FORMAT = argument(
     metavar="F",
     help="a letter of print/F: x d u o t a c f s z r",
     type=lambda text: text.removeprefix("/"),
-    choices=tuple("xduotacfszr"),
+    choices=tuple(LETTERS),
 )
 LOCATION = argument("--location", action="store_true", help="also show where each value is")
 REPAIR = argument(

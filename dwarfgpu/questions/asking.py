@@ -8,6 +8,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.types.declaration import speaks_cplus
+from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem
 from dwarfgpu.render.variables import VariablesRenderer
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
-LETTERS = "xduotacfszr"
 OTHERS = "bhwgi"
 """Letters that ``x`` knows and ``print`` does not."""
 

@@ -16,6 +16,7 @@ from dwarfgpu.program.types.model import VOID, Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import ValueWriter
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 PER_LINE = {"b": 8, "h": 8, "w": 4, "g": 2}
-LETTERS = "xduotacfszri"
+MEMORY_LETTERS = f"{LETTERS}i"
 PREFIXES = {1: "", 2: "u", 4: "U"}
 MAX_COUNT = 1 << 20
 _FORMAT = re.compile(r"(-?\d*)(\w*)")
@@ -76,13 +77,13 @@ def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> M
     for each in match[2]:
         if each in SIZES:
             size = each
-        elif each in LETTERS:
+        elif each in MEMORY_LETTERS:
             letter = each if each != "r" or not letter else letter
         else:
             raise UsageError(
                 f'Undefined output format "{each}".',
                 kind="bad_format",
-                hint=f"the formats are {', '.join(LETTERS)}, the sizes {', '.join(SIZES)}",
+                hint=f"the formats are {', '.join(MEMORY_LETTERS)}, the sizes {', '.join(SIZES)}",
             )
     count = int(match[1]) if match[1] and len(match[1]) < 10 else 1 if not match[1] else MAX_COUNT + 1
     if not match[1] and is_onwards and not text:

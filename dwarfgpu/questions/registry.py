@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Run = Callable[[Any, "Arguments"], Document | None]
 
 
+LETTERS = "xduotacfszr"
+"""The letters of the formats of values: /FMT at the prompt, --format at the shell."""
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dwarfgpu.questions.registry import command, operand, option, question, setting_option, shell
+from dwarfgpu.questions.registry import LETTERS, command, operand, option, question, setting_option, shell
 from dwarfgpu.questions.selection import (
     ATTRIBUTES,
     DIALECT,
@@ -46,7 +46,7 @@ VALUE = tuple(each for each in PRINT if each not in FRAME_ARGUMENTS)
 QUIET = option("-q", "say nothing if there are none")
 OF_TYPE = option("-t REGEXP", "only those whose type it is searched in")
 DEBUGGED = option("-n", "without those that only symbols tell of")
-DATA_FORMAT = "xduotacfszr"
+DATA_FORMAT = LETTERS
 
 # fmt: off
 # A row is two or three lines, so that the table can be read as one.

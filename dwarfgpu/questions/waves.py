@@ -133,7 +133,6 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
 
-    snapshot: Any = stopped.machine
     is_each = arguments.has("each") or arguments.has("all")
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -153,7 +152,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
 
     document = Document(
         {
-            "target": snapshot.target_name,
+            "target": getattr(stopped.machine, "target_name", machine.state.target.name),
             "waves": rows(),
             "problems": [problem_json(error) for error in stopped.problems],
         },
