@@ -201,10 +201,11 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     arguments.none()
     needs_lanes(selection)
     stopped, current = selection.machine.stopped, selection.wave_number
-    ids = stopped.machine.ids
+    machine: Any = stopped.machine
+    ids = machine.ids
     rows = (
         {
-            "dispatch": group.dispatch,
+            "dispatch": None if group.dispatch is None else machine.dispatches[group.dispatch].id,
             "work_group": group.position,
             "waves": [ids[wave] for wave in group.waves],
             "work_items": group.used,
