@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits
+    from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import FrameRow
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.context import UnitInfo
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
     from dwarfgpu.targets.target import Target, TargetRegister
-    from dwarfgpu.cfi import rules
 
 
 CFA = -(1 << 32)

@@ -17,11 +17,11 @@ from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.program.stack.gdb_process import Live
     from dwarfgpu.program.stack.stopped import Machine
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
-    from dwarfgpu.program.stack.gdb_process import Live
 
 
 class Program:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from dwarfgpu.program.language.operands import DataModel
-    from dwarfgpu.program.language.syntax import StringLiteral
-    from dwarfgpu.program.language.syntax import Character, Float, Integer
+    from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral
 
 
 MAX_LENGTH = 1 << 16
@@ -229,8 +228,9 @@ def integer(token: Token, text: str) -> Integer:
 
 def floating(token: Token, text: str) -> Float:
     """Parse a floating-point literal, exactly."""
-    from dwarfgpu.program.language.syntax import Float
     from fractions import Fraction
+
+    from dwarfgpu.program.language.syntax import Float
 
     word = token.text.replace("'", "")
     error = ExpressionError(text, token.position, f"{_cut(token.text)} is not a number")

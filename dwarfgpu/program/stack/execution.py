@@ -61,7 +61,7 @@ class Execution:
     def with_machine(self, backend: Backend) -> Execution:
         """The same code with another machine, or with the same one later: what is known of the code is kept."""
         found = Execution(self.loaded, self.target, backend, self.rules)
-        found.types, found._names = self.types, self._names  # noqa: SLF001
+        found.types, found._names = self.types, self._names
         return found
 
     def symbol_at(self, address: int) -> str | None:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.elf.core import CoreFile, Mapping
     from dwarfgpu.backends.core import CoreMachine
+    from dwarfgpu.objfile.elf.core import CoreFile, Mapping
 
 
 ELF_MAGIC = b"\x7fELF"
@@ -220,8 +220,8 @@ VDSO = "[vdso]"
 
 def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
     """A core file and the program whose process it was; with ``force`` also one that cannot be it."""
-    from dwarfgpu.objfile.elf.core import read_core
     from dwarfgpu.backends.core import CoreMachine
+    from dwarfgpu.objfile.elf.core import read_core
 
     image = open_image(path)
     core = read_core(image)

@@ -432,7 +432,8 @@ def owner_of(variable: Variable) -> str | None:
 
 def checked(variable: Variable) -> list[Checked]:
     """What is wrong with the locations of a variable, without evaluating them."""
-    from dwarfgpu.program.code.encoding_context import findings as found_in, of_frame
+    from dwarfgpu.program.code.encoding_context import findings as found_in
+    from dwarfgpu.program.code.encoding_context import of_frame
 
     setting = of_frame(variable.frame)
     return [
