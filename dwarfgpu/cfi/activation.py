@@ -14,17 +14,15 @@ from attrs import frozen
 
 from dwarfgpu import bits as b
 from dwarfgpu import dialects
-from dwarfgpu.cfi import rules
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
-from dwarfgpu.expr import locations, table
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.partial_frame import LoneFrame
-from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits
+    from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import FrameRow
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.context import UnitInfo
@@ -146,6 +145,8 @@ class Activation(LoneFrame):
 
     def _continues(self, number: int) -> bool:
         """Return whether the register may be where it is in this activation, so that the callee's rules count too."""
+        from dwarfgpu.cfi import rules
+
         try:
             rule = self.register_rules.get(number)
         except DwarfGpuError:
@@ -193,6 +194,8 @@ class Activation(LoneFrame):
     # --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------
 
     def _find_cfa(self, lanes: LaneSet) -> Location:
+        from dwarfgpu.cfi import rules
+
         information = self.information
         rule = information.row.cfa
         if rule is None:
@@ -218,7 +221,7 @@ class Activation(LoneFrame):
         rule = self.register_rules.get(number)
         if rule is None:
             return self._unspecified(number, lanes)
-        return _RULES[type(rule)](self, number, rule, lanes)
+        return _RULES[rule.word](self, number, rule, lanes)
 
     def _unspecified_rule(self, number: int) -> str:
         """Return the default of a register without a rule, one of `Unspecified`.
@@ -226,6 +229,8 @@ class Activation(LoneFrame):
         It is the default of the target, with two exceptions that follow from the other rules. If these name every
         changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
+        from dwarfgpu.cfi import rules
+
         if self._taken is None:
             given = self.register_rules
             self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.RegisterRule)}
@@ -277,6 +282,8 @@ class Activation(LoneFrame):
         The text finds it "using the call frame information for the current frame and current program location", which
         is what it says of DW_OP_regx too. A rule that leads back to itself through others is refused.
         """
+        from dwarfgpu.cfi import rules
+
         register, other = self.thread.known_register(number), self.thread.known_register(rule.register)
         self._check_size(register, other.bit_size, f"{other.name}, in which it is stored,")
         seen = {number}
@@ -290,6 +297,8 @@ class Activation(LoneFrame):
         return self.register(rule.register, lanes)
 
     def _expression(self, _number: int, rule: rules.ExpressionRule, lanes: LaneSet) -> Location:
+        from dwarfgpu.expr.pieces import flattened
+
         location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
         return flattened(location)
 
@@ -333,15 +342,15 @@ class Activation(LoneFrame):
         raise MissingContext("thread", message)
 
 
-_RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {
-    rules.UndefinedRule: Activation._undefined,  # noqa: SLF001
-    rules.SameValue: Activation._same_value,  # noqa: SLF001
-    rules.Offset: Activation._offset,  # noqa: SLF001
-    rules.ValOffset: Activation._val_offset,  # noqa: SLF001
-    rules.RegisterRule: Activation._register,  # noqa: SLF001
-    rules.ExpressionRule: Activation._expression,  # noqa: SLF001
-    rules.ValExpression: Activation._val_expression,  # noqa: SLF001
-    rules.Architectural: Activation._architectural,  # noqa: SLF001
+_RULES: dict[str, Callable[[Activation, int, Any, LaneSet], Location]] = {
+    "undefined": Activation._undefined,  # noqa: SLF001
+    "same_value": Activation._same_value,  # noqa: SLF001
+    "offset": Activation._offset,  # noqa: SLF001
+    "val_offset": Activation._val_offset,  # noqa: SLF001
+    "register": Activation._register,  # noqa: SLF001
+    "expression": Activation._expression,  # noqa: SLF001
+    "val_expression": Activation._val_expression,  # noqa: SLF001
+    "architectural": Activation._architectural,  # noqa: SLF001
 }
 
 
@@ -485,6 +494,8 @@ def no_information(pc: int) -> NoInformation:
 
 def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
     """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
+    from dwarfgpu.expr import table
+
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
     instructions = []
     dialect = dialects.get("llvm-user")

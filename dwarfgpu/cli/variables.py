@@ -377,10 +377,10 @@ class _Output:
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     """Why it is not known which lanes of a frame are active. All of them are shown then."""
-    from dwarfgpu.program.stack.wave_positions import unknown_mask
-
     if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
         return []
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
+
     return [unknown_mask(frame.wave.id, frame.mask_error)]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.location_json import elements_of, in_memory_order, means_a_lane
 from dwarfgpu.expr.locations import IncompleteComposite, Location, is_undefined
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
 from dwarfgpu.expr.values import Value
@@ -46,6 +45,8 @@ class TextRenderer:
 
     def number(self, value: Value) -> str:
         """The number of a value; a vector is a list, and what has no number is shown as bytes."""
+        from dwarfgpu.expr.location_json import elements_of
+
         kind = value.type
         if kind.vector_size is not None:
             shown = [self.number(element) for element in elements_of(value, self.byte_order)[:MAX_ELEMENTS]]
@@ -62,6 +63,8 @@ class TextRenderer:
         return " and ".join(self._place(place, 0, depth) for place in location.places)
 
     def _place(self, place: SingleLocation, displacement: int, depth: int) -> str:
+        from dwarfgpu.expr.location_json import in_memory_order
+
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):
@@ -111,6 +114,8 @@ class TextRenderer:
 
 
 def _memory(storage: Memory, offset: int) -> str:
+    from dwarfgpu.expr.location_json import means_a_lane
+
     address, bit = divmod(offset, 8)
     lane = ""
     if storage.lane is not None and means_a_lane(storage, address):

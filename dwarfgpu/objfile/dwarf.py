@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
 from dwarfgpu.objfile.info.attributes import AttributeDialect, dialect
-from dwarfgpu.objfile.info.split import PackageIndex, find_split_unit
 from dwarfgpu.objfile.info.unit import Unit, read_headers
 from dwarfgpu.objfile.section_source import SectionSource
 
@@ -110,6 +109,8 @@ class Dwarf:
 
     def _parts(self, section: str) -> dict[int, Contributions]:
         """Return by offset the parts of the units of a section in a package; a file that is not one has none."""
+        from dwarfgpu.objfile.info.split import PackageIndex
+
         parts_by_offset: dict[int, Contributions] = {}
         mine = section.removesuffix(".dwo")
         for name in (".debug_cu_index", ".debug_tu_index"):
@@ -161,6 +162,8 @@ class Dwarf:
 
     def split_unit(self, skeleton: Unit) -> Unit:
         """Return the unit with the entries of a skeleton; raise an error if it cannot be found."""
+        from dwarfgpu.objfile.info.split import find_split_unit
+
         split = self._split.get(skeleton)
         if split is None:
             split = self._split[skeleton] = find_split_unit(self, skeleton)

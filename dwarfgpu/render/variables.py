@@ -20,7 +20,6 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
-from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.targets.target import Scope
 
@@ -274,6 +273,8 @@ class VariablesRenderer:
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """Return what one lane has: its state, and a value or a reason."""
+        from dwarfgpu.render.value_json import value_json
+
         found: Json = {"state": answer.state}
         if answer.value is not None:
             found |= {

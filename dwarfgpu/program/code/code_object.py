@@ -100,6 +100,14 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
     return TargetOf(generic, reason, is_known=False)
 
 
+def _has_one_wave_size(found: TargetOf) -> bool:
+    """Return whether all waves of the processor have the same number of lanes, whatever the kernels say."""
+    from dwarfgpu.targets.amdgpu.processors import processor_named
+
+    processor = processor_named(target_id(found.target).partition(":")[0]) if found.is_known else None
+    return processor is not None and len(processor.wave_sizes) == 1
+
+
 def has_xnack_v2(flags: int) -> bool:
     """Whether the flags of code object version 2 ask for xnack (EF_AMDGPU_FEATURE_XNACK_V2).
 
@@ -209,8 +217,11 @@ class CodeObject:
     def target(self) -> TargetOf:
         """The target, with the wave size of the kernels if they have one in common."""
         if self._target is None:
-            sizes = self.wave_sizes if self.is_amdgpu else ()
-            self._target = find_target(self.image, sizes[0] if len(sizes) == 1 else None)
+            self._target = find_target(self.image)
+            if self.is_amdgpu and not _has_one_wave_size(self._target):
+                sizes = self.wave_sizes
+                if len(sizes) == 1:
+                    self._target = find_target(self.image, sizes[0])
         return self._target
 
     @property

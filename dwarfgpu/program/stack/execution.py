@@ -10,7 +10,6 @@ from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
-from dwarfgpu.program.language.names import Names
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles
     from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.names import Names
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
@@ -35,10 +35,19 @@ class Execution:
         self.backend: Backend = FileContents(loaded, target) if backend is None else backend
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
-        self.names = Names(self)
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
         self._sources: SourceFiles | None = None
+        self._names: Names | None = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the code."""
+        if self._names is None:
+            from dwarfgpu.program.language.names import Names
+
+            self._names = Names(self)
+        return self._names
 
     @property
     def sources(self) -> SourceFiles:
@@ -52,7 +61,7 @@ class Execution:
     def with_machine(self, backend: Backend) -> Execution:
         """The same code with another machine, or with the same one later: what is known of the code is kept."""
         found = Execution(self.loaded, self.target, backend, self.rules)
-        found.types, found.names = self.types, self.names
+        found.types, found._names = self.types, self._names
         return found
 
     def symbol_at(self, address: int) -> str | None:

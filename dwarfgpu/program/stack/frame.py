@@ -25,8 +25,6 @@ from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
 from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.code.repairs import as_written, repairs_of
-from dwarfgpu.program.code.thread_storage import ThreadStorage
-from dwarfgpu.program.stack import call_sites
 from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
@@ -490,6 +488,8 @@ class Frame:
         return self._site
 
     def _find_site(self) -> Die | None:
+        from dwarfgpu.program.stack import call_sites
+
         caller = None if self.stack is None else self.stack.at(self.level + 1)
         function = None if caller is None else caller.function
         if caller is None or caller.code is None or function is None:
@@ -505,6 +505,8 @@ class Frame:
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         """Return what the call site gives the parameter at the operand of DW_OP_entry_value; None if it does not."""
+        from dwarfgpu.program.stack import call_sites
+
         site = self.call_site
         parameter = None if site is None else call_sites.parameter_at(site, expression)
         value = None if parameter is None else call_sites.value_of(parameter)
@@ -512,6 +514,8 @@ class Frame:
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         """Return what the call site gives a formal parameter."""
+        from dwarfgpu.program.stack import call_sites
+
         function, site = self.function, self.call_site
         if function is None or site is None:
             self._no_parameter(die, "no call site says what was passed")
@@ -538,10 +542,14 @@ class Frame:
 
     def at_entry(self, variable: Variable, lanes: LaneSet) -> ScalarOperand:
         """Return what the call site gives a parameter; raise `Unavailable` where it says nothing."""
+        from dwarfgpu.program.stack import call_sites
+
         return call_sites.at_entry(self, variable, lanes)
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""
+        from dwarfgpu.program.code.thread_storage import ThreadStorage
+
         stack = self.stack
         if stack is None:
             raise no_registers()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.backends.core import CoreMachine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
     from collections.abc import Iterator
 
+    from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import CoreFile, Mapping
 
 
@@ -228,6 +227,9 @@ VDSO = "[vdso]"
 
 def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
     """A core file and the program whose process it was; with ``force`` also one that cannot be it."""
+    from dwarfgpu.backends.core import CoreMachine
+    from dwarfgpu.objfile.elf.core import read_core
+
     image = open_image(path)
     core = read_core(image)
     problems = [*image.problems, *core.problems]
@@ -344,6 +346,8 @@ def _guessed_bias(image: Image, core: CoreFile) -> int:
 
 def _vdso(core: CoreFile, machine: CoreMachine, dialect: str | None) -> Iterator[LoadedCode]:
     """The code that the kernel has put into the process, which only its memory holds."""
+    from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR
+
     start = core.auxiliary.get(AT_SYSINFO_EHDR)
     for address, data in core.memory:
         if address != start:

@@ -10,13 +10,10 @@ from attrs import evolve, frozen
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
 from dwarfgpu.objfile.info.scopes import qualified_name, split_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.encoding_context import findings as found_in
-from dwarfgpu.program.code.encoding_context import of_frame
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
@@ -87,6 +84,8 @@ class Described:
     @property
     def as_written(self) -> str:
         """The operations as the text has them."""
+        from dwarfgpu.expr.listing import text as listing
+
         return self.operations if self.expression is None else listing(as_written(self.expression))
 
 
@@ -253,6 +252,8 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
+        from dwarfgpu.expr.listing import text as listing
+
         location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
@@ -431,6 +432,9 @@ def owner_of(variable: Variable) -> str | None:
 
 def checked(variable: Variable) -> list[Checked]:
     """What is wrong with the locations of a variable, without evaluating them."""
+    from dwarfgpu.program.code.encoding_context import findings as found_in
+    from dwarfgpu.program.code.encoding_context import of_frame
+
     setting = of_frame(variable.frame)
     return [
         Checked(
