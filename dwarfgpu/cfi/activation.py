@@ -183,8 +183,7 @@ class Activation(LoneFrame):
 
     def _circular(self, key: int) -> NoReturn:
         needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        message = f"the rule for {needed} needs its own result"
-        raise IllFormed("cycle", message, spec="A.6.4.2")
+        raise IllFormed("cycle", f"the rule for {needed} needs its own result", spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
         register = self.thread.register(number)
@@ -208,8 +207,7 @@ class Activation(LoneFrame):
         """Return the storage and the byte address of a CFA, which must be a memory byte address."""
         place = location.single
         if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
-            message = "the CFA is not a memory byte address"
-            raise IllFormed("wrong_kind", message, spec=spec)
+            raise IllFormed("wrong_kind", "the CFA is not a memory byte address", spec=spec)
         return place.storage, b.settled(place.bit_offset >> 3)
 
     # --- The rules of registers (A.6.4.1) -------------------------------------------------------------------------
@@ -283,8 +281,7 @@ class Activation(LoneFrame):
         following: Rule | None = rule
         while isinstance(following, rules.RegisterRule):
             if following.register in seen:
-                message = f"the rule for {register.name} leads back to itself"
-                raise IllFormed("cycle", message, spec="A.6.4.1")
+                raise IllFormed("cycle", f"the rule for {register.name} leads back to itself", spec="A.6.4.1")
             seen.add(following.register)
             following = self.register_rules.get(following.register)
         return self.register(rule.register, lanes)
@@ -329,8 +326,7 @@ class Activation(LoneFrame):
     # --- What no rule can need (A.6.4.2) -----------------------------------------------------------------------
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        message = "where the thread has its thread-local storage is not known"
-        raise MissingContext("thread", message)
+        raise MissingContext("thread", "where the thread has its thread-local storage is not known")
 
 
 _RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {

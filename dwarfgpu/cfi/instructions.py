@@ -125,8 +125,7 @@ class _FrameOperandReader:
         """Read a target address, encoded like the location of the entry."""
         how = self._format
         if how.pointers == dw.DW_EH_PE_omit:
-            message = "the augmentation omits addresses"
-            raise IllFormed("bad_augmentation", message, spec=SPEC)
+            raise IllFormed("bad_augmentation", "the augmentation omits addresses", spec=SPEC)
         bases = evolve(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
@@ -231,8 +230,7 @@ def instruction(
         row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
         for known_name in (name, *aliases):
             if known_name in _NAMES or code in _ROWS:
-                message = f"{known_name} ({code:#x}) has two rows"
-                raise AssertionError(message)
+                raise AssertionError(f"{known_name} ({code:#x}) has two rows")
             _NAMES[known_name] = row
         _ROWS[code] = row
         return function

@@ -130,10 +130,8 @@ class Tables:
         for start, end in _spans(fde, state):
             if start <= address < end:
                 return FrameRow(start, end, state.cfa, state.snapshot())
-        message = (
-            "the rows of the entry do not cover its addresses"  # locations only grow, from `low` to `high`
-        )
-        raise AssertionError(message)
+        # locations only grow, from `low` to `high`
+        raise AssertionError("the rows of the entry do not cover its addresses")
 
     def _run_initial(self, cie: Common) -> Initial:
         state = RowState(self._target)
@@ -265,8 +263,7 @@ class RowState:
         self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
-                message = f"the offset {value:#x} has more than 64 bits"
-                raise IllFormed("overflow", message, spec=self._spec)
+                raise IllFormed("overflow", f"the offset {value:#x} has more than 64 bits", spec=self._spec)
         instruction.row.run(self, *instruction.operands)
 
     # --- Location -------------------------------------------------------------------------------------------------
@@ -339,8 +336,7 @@ class RowState:
     def restore(self) -> None:
         """Restore the rules of the last `remember`, with the CFA rule, as every unwinder does."""
         if not self._marks:
-            message = "no state is remembered"
-            raise IllFormed("restore_without_remember", message, spec="DWARF 5, 6.4.2.4 (2)")
+            raise IllFormed("restore_without_remember", "no state is remembered", spec="DWARF 5, 6.4.2.4 (2)")
         mark, self.cfa = self._marks.pop()
         while len(self._changes) > mark:
             self._put(*self._changes.pop())

@@ -48,8 +48,7 @@ def decode(
             name = encoding.name
             row = table.find(name)
             if row is None:
-                message = f"{name} has an encoding but no row"
-                raise AssertionError(message)
+                raise AssertionError(f"{name} has an encoding but no row")
             kinds = encoding.operand_kinds
             values = tuple([operands.read(kind, cursor, form) for kind in kinds])
         except DwarfGpuError as error:

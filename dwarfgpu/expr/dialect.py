@@ -36,8 +36,7 @@ class Encoding:
             return self.kinds
         row = table.find(self.name)
         if row is None:
-            message = f"{self.name} has an encoding but no row"
-            raise AssertionError(message)
+            raise AssertionError(f"{self.name} has an encoding but no row")
         return tuple(operand.kind for operand in row.operands)
 
     @property

@@ -96,8 +96,7 @@ _SECTIONS: list[tuple[str, tuple[str, ...]]] = []
 def _add(row: Operation) -> None:
     for name in (row.name, *row.aliases):
         if name in _ROWS:
-            message = f"{name} has two rows"
-            raise AssertionError(message)
+            raise AssertionError(f"{name} has two rows")
         _ROWS[name] = row
 
 
