@@ -8,6 +8,7 @@ lanes of the thread at once: the instructions describe "the actions for the whol
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import frozen
@@ -23,7 +24,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.partial_frame import LoneFrame
+from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -197,9 +198,10 @@ class Activation(LoneFrame):
         if rule is None:
             raise no_information(self.place)
         if isinstance(rule, rules.RegisterOffset):
-            location = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+            expression = self.thread.cfa_expression(rule)
         else:
-            location = self._evaluate(information.expression(rule.block), lanes, "location")
+            expression = information.expression(rule.block)
+        location = self._evaluate(expression, lanes, "location")
         self._memory_address(location, "A.6.4.2.2 (8)")
         return location  # type: ignore[no-any-return]
 
@@ -353,11 +355,8 @@ def is_open(location: Location, backend: Backend) -> bool:
             if storage.lane is None and storage.space.scope == Scope.DEPENDS:
                 return True
         elif type(storage) is Register:
-            if (
-                storage.lane is None
-                and backend.capabilities.lane_owned
-                and backend.lane_owned(storage.register)
-            ):
+            is_owned = backend.capabilities.lane_owned and backend.lane_owned(storage.register)
+            if storage.lane is None and is_owned:
                 return True
         elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
             return True
@@ -426,25 +425,18 @@ class Thread:
         self.nesting = 0
         self.trace: Trace | None = None
         """Is told every operation of a rule, a frame base or a call site that is evaluated."""
-        self._find_register = register or target.register
-        self._registers: dict[int, TargetRegister | None] = {}
-        self._defaults: dict[int, str] = {}
-        self._untouched: dict[int, bool] = {}
-        self._cfa_rules: dict[RegisterOffset, Expression] = {}
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register with a DWARF number, or None."""
-        if number not in self._registers:
-            self._registers[number] = self._find_register(number)
-        return self._registers[number]
+        self.register = cache(register or target.register)
+        """The register with a DWARF number, or None."""
+        self.default_rule = cache(target.unspecified_rule)
+        """The default of a register without a rule, one of `Unspecified`."""
+        self.untouched = cache(target.untouched)
+        """Whether a register without a rule is unchanged if the rules name the changed ones."""
+        self.cfa_expression = cache(partial(_aspace_bregx, Format(target.address_size)))
+        """The expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
 
     def known_register(self, number: int) -> TargetRegister:
         """Return the register with a DWARF number, or raise an error if the target does not have it."""
-        register = self.register(number)
-        if register is None:
-            message = f"{self.target.name} has no register with the DWARF number {number}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
-        return register
+        return known_register(self.target, self.register(number), number)
 
     def of_slots(self, location: Location, lanes: LaneSet) -> Location:
         """Select the elements for some slots of a location with one element for each wave of the thread."""
@@ -452,41 +444,17 @@ class Thread:
             return location
         return location.select(b.positions_in(self.wave, lanes.wave))
 
-    def default_rule(self, number: int) -> str:
-        """Return the default of a register without a rule, one of `Unspecified`."""
-        rule = self._defaults.get(number)
-        if rule is None:
-            rule = self._defaults[number] = self.target.unspecified_rule(number)
-        return rule
-
-    def untouched(self, number: int) -> bool:
-        """Return whether a register without a rule is unchanged if the rules name the changed ones."""
-        is_untouched = self._untouched.get(number)
-        if is_untouched is None:
-            is_untouched = self._untouched[number] = self.target.untouched(number)
-        return is_untouched
-
-    def cfa_expression(self, rule: RegisterOffset) -> Expression:
-        """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
-        expression = self._cfa_rules.get(rule)
-        if expression is None:
-            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
-        return expression
-
 
 def no_information(pc: int) -> NoInformation:
     """Return the error of an address without information about its frame."""
     return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
 
 
-def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
+def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
     """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
-    instructions = []
-    dialect = dialects.get("llvm-user")
-    for offset, (name, values) in enumerate(operands.items()):
-        row = table.find(name)
-        if row is None:
-            raise AssertionError(name)
-        instructions.append(Instruction(row, name, values, offset, offset + 1))
-    return Expression(b"", tuple(instructions), Format(target.address_size), dialect)
+    instructions = [
+        Instruction(table.row(name), name, values, offset, offset + 1)
+        for offset, (name, values) in enumerate(operands.items())
+    ]
+    return Expression(b"", tuple(instructions), form, dialects.get("llvm-user"))

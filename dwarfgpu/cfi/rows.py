@@ -119,7 +119,9 @@ class Tables:
                 registers = snapshot
                 count += len(registers)
                 if count > MAX_RULES:
-                    raise _too_many(f"the rows of one entry have more than {MAX_RULES} rules", fde)
+                    raise _ill_formed(
+                        "limit_exceeded", f"the rows of one entry have more than {MAX_RULES} rules", fde
+                    )
             yield FrameRow(start, end, state.cfa, snapshot)
 
     def row_at(self, fde: Description, address: int) -> FrameRow | None:
@@ -139,7 +141,7 @@ class Tables:
             _run(state, instruction, cie)
         registers = state.snapshot()
         if len(registers) > MAX_INITIAL:
-            raise _too_many(f"a CIE makes more than {MAX_INITIAL} rules", cie)
+            raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
         return Initial(state.cfa, registers)
 
     def _begin(self, fde: Description) -> RowState:
@@ -147,16 +149,6 @@ class Tables:
             raise unknown_augmentation(fde, fde.cie.augmentation)
         last = (1 << 8 * fde.format.form.address_size) - 1
         return RowState(self._target, self.initial(fde.cie), fde.low, last)
-
-
-def rows(fde: Description, target: Target | None = None) -> Iterator[FrameRow]:
-    """Return an iterator over the rows of one entry."""
-    return Tables(target).rows(fde)
-
-
-def row_at(fde: Description, address: int, target: Target | None = None) -> FrameRow | None:
-    """Return the row of one entry at an address."""
-    return Tables(target).row_at(fde, address)
 
 
 # --- Running ---------------------------------------------------------------------------------------------------------
@@ -174,12 +166,11 @@ def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameIns
 def unknown_augmentation(entry: FrameProgram, augmentation: str) -> DwarfGpuError:
     """Return the error of an entry whose instructions cannot be found."""
     message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
-    error: DwarfGpuError = IllFormed("bad_augmentation", message, spec="A.6.4.1")
-    return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
+    return _ill_formed("bad_augmentation", message, entry)
 
 
-def _too_many(message: str, entry: FrameProgram) -> DwarfGpuError:
-    error: DwarfGpuError = IllFormed("limit_exceeded", message, spec="A.6.4.1")
+def _ill_formed(kind: str, message: str, entry: FrameProgram) -> DwarfGpuError:
+    error = IllFormed(kind, message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
@@ -188,8 +179,8 @@ def _spans(fde: Description, state: RowState) -> Iterator[tuple[int, int]]:
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
         _run(state, instruction, fde)
-        if instruction.row.effect == "location":
-            location = state.location_for(instruction.name)
+        location = state.location_for(instruction.name)
+        if location != start:
             yield start, min(location, fde.high)
             start = location
     yield start, fde.high
@@ -307,18 +298,19 @@ class RowState:
         return self._snapshot
 
     def set_rule(self, register: int, rule: Rule) -> None:
-        if self._marks:
-            self._changes.append((register, self._registers.get(register)))
-        self._put(register, rule)
+        self._change(register, rule)
 
     def restore_rule(self, register: int) -> None:
         """Give a register its initial rule, or take away the one it has if there was none."""
         if self.location is None:
             message = "the initial instructions cannot restore what they are about to define"
             raise IllFormed("bad_cie", message, spec=self._spec)
+        self._change(register, self._initial.get(register))
+
+    def _change(self, register: int, rule: Rule | None) -> None:
         if self._marks:
             self._changes.append((register, self._registers.get(register)))
-        self._put(register, self._initial.get(register))
+        self._put(register, rule)
 
     def _put(self, register: int, rule: Rule | None) -> None:
         self._snapshot = None
