@@ -8,6 +8,7 @@ lanes of the thread at once: the instructions describe "the actions for the whol
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import frozen
@@ -22,7 +23,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.partial_frame import LoneFrame
+from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
@@ -184,8 +185,7 @@ class Activation(LoneFrame):
 
     def _circular(self, key: int) -> NoReturn:
         needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        message = f"the rule for {needed} needs its own result"
-        raise IllFormed("cycle", message, spec="A.6.4.2")
+        raise IllFormed("cycle", f"the rule for {needed} needs its own result", spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
         register = self.thread.register(number)
@@ -201,9 +201,10 @@ class Activation(LoneFrame):
         if rule is None:
             raise no_information(self.place)
         if isinstance(rule, rules.RegisterOffset):
-            location = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+            expression = self.thread.cfa_expression(rule)
         else:
-            location = self._evaluate(information.expression(rule.block), lanes, "location")
+            expression = information.expression(rule.block)
+        location = self._evaluate(expression, lanes, "location")
         self._memory_address(location, "A.6.4.2.2 (8)")
         return location  # type: ignore[no-any-return]
 
@@ -211,8 +212,7 @@ class Activation(LoneFrame):
         """Return the storage and the byte address of a CFA, which must be a memory byte address."""
         place = location.single
         if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
-            message = "the CFA is not a memory byte address"
-            raise IllFormed("wrong_kind", message, spec=spec)
+            raise IllFormed("wrong_kind", "the CFA is not a memory byte address", spec=spec)
         return place.storage, b.settled(place.bit_offset >> 3)
 
     # --- The rules of registers (A.6.4.1) -------------------------------------------------------------------------
@@ -290,8 +290,7 @@ class Activation(LoneFrame):
         following: Rule | None = rule
         while isinstance(following, rules.RegisterRule):
             if following.register in seen:
-                message = f"the rule for {register.name} leads back to itself"
-                raise IllFormed("cycle", message, spec="A.6.4.1")
+                raise IllFormed("cycle", f"the rule for {register.name} leads back to itself", spec="A.6.4.1")
             seen.add(following.register)
             following = self.register_rules.get(following.register)
         return self.register(rule.register, lanes)
@@ -338,8 +337,7 @@ class Activation(LoneFrame):
     # --- What no rule can need (A.6.4.2) -----------------------------------------------------------------------
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        message = "where the thread has its thread-local storage is not known"
-        raise MissingContext("thread", message)
+        raise MissingContext("thread", "where the thread has its thread-local storage is not known")
 
 
 _RULES: dict[str, Callable[[Activation, int, Any, LaneSet], Location]] = {
@@ -366,11 +364,8 @@ def is_open(location: Location, backend: Backend) -> bool:
             if storage.lane is None and storage.space.scope == Scope.DEPENDS:
                 return True
         elif type(storage) is Register:
-            if (
-                storage.lane is None
-                and backend.capabilities.lane_owned
-                and backend.lane_owned(storage.register)
-            ):
+            is_owned = backend.capabilities.lane_owned and backend.lane_owned(storage.register)
+            if storage.lane is None and is_owned:
                 return True
         elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
             return True
@@ -439,25 +434,18 @@ class Thread:
         self.nesting = 0
         self.trace: Trace | None = None
         """Is told every operation of a rule, a frame base or a call site that is evaluated."""
-        self._find_register = register or target.register
-        self._registers: dict[int, TargetRegister | None] = {}
-        self._defaults: dict[int, str] = {}
-        self._untouched: dict[int, bool] = {}
-        self._cfa_rules: dict[RegisterOffset, Expression] = {}
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register with a DWARF number, or None."""
-        if number not in self._registers:
-            self._registers[number] = self._find_register(number)
-        return self._registers[number]
+        self.register = cache(register or target.register)
+        """The register with a DWARF number, or None."""
+        self.default_rule = cache(target.unspecified_rule)
+        """The default of a register without a rule, one of `Unspecified`."""
+        self.untouched = cache(target.untouched)
+        """Whether a register without a rule is unchanged if the rules name the changed ones."""
+        self.cfa_expression = cache(partial(_aspace_bregx, Format(target.address_size)))
+        """The expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
 
     def known_register(self, number: int) -> TargetRegister:
         """Return the register with a DWARF number, or raise an error if the target does not have it."""
-        register = self.register(number)
-        if register is None:
-            message = f"{self.target.name} has no register with the DWARF number {number}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
-        return register
+        return known_register(self.target, self.register(number), number)
 
     def of_slots(self, location: Location, lanes: LaneSet) -> Location:
         """Select the elements for some slots of a location with one element for each wave of the thread."""
@@ -465,43 +453,19 @@ class Thread:
             return location
         return location.select(b.positions_in(self.wave, lanes.wave))
 
-    def default_rule(self, number: int) -> str:
-        """Return the default of a register without a rule, one of `Unspecified`."""
-        rule = self._defaults.get(number)
-        if rule is None:
-            rule = self._defaults[number] = self.target.unspecified_rule(number)
-        return rule
-
-    def untouched(self, number: int) -> bool:
-        """Return whether a register without a rule is unchanged if the rules name the changed ones."""
-        is_untouched = self._untouched.get(number)
-        if is_untouched is None:
-            is_untouched = self._untouched[number] = self.target.untouched(number)
-        return is_untouched
-
-    def cfa_expression(self, rule: RegisterOffset) -> Expression:
-        """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
-        expression = self._cfa_rules.get(rule)
-        if expression is None:
-            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
-        return expression
-
 
 def no_information(pc: int) -> NoInformation:
     """Return the error of an address without information about its frame."""
     return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
 
 
-def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
+def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
     """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
     from dwarfgpu.expr import table
 
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
-    instructions = []
-    dialect = dialects.get("llvm-user")
-    for offset, (name, values) in enumerate(operands.items()):
-        row = table.find(name)
-        if row is None:
-            raise AssertionError(name)
-        instructions.append(Instruction(row, name, values, offset, offset + 1))
-    return Expression(b"", tuple(instructions), Format(target.address_size), dialect)
+    instructions = [
+        Instruction(table.row(name), name, values, offset, offset + 1)
+        for offset, (name, values) in enumerate(operands.items())
+    ]
+    return Expression(b"", tuple(instructions), form, dialects.get("llvm-user"))

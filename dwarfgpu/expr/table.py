@@ -96,8 +96,7 @@ _SECTIONS: list[tuple[str, tuple[str, ...]]] = []
 def _add(row: Operation) -> None:
     for name in (row.name, *row.aliases):
         if name in _ROWS:
-            message = f"{name} has two rows"
-            raise AssertionError(message)
+            raise AssertionError(f"{name} has two rows")
         _ROWS[name] = row
 
 
@@ -201,9 +200,14 @@ def find(name: str) -> Operation | None:
     return _load().get(name)
 
 
+def row(name: str) -> Operation:
+    """Return the row of a name that has one, as every encoding and every equivalent operation has."""
+    return _load()[name]
+
+
 def rows() -> list[Operation]:
     """Return all rows, in the order of the text."""
-    return [row for name, row in _load().items() if name == row.name]
+    return [operation for name, operation in _load().items() if name == operation.name]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:
