@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from attrs import evolve, frozen
 
-from dwarfgpu.backends.described import DescribedMachine, Region, noting, read_contents
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
@@ -23,6 +22,7 @@ from dwarfgpu.targets.target import UnspecifiedRegister
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from dwarfgpu.backends.described import DescribedMachine, Region
     from dwarfgpu.bits import Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
@@ -138,6 +138,8 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 
 
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
+    from dwarfgpu.backends.described import DescribedMachine, noting, read_contents
+
     machine = DescribedMachine(target)
     seen: set[int] = set()
     for key, node in fields["registers"].entries() if "registers" in fields else ():
@@ -156,6 +158,8 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> Descr
 
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
+    from dwarfgpu.backends.described import Region
+
     fields = node.fields(("space", "address", "bytes"), ("lane",))
     space = space_of(fields["space"], target)
     if "lane" in fields:

@@ -181,23 +181,25 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
         )
 
 
-def _load() -> dict[str, Operation]:
-    if not _SECTIONS:
-        from importlib import import_module
+def _load(wanted: str | None = None) -> dict[str, Operation]:
+    """Import the modules with the rows, all or up to the one with the wanted row; return the rows."""
+    from importlib import import_module
 
-        from dwarfgpu.expr import ops
+    from dwarfgpu.expr import ops
 
-        for name in ops.MODULES:
-            known = len(_ROWS)
-            module = import_module(f"{ops.__name__}.{name}")
-            title = (module.__doc__ or name).splitlines()[0]
-            _SECTIONS.append((title, tuple(_ROWS)[known:]))
+    for name in ops.MODULES[len(_SECTIONS) :]:
+        if wanted in _ROWS:
+            break
+        known = len(_ROWS)
+        module = import_module(f"{ops.__name__}.{name}")
+        title = (module.__doc__ or name).splitlines()[0]
+        _SECTIONS.append((title, tuple(_ROWS)[known:]))
     return _ROWS
 
 
 def find(name: str) -> Operation | None:
     """Return the row of a name or an alias."""
-    return _load().get(name)
+    return _ROWS.get(name) or _load(name).get(name)
 
 
 def row(name: str) -> Operation:

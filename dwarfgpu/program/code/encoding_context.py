@@ -9,8 +9,6 @@ from attrs import evolve, frozen
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr import asm, listing, verify
-from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.targets.resolve import resolve
@@ -38,6 +36,7 @@ class EncodingContext:
     def decoded(self, data: bytes, section: str | None = None) -> Expression:
         """The expression that some bytes are."""
         from dwarfgpu.dialects import known_in
+        from dwarfgpu.expr.decode import decode
 
         return decode(data, self.dialect, self.form, section=section, known_in=known_in)
 
@@ -76,11 +75,15 @@ def setting(
 
 def assemble(text: str, where: EncodingContext) -> bytes:
     """The bytes of a text."""
+    from dwarfgpu.expr import asm
+
     return asm.assemble(text, where.dialect, where.form, target=where.target)
 
 
 def lines(expression: Expression, where: EncodingContext) -> list[Line]:
     """The listing of an expression."""
+    from dwarfgpu.expr import listing
+
     return listing.lines(expression, where.target)
 
 
@@ -102,6 +105,8 @@ def findings(
     expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any
 ) -> list[Finding]:
     """What is wrong with an expression."""
+    from dwarfgpu.expr import verify
+
     return verify.verify(
         expression,
         rules=where.rules,

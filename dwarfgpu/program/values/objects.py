@@ -24,6 +24,7 @@ from dwarfgpu.program.types.model import (
     Void,
 )
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.types.model import BaseClass, Member, StaticMember, Type, VariantPart
-    from dwarfgpu.program.values import arrays
 
 MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
@@ -186,8 +186,6 @@ class Object:
 
     def array(self) -> arrays.Elements:
         """Return the elements of an array, a vector, or a complex number."""
-        from dwarfgpu.program.values import arrays
-
         inner = resolved(self.type)
         if isinstance(inner, Array):
             return arrays.elements(self, inner)
@@ -278,8 +276,6 @@ class Object:
 
     def string(self) -> tuple[ObjectPlace, int]:
         """Return the place of the characters of a string type, and their number (DWARF 5, 5.11)."""
-        from dwarfgpu.program.values import arrays
-
         inner = resolved(self.type)
         if not isinstance(inner, String):
             raise UsageError(f"the type {safe_text(self.type)} is not a string", kind="not_a_string")
@@ -305,8 +301,6 @@ class Object:
 
     def is_undefined(self) -> bool:
         """Whether no bit of the object has a value: "optimized out"."""
-        from dwarfgpu.program.values import arrays
-
         size = known_size(self.type)
         if self.bit_size is None and (size is None or not 0 < size <= arrays.MAX_READ):
             return False
