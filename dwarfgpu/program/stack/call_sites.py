@@ -158,7 +158,7 @@ def _with_code(die: Die) -> Die:
     return die
 
 
-# --- What parameters were when their function was called (DWARF 5 -------------------------------------
+# --- Parameters at the call of their function ---------------------------------------------------------------------
 
 
 def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:

@@ -77,7 +77,7 @@ class Execution:
         return likely or codes[0]
 
 
-# --- A file without a machine -------------------------------------------------------------------------
+# --- A file without a state ---------------------------------------------------------------------------------------
 
 NO_STATE = "there is no machine state"
 HINT = "attach a snapshot or a core file: --state on the command line"

@@ -125,7 +125,7 @@ class Frame:
     def __repr__(self) -> str:
         return f"Frame({self.number}, {self.name or '??'})"
 
-    # --- What it is -----------------------------------------------------------------------------------------------
+    # --- Its place ------------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> Target:
@@ -389,7 +389,7 @@ class Frame:
                 self._around[key] = surroundings
         return surroundings
 
-    # --- The call frame, as expressions ask for it ----------------------------------------------------------------
+    # --- The call frame of expressions ----------------------------------------------------------------------------
 
     @property
     def _activation(self) -> Activation:
@@ -677,7 +677,7 @@ def _based(base: Expression) -> Expression:
     )
 
 
-# --- What the registers of a frame hold ---------------------------------------------------------------
+# --- The contents of registers ------------------------------------------------------------------------------------
 
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 

@@ -174,7 +174,7 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-# --- What is asked for --------------------------------------------------------------------------------------------
+# --- The memory that frames and variables read --------------------------------------------------------------------
 
 
 def _asked_for(attached: Attached) -> set[tuple[int, int, int, int]]:

@@ -251,7 +251,7 @@ def _no_function(name: str) -> NotFound:
     return NotFound("no_function", f'Function "{name[:80]}" not defined.')
 
 
-# --- What a place of a program can see ----------------------------------------------------------------
+# --- The variables that are visible at an address -----------------------------------------------------------------
 
 
 def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:

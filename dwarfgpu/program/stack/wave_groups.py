@@ -190,7 +190,7 @@ def _masks(
         yield [numbers[i] for i in positions], count, int(masks[positions[0]]), None
 
 
-# --- Waves and work-groups as lists -------------------------------------------------------------------
+# --- Work-groups and runs of waves --------------------------------------------------------------------------------
 
 
 @frozen
