@@ -145,11 +145,8 @@ class Dwarf:
                     known.setdefault(unit.header.signature, unit)
         match = known.get(signature)
         if match is None:
-            raise MissingContext(
-                "type_unit",
-                f"no type unit of {self.name} has the signature {signature:#018x}",
-                spec="DWARF 5, 7.5.5",
-            )
+            message = f"no type unit of {self.name} has the signature {signature:#018x}"
+            raise MissingContext("type_unit", message, spec="DWARF 5, 7.5.5")
         return match
 
     def type_at(self, signature: int, unit: Unit) -> Die:
@@ -190,11 +187,8 @@ class Dwarf:
     def supplementary_file(self) -> Dwarf:
         """Return the supplementary object file (DWARF 5, 7.3.6)."""
         if self._supplementary is None:
-            raise MissingContext(
-                "supplementary_file",
-                f"{self.name} refers to a supplementary file, which was not given",
-                spec="DWARF 5, 7.3.6",
-            )
+            message = f"{self.name} refers to a supplementary file, which was not given"
+            raise MissingContext("supplementary_file", message, spec="DWARF 5, 7.3.6")
         return self._supplementary
 
     def compile_units(self) -> Iterator[Unit]:

@@ -148,9 +148,8 @@ class Container:
             index = int(text) if len(text) < 10 else len(self.entries)
             return self._only(list(self.entries[index : index + 1]), f"there is no entry {text}")
         if not text:
-            raise UsageError(
-                f"{self.name}: the @ must be followed by an index or a target", hint=_candidates(self.entries)
-            )
+            message = f"{self.name}: the @ must be followed by an index or a target"
+            raise UsageError(message, hint=_candidates(self.entries))
         if text in KINDS:
             entries = [entry for entry in self.entries if entry.kind == text]
             if entries and not entries[0].id:

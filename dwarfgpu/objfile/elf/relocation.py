@@ -266,9 +266,8 @@ class Relocator:
         if offset + rule.width > len(self._data):
             raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
         if symbol >= len(self._relocations.values):
-            raise self._malformed(
-                "bad_symbol", f"{rule.name} names symbol {symbol}, which does not exist", offset
-            )
+            message = f"{rule.name} names symbol {symbol}, which does not exist"
+            raise self._malformed("bad_symbol", message, offset)
         order = self._layout.byte_order
         end = offset + rule.width
         if addend is None:

@@ -331,9 +331,8 @@ def decompress_some(
 
 
 def _broken(method: str, error: object, file: str, section: str | None, spec: str) -> Exception:
-    return malformed(
-        file, "bad_compression", f"not a {method} stream: {error}", section=section, offset=0, spec=spec
-    )
+    message = f"not a {method} stream: {error}"
+    return malformed(file, "bad_compression", message, section=section, offset=0, spec=spec)
 
 
 def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception]) -> bytes:

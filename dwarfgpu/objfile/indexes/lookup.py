@@ -302,9 +302,8 @@ class Index:
     def _listed_unit(self, offset: int) -> Unit:
         unit = self.dwarf.unit_at(offset)
         if unit.offset != offset:
-            raise unit.error(
-                MalformedFile("bad_reference", f"no unit begins at {offset:#x}", spec="DWARF 5, 6.1.1.4.2")
-            )
+            message = f"no unit begins at {offset:#x}"
+            raise unit.error(MalformedFile("bad_reference", message, spec="DWARF 5, 6.1.1.4.2"))
         return self.dwarf.split_unit(unit) if unit.is_skeleton else unit
 
     def _in_tables(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
@@ -325,9 +324,8 @@ class Index:
             owner = self.dwarf if entry.unit is None else self._listed_unit(entry.unit).dwarf
             return owner.type_unit(entry.signature, split=True).die_at(entry.die_offset)
         if entry.unit is None:
-            raise MalformedFile(
-                "no_unit", f"the name entry at {entry.offset:#x} has no unit", spec="DWARF 5, 6.1.1.4.8"
-            )
+            message = f"the name entry at {entry.offset:#x} has no unit"
+            raise MalformedFile("no_unit", message, spec="DWARF 5, 6.1.1.4.8")
         return self._listed_unit(entry.unit).die_at(entry.die_offset)
 
     # --- By address -------------------------------------------------------------------------------------------------

@@ -212,9 +212,8 @@ def _uleb(data: bytes, position: int, first: int) -> tuple[int, int]:
         bits = byte & 0x7F
         if bits:
             if shift > 63 or (shift == 63 and bits > 1):
-                raise MalformedFile(
-                    "leb128_overflow", "an unsigned LEB128 number has more than 64 bits", spec="DWARF 5, 7.6"
-                )
+                message = "an unsigned LEB128 number has more than 64 bits"
+                raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.6")
             result |= bits << shift
         if byte < 0x80:
             return result, position
@@ -236,9 +235,8 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
     if result >> (shift - 1):
         result -= 1 << shift
     if not -(1 << 63) <= result < 1 << 63:
-        raise MalformedFile(
-            "leb128_overflow", "a signed LEB128 number has more than 64 bits", spec="DWARF 5, 7.6"
-        )
+        message = "a signed LEB128 number has more than 64 bits"
+        raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.6")
     return result, position
 
 

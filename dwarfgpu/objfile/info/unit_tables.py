@@ -66,9 +66,8 @@ class UnitTables:
             return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
         if form in (dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt):
             return self.unit.dwarf.supplementary_file().source, ".debug_str", value
-        raise self.unit.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
-        )
+        message = f"{forms.form_name(form)} is not a string"
+        raise self.unit.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
 
     def string_offset(self, index: int) -> int:
         """Return an entry of the unit's string offsets table (DWARF 5, 7.26)."""
@@ -152,9 +151,8 @@ class UnitTables:
         if base is None:
             if self.unit.suffix:
                 raise self._no_skeleton("addresses")
-            raise self.unit.error(
-                MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
-            )
+            message = "the unit has no DW_AT_addr_base"
+            raise self.unit.error(MissingContext("addr_base", message, spec="DWARF 5, 3.1.1"))
         table = address_table(
             self.unit.source.data(".debug_addr"),
             base,
@@ -266,11 +264,8 @@ class AddressTable:
     def __getitem__(self, index: int) -> int:
         """Return the address with an index; raise an error, not IndexError, if there is none."""
         if not 0 <= index < len(self):
-            error = MalformedFile(
-                "index_out_of_range",
-                f"there is no address {index}, the table has {len(self)}",
-                spec="DWARF 5, 7.27",
-            )
+            message = f"there is no address {index}, the table has {len(self)}"
+            error = MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.27")
             raise error.at(section=self.section, offset=self.base)
         stop = self.base + (index + 1) * (self.segment_size + self.address_size)
         return int.from_bytes(self.data[stop - self.address_size : stop], self.byte_order)
@@ -292,9 +287,8 @@ def address_table(
     """Return the table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
     if version < 5:
         if not 0 <= base <= len(data):
-            error = MalformedFile(
-                "bad_base", f"the base {base:#x} is outside the section", spec="DWARF 5, 7.27"
-            )
+            message = f"the base {base:#x} is outside the section"
+            error = MalformedFile("bad_base", message, spec="DWARF 5, 7.27")
             raise error.at(section=section, offset=base)
         check_address_size(Cursor(data, base, error=MalformedFile, section=section), address_size)
         return AddressTable(data, base, len(data), address_size, byte_order, section=section)

@@ -134,18 +134,13 @@ def read_line_header(
     length, offset_size = initial_length(cursor)
     error: DwarfGpuError | None = None
     if length > cursor.remaining:
-        error = cursor.fail(
-            "truncated",
-            f"the table claims {length} more bytes, {cursor.remaining} are left",
-            "DWARF 5, 6.2.4",
-            offset,
-        )
+        message = f"the table claims {length} more bytes, {cursor.remaining} are left"
+        error = cursor.fail("truncated", message, "DWARF 5, 6.2.4", offset)
     end = cursor.end = min(cursor.position + length, len(data))
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
-        unknown = Unsupported(
-            "line_version", f"version {version} of line tables is not known", spec="DWARF 5, 6.2.4"
-        )
+        message = f"version {version} of line tables is not known"
+        unknown = Unsupported("line_version", message, spec="DWARF 5, 6.2.4")
         raise unknown.at(section=section, offset=offset)
     if version >= 5:
         address_size = cursor.unsigned(1)
@@ -153,11 +148,8 @@ def read_line_header(
         cursor.unsigned(1)  # the size of segment selectors
     header_length = cursor.unsigned(offset_size)
     if header_length > cursor.remaining:
-        raise cursor.fail(
-            "truncated",
-            f"the header claims {header_length} more bytes, {cursor.remaining} are left",
-            "DWARF 5, 6.2.4",
-        )
+        message = f"the header claims {header_length} more bytes, {cursor.remaining} are left"
+        raise cursor.fail("truncated", message, "DWARF 5, 6.2.4")
     program = cursor.position + header_length
     cursor.end = program
     min_instruction_length = cursor.unsigned(1)
@@ -228,19 +220,11 @@ class _Tables:
         start = cursor.position
         count = cursor.uleb()
         if count > cursor.remaining:  # a value has at least one byte, whatever its form
-            raise cursor.fail(
-                "truncated",
-                f"{count} entries do not fit in the {cursor.remaining} bytes left",
-                "DWARF 5, 6.2.4",
-                start,
-            )
+            message = f"{count} entries do not fit in the {cursor.remaining} bytes left"
+            raise cursor.fail("truncated", message, "DWARF 5, 6.2.4", start)
         if count and not form_of:
-            raise cursor.fail(
-                "bad_format",
-                f"the table has {count} entries, but no format for them",
-                "DWARF 5, 6.2.4",
-                start,
-            )
+            message = f"the table has {count} entries, but no format for them"
+            raise cursor.fail("bad_format", message, "DWARF 5, 6.2.4", start)
         self._check_count(count)
         return (self._entry(form_of) for _ in range(count))
 
@@ -315,9 +299,8 @@ class _Tables:
     def _decoded(self, data: bytes) -> str:
         self.text_left -= len(data)
         if self.text_left < 0:
-            raise self.cursor.fail(
-                "limit_exceeded", f"names and sources of more than {MAX_TEXT} bytes", "DWARF 5, 6.2.4"
-            )
+            message = f"names and sources of more than {MAX_TEXT} bytes"
+            raise self.cursor.fail("limit_exceeded", message, "DWARF 5, 6.2.4")
         return decode(data)
 
     def _check_count(self, count: int) -> None:
