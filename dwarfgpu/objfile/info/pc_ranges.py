@@ -138,12 +138,9 @@ class Ranges:
         return self.at(low) + self._numbers[first:last] if low < high else []
 
 
-# --- The chain of inlined calls at an address (DWARF 5 section 3.3.8) ---------------------------------
-# An inlined call is an entry below the function it was inlined into, with the ranges of its code and the
-# position of the call. So the scopes that cover an address, from the outside in, tell who called whom, and
-# each call says where its caller is; only the innermost position comes from the line table.
-
-# Tags (DWARF 5, 7.5.3).
+# --- The scopes that cover an address (DWARF 5 section 3.3.8) -------------------------------------------
+# An inlined call is an entry below the function it was inlined into, with the ranges of its code. So the scopes that
+# cover an address, from the outside in, tell who called whom.
 
 SCOPES = frozenset(
     (
@@ -174,19 +171,6 @@ class ScopeDie(Protocol):
     def tag(self) -> int:
         """DW_TAG_*, by number."""
 
-    @property
-    def name(self) -> str | None:
-        """DW_AT_name, its own or that of the entry its DW_AT_abstract_origin or DW_AT_specification leads to."""
-
-    @property
-    def call_file(self) -> int | None: ...
-
-    @property
-    def call_line(self) -> int | None: ...
-
-    @property
-    def call_column(self) -> int | None: ...
-
     def ranges(self) -> Sequence[tuple[int, int]]:
         """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
 
@@ -201,17 +185,6 @@ class Position:
     file: int | None = None
     line: int | None = None
     column: int | None = None
-
-
-@frozen
-class InlinedFrame:
-    """One level of the chain: a function, and where execution is in it."""
-
-    function: str | None
-    position: Position
-    inlined: bool
-    """Whether it is inlined into the next level; false for the outermost one alone."""
-    die: ScopeDie
 
 
 def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
@@ -245,20 +218,3 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
 def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:
     """Return whether one of the ranges holds an address."""
     return any(start <= address < end for start, end in ranges)
-
-
-def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[InlinedFrame]:
-    """Return the chain of calls at an address: the innermost inlined one first, the physical function last.
-
-    ``scopes`` cover the address, outermost first (`scopes_at`); ``position`` is what the line table says about it. A
-    nested function begins a new chain: it is called, not inlined. Without any function the chain is empty.
-    """
-    chain: list[InlinedFrame] = []
-    for die in reversed(list(scopes)):
-        if die.tag == dw.DW_TAG_subprogram:
-            chain.append(InlinedFrame(die.name, position, inlined=False, die=die))
-            break
-        if die.tag == dw.DW_TAG_inlined_subroutine:
-            chain.append(InlinedFrame(die.name, position, inlined=True, die=die))
-            position = Position(die.call_file, die.call_line, die.call_column)
-    return chain

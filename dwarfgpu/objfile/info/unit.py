@@ -199,12 +199,6 @@ class Unit:
         for offset, _, abbreviation, values in self.entries():
             yield Die(self, offset, abbreviation, values)
 
-    def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
-        from dwarfgpu.objfile.info.decoding import Decoder
-
-        return Decoder(self).entries()
-
     @property
     def root(self) -> Die:
         """The unit entry."""
