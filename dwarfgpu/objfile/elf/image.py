@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
-    from dwarfgpu.objfile.elf.relocation import Relocations
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
 MAX_READ = 1 << 28
@@ -219,16 +218,12 @@ class Image:
                         self._relocating.setdefault(section.header.info, []).append(section)
         return self._relocating.get(index, [])
 
-    def relocations(self, section: Section) -> Relocations:
-        """Return the rows of a relocation section, with what they need from its symbol table."""
-        from dwarfgpu.objfile.elf.relocation import Relocations
-
-        link = section.header.link
+    def symbol_values(self, link: int) -> tuple[list[int], list[int]]:
+        """Return what each symbol of a section adds to a relocated field, and the sizes of the symbols."""
         if link not in self._symbol_values:
             table = self._table(self.sections[link]) if 0 < link < len(self.sections) else None
             self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
-        values, sizes = self._symbol_values[link]
-        return Relocations(section.name, section.type, section.decompressed(), values, sizes)
+        return self._symbol_values[link]
 
     # --- Symbols ------------------------------------------------------------------------------------------------
 

@@ -15,10 +15,9 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.objfile.elf.header import ElfLayout
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
 
 SPECS = {
     EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
@@ -84,12 +83,8 @@ X86_64 = _rules(
         (1, "64", 8, ABSOLUTE),
         (2, "PC32", 4, RELATIVE),
         (3, "GOT32", 4, NEEDS_GOT),
-        (
-            4,
-            "PLT32",
-            4,
-            RELATIVE,
-        ),  # what it calls is defined somewhere: no linkage table is needed to find it
+        # what it calls is defined somewhere: no linkage table is needed to find it
+        (4, "PLT32", 4, RELATIVE),
         (5, "COPY", 0, NEEDS_LOAD),
         (6, "GLOB_DAT", 8, NEEDS_LOAD),
         (7, "JUMP_SLOT", 8, NEEDS_LOAD),
@@ -102,12 +97,8 @@ X86_64 = _rules(
         (14, "8", 1, ABSOLUTE),
         (15, "PC8", 1, RELATIVE),
         (16, "DTPMOD64", 8, NEEDS_TLS),
-        (
-            17,
-            "DTPOFF64",
-            8,
-            ABSOLUTE,
-        ),  # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
+        # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
+        (17, "DTPOFF64", 8, ABSOLUTE),
         (18, "TPOFF64", 8, NEEDS_TLS),
         (19, "TLSGD", 4, NEEDS_TLS),
         (20, "TLSLD", 4, NEEDS_TLS),
@@ -161,74 +152,50 @@ Addends are in the fields."""
 RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
 
 
-@frozen
-class Relocations:
-    """The rows of one relocation section, and what they need from its symbol table."""
-
-    name: str
-    """The section's name."""
-    type: int
-    data: bytes
-    values: Sequence[int]
-    """The place of each symbol in the file."""
-    sizes: Sequence[int]
-
-
-def relocate(
-    data: bytearray,
-    address: int,
-    relocations: Relocations,
-    machine: int,
-    layout: ElfLayout,
-    *,
-    file: str,
-    section: str,
-) -> None:
-    """Apply relocations to the content of the section at ``address``."""
-    if relocations.type == SHT_CREL:
-        message = f"{file}: compact relocations (SHT_CREL) of {section} are not supported"
-        raise Unsupported(
-            "relocation", message, spec="gABI", hint="link the file, or assemble it without --crel"
-        )
-    if machine not in RULES:
-        message = f"{file}: relocations of machine {machine} in {section} are not supported"
+def relocate(data: bytearray, section: Section, source: Section, image: Image) -> None:
+    """Apply the rows of the relocation section ``source`` to the content of a section of an image."""
+    if source.type == SHT_CREL:
+        message = f"{image.name}: compact relocations (SHT_CREL) of {section.name} are not supported"
+        hint = "link the file, or assemble it without --crel"
+        raise Unsupported("relocation", message, spec="gABI", hint=hint)
+    if image.machine not in RULES:
+        message = f"{image.name}: relocations of machine {image.machine} in {section.name} are not supported"
         raise Unsupported("relocation", message, hint="link the file first")
-    Relocator(data, address, relocations, machine, layout, file, section).run()
+    _Relocator(data, section, source, image).run()
 
 
-class Relocator:
+class _Relocator:
     """Applies the rows of one relocation section."""
 
-    __slots__ = ("_address", "_data", "_file", "_layout", "_relocations", "_rules", "_section", "_spec")
+    __slots__ = (
+        "_data",
+        "_file",
+        "_layout",
+        "_rows",
+        "_rules",
+        "_section",
+        "_sizes",
+        "_spec",
+        "_type",
+        "_values",
+    )
 
-    def __init__(
-        self,
-        data: bytearray,
-        address: int,
-        relocations: Relocations,
-        machine: int,
-        layout: ElfLayout,
-        file: str,
-        section: str,
-    ) -> None:
+    def __init__(self, data: bytearray, section: Section, source: Section, image: Image) -> None:
         self._data = data
-        self._address = address
-        self._relocations = relocations
-        self._rules = RULES[machine]
-        self._spec = SPECS[machine]
-        self._layout = layout
-        self._file = file
         self._section = section
+        self._type, self._rows = source.type, source.decompressed()
+        self._values, self._sizes = image.symbol_values(source.header.link)
+        self._rules, self._spec = RULES[image.machine], SPECS[image.machine]
+        self._layout = image.layout
+        self._file = image.name
 
     def run(self) -> None:
         """Apply all rows in order."""
-        relocations, layout, data = self._relocations, self._layout, self._data
-        with_addend = relocations.type == SHT_RELA
+        layout, data = self._layout, self._data
+        with_addend = self._type == SHT_RELA
         row = layout.rela if with_addend else layout.rel
-        rows = relocations.data
-        if len(rows) % row.size:
-            rows = rows[: len(rows) // row.size * row.size]
-        values, count = relocations.values, len(relocations.values)
+        rows = self._rows[: len(self._rows) // row.size * row.size]
+        values, count = self._values, len(self._values)
         shift, mask = (32, 0xFFFFFFFF) if layout.address_size == 8 else (8, 0xFF)
         order = "<" if layout.byte_order == "little" else ">"
         write32 = struct.Struct(order + "I").pack_into
@@ -264,8 +231,8 @@ class Relocator:
             message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked does not have"
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
         if offset + rule.width > len(self._data):
-            raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
-        if symbol >= len(self._relocations.values):
+            raise self._malformed("truncated", f"{rule.name} is past the end of {self._section.name}", offset)
+        if symbol >= len(self._values):
             message = f"{rule.name} names symbol {symbol}, which does not exist"
             raise self._malformed("bad_symbol", message, offset)
         order = self._layout.byte_order
@@ -279,12 +246,12 @@ class Relocator:
         self._data[offset:end] = (value & ((1 << bits) - 1)).to_bytes(rule.width, order)
 
     def _value(self, rule: RelocationType, symbol: int, addend: int, offset: int) -> int:
-        place = self._address + offset
+        place = self._section.address + offset
         if rule.formula == SIZE:
-            return self._relocations.sizes[symbol] + addend
+            return self._sizes[symbol] + addend
         if rule.formula == BASE:
             return addend  # B, how far a file was moved when it was loaded, is 0
-        target = self._relocations.values[symbol] + addend
+        target = self._values[symbol] + addend
         if rule.formula == ABSOLUTE:
             # addresses of 8 bytes wrap, as the additions of a linker do
             return target % (1 << 64) if rule.width == 8 else target
@@ -293,9 +260,11 @@ class Relocator:
         return (target - place - 4) // 4
 
     def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
-        return malformed(self._file, kind, message, section=self._section, offset=offset, spec=self._spec)
+        return malformed(
+            self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec
+        )
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
         error = Unsupported("relocation", message, spec=self._spec, hint=hint)
-        error.at(section=self._section, offset=offset)
+        error.at(section=self._section.name, offset=offset)
         return error

@@ -200,15 +200,7 @@ class Section:
             raise malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
         changed = bytearray(data)
         for source in sources:
-            relocate(
-                changed,
-                self.header.address,
-                image.relocations(source),
-                image.machine,
-                image.layout,
-                file=image.name,
-                section=self.name,
-            )
+            relocate(changed, self, source, image)
         return bytes(changed)
 
 
