@@ -337,7 +337,6 @@ def _line_table(table: LineTable) -> None:
         given(table.next_line, line, numbers)
     for number in list(numbers)[:DEEP]:
         given(table.path, number, "/src")
-    given(table.files_named, "kernels.hip")
     str(table.error)
     given(table.ranges)
 

@@ -170,15 +170,6 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
     return tuple(f"{name}{settings[name]}" for name in sorted(settings))
 
 
-def target_names() -> list[str]:
-    """Return the canonical names of all targets."""
-    from dwarfgpu.targets.amdgpu.processors import processors
-    from dwarfgpu.targets.amdgpu.registers import target_name
-
-    amdgpu = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
-    return ["generic", "x86_64", *amdgpu]
-
-
 def _unknown(name: str, text: str) -> UnknownTarget:
     import difflib
 

@@ -266,5 +266,4 @@ class _Relocator:
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
         error = Unsupported("relocation", message, spec=self._spec, hint=hint)
-        error.at(section=self._section.name, offset=offset)
-        return error
+        return error.at(section=self._section.name, offset=offset)  # type: ignore[no-any-return]
