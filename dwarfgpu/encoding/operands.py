@@ -58,7 +58,8 @@ def read(kind: str, cursor: Cursor, form: Format) -> Any:
     if kind == "tail":
         return cursor.bytes(cursor.remaining)
     if kind == "encoded":
-        return _read_encoded(cursor, form)
+        encoding = cursor.unsigned(1)
+        return encoding, read(pointer_kind(encoding), cursor, form)
     length = cursor.unsigned(1) if kind == "block1" else cursor.uleb()
     if length > cursor.remaining:
         message = f"a block of {length} bytes is longer than the {cursor.remaining} left"
@@ -121,8 +122,3 @@ def pointer_kind(encoding: int) -> str:
         message = f"the pointer encoding {encoding:#x} is not defined"
         raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     return kind
-
-
-def _read_encoded(cursor: Cursor, form: Format) -> tuple[int, int]:
-    encoding = cursor.unsigned(1)
-    return encoding, read(pointer_kind(encoding), cursor, form)

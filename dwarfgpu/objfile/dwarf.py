@@ -31,6 +31,20 @@ LOADED = 1 << 26
 MAX_PROBLEMS = 1000
 
 
+class _Noting:
+    def __init__(self, dwarf: Dwarf) -> None:
+        self._dwarf = dwarf
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if isinstance(error, DwarfGpuError):
+            self._dwarf.note(error)
+            return True
+        return False
+
+
 class Dwarf:
     """All units of one file.
 
@@ -54,6 +68,8 @@ class Dwarf:
         """The dialect that was asked for, if any."""
         self.problems: list[DwarfGpuError] = []
         """What has been found broken so far, without having been in the way."""
+        self.noting = _Noting(self)
+        """``with dwarf.noting:`` ends at an error, which becomes a problem."""
         self.package: Dwarf | None = None if package is None else self._related(package)
         self._supplementary = None if supplementary is None else self._related(supplementary)
         self._open_split = open_split

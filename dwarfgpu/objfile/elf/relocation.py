@@ -167,19 +167,6 @@ def relocate(data: bytearray, section: Section, source: Section, image: Image) -
 class _Relocator:
     """Applies the rows of one relocation section."""
 
-    __slots__ = (
-        "_data",
-        "_file",
-        "_layout",
-        "_rows",
-        "_rules",
-        "_section",
-        "_sizes",
-        "_spec",
-        "_type",
-        "_values",
-    )
-
     def __init__(self, data: bytearray, section: Section, source: Section, image: Image) -> None:
         self._data = data
         self._section = section

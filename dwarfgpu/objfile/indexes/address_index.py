@@ -108,8 +108,6 @@ def _select_variables(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class VariableIndex:
     """The variables of one unit by address."""
 
-    __slots__ = ("_starts", "_unit", "_variables")
-
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         rows: list[

@@ -53,8 +53,6 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class NameIndex:
     """The names of one unit. An entry with a name may not be an entry of an index (`entries.kind_of`)."""
 
-    __slots__ = ("_inherited", "_readers", "_unit", "names")
-
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._readers: dict[Abbreviation, _PlanReader] = {}

@@ -73,8 +73,6 @@ class LookAtAll(Exception):
 class Needle:
     """A name, and where it is in the string sections of one file."""
 
-    __slots__ = ("_offsets", "name", "source")
-
     def __init__(self, source: SectionSource, name: bytes) -> None:
         self.source = source
         self.name = name

@@ -95,19 +95,6 @@ class AbbreviationTable:
     how many more there may be in this and other tables of the section: tables that overlap would fill the memory.
     """
 
-    __slots__ = (
-        "_by_code",
-        "_cursor",
-        "_dense",
-        "_family",
-        "_kept",
-        "_room",
-        "_rows",
-        "_shapes",
-        "offset",
-        "problem",
-    )
-
     def __init__(
         self,
         data: bytes,

@@ -63,8 +63,6 @@ class Budget:
     lists that overlap, could ask for any number of either.
     """
 
-    __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
-
     def __init__(self, size: int) -> None:
         """Set the limit: ``size`` is that of the entries, in bytes."""
         self._most = max(MIN_RANGES, size)

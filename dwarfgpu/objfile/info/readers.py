@@ -176,8 +176,6 @@ class EntryLayout:
 class Family:
     """The layouts of one format of units."""
 
-    __slots__ = ("format", "layouts", "sizes")
-
     def __init__(self, format: Format) -> None:
         self.format = format
         every = ((code, fixed_size(form.encoding, format)) for code, form in FORMS.items())

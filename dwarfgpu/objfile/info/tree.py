@@ -37,25 +37,6 @@ MAX_DEPTH = 1 << 16
 class UnitTree:
     """The entries of one unit. All offsets count from its header."""
 
-    __slots__ = (
-        "_above",
-        "_data",
-        "_error",
-        "_first",
-        "_marks",
-        "_open",
-        "_owners",
-        "_parents",
-        "_paths",
-        "_position",
-        "_questions",
-        "_section",
-        "_seen",
-        "_stops",
-        "_table",
-        "_unit",
-    )
-
     def __init__(self, data: bytes, first: int, table: AbbreviationTable, unit: int, section: str) -> None:
         self._data = data
         self._table = table

@@ -13,8 +13,10 @@ from attrs import frozen
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
+from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
@@ -28,26 +30,14 @@ MAX_ENTRIES = 1 << 20
 MAX_TEXT = 1 << 27
 """How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
 
-# Content types (DWARF 5, 7.22, and A.6.2.4.1).
-
-_FIXED_FORMS = {
-    dw.DW_FORM_data1: 1,
-    dw.DW_FORM_data2: 2,
-    dw.DW_FORM_data4: 4,
-    dw.DW_FORM_data8: 8,
-    dw.DW_FORM_flag: 1,
-}
-"""Forms of numbers by their size: data1, data2, data4, data8, flag."""
-_BLOCK_FORMS = {dw.DW_FORM_block1: 1, dw.DW_FORM_block2: 2, dw.DW_FORM_block4: 4}
-"""Forms of blocks by the size of their length: block1, block2, block4."""
 _OFFSET_FORMS = {
     dw.DW_FORM_line_strp: "line_strp",
     dw.DW_FORM_strp: "strp",
     dw.DW_FORM_strp_sup: "strp_sup",
     dw.DW_FORM_GNU_strp_alt: "strp_sup",
 }
-_INDEX_FORMS = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, dw.DW_FORM_strx4: 4}
-"""Forms of string indices by their size: strx1 to strx4."""
+_NUMBERS = (dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_sdata)
+_OTHER_FORMS = frozenset((*_NUMBERS, dw.DW_FORM_flag, dw.DW_FORM_sec_offset, *BLOCKS, *STRING_INDEX))
 
 
 @frozen
@@ -161,7 +151,7 @@ def read_line_header(
     if opcode_base == 0:
         raise cursor.fail("bad_opcode_base", "special opcodes cannot begin at 0", "DWARF 5, 6.2.4 (11)")
     opcode_lengths = cursor.bytes(opcode_base - 1)
-    tables = _Tables(cursor, offset_size, string_at)
+    tables = _Tables(cursor, Format(address_size, offset_size, byte_order, version), string_at)
     try:
         tables.read(version)
     except DwarfGpuError as problem:
@@ -191,9 +181,9 @@ def read_line_header(
 class _Tables:
     """Reads the directory and file tables."""
 
-    def __init__(self, cursor: Cursor, offset_size: int, string_at: StringAt | None) -> None:
+    def __init__(self, cursor: Cursor, form: Format, string_at: StringAt | None) -> None:
         self.cursor = cursor
-        self.offset_size = offset_size
+        self.format = form
         self.string_at = string_at
         self.directories: list[str] = []
         self.files: list[FileEntry] = []
@@ -249,30 +239,16 @@ class _Tables:
         if form == dw.DW_FORM_string:
             return self._string()
         if form in _OFFSET_FORMS:
-            return self._elsewhere(_OFFSET_FORMS[form], cursor.unsigned(self.offset_size))
+            return self._elsewhere(_OFFSET_FORMS[form], cursor.unsigned(self.format.offset_size))
         if form == dw.DW_FORM_udata:
             return cursor.uleb()
         if form == dw.DW_FORM_data16:
             return cursor.bytes(16)
-        if form in _FIXED_FORMS:
-            return cursor.unsigned(_FIXED_FORMS[form])
-        if form in _INDEX_FORMS:
-            return self._elsewhere("strx", cursor.unsigned(_INDEX_FORMS[form]))
-        return self._rare_value(form)
-
-    def _rare_value(self, form: int) -> int | bytes | str:
-        cursor = self.cursor
-        if form in _BLOCK_FORMS:
-            return cursor.bytes(cursor.unsigned(_BLOCK_FORMS[form]))
-        if form == dw.DW_FORM_block:
-            return cursor.bytes(cursor.uleb())
-        if form == dw.DW_FORM_sdata:
-            return cursor.sleb()
-        if form == dw.DW_FORM_sec_offset:
-            return cursor.unsigned(self.offset_size)
-        if form in {dw.DW_FORM_strx, dw.DW_FORM_GNU_str_index}:
-            return self._elsewhere("strx", cursor.uleb())
-        raise cursor.fail("bad_form", f"the form {form:#x} is not allowed in a line table", "DWARF 5, 7.22")
+        if form not in _OTHER_FORMS:
+            message = f"the form {form:#x} is not allowed in a line table"
+            raise cursor.fail("bad_form", message, "DWARF 5, 7.22")
+        value: int | bytes = read_value(cursor, form, self.format)
+        return self._elsewhere("strx", int(value)) if form in STRING_INDEX else value
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
