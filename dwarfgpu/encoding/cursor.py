@@ -98,7 +98,7 @@ class Cursor:
                 shift += 7
             elif byte & 0x7F != (
                 0x7F if result >> (_WIDE - 1) else 0
-            ):  # more than padding: stop before it gets slow
+            ):  # not padding: stop before it gets slow
                 message = "a LEB128 number has more than 64 bits"
                 raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
             if byte < 0x80:

@@ -79,7 +79,6 @@ def resolve_elf(
 
 
 def _generic(byte_order: Literal["little", "big"], address_size: int) -> Target:
-
     if byte_order not in ("little", "big"):
         raise UsageError(f"byte order {byte_order!r} is neither little nor big")
     if address_size not in ADDRESS_SIZES:

@@ -199,7 +199,8 @@ def hsa_notes(image: Image) -> HsaNotes:
             message = f"{note.type_name} has only {len(note.data)} bytes"
             error = malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
             problems.append(error)
-    return HsaNotes(*map(contents.get, _READERS), tuple(problems))
+    fields: list[Any] = [*map(contents.get, _READERS), tuple(problems)]
+    return HsaNotes(*fields)
 
 
 def code_object_version(image: Image) -> int | None:

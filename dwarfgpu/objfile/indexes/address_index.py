@@ -112,12 +112,10 @@ class VariableIndex:
         self._unit = unit
         rows: list[
             tuple[int, int, bytes]
-        ] = []  # (address, offset of the entry, the expression after the address)
+        ] = []  # (address, offset of the entry, what follows in the expression)
         for offset, plan, picked in scan(unit, _select_variables):
-            form, location = (
-                plan.abbreviation.form_of(dw.DW_AT_location),
-                picked[plan.places[dw.DW_AT_location]],
-            )
+            form = plan.abbreviation.form_of(dw.DW_AT_location)
+            location = picked[plan.places[dw.DW_AT_location]]
             if form == dw.DW_FORM_indirect:
                 form, location = location.form, location.value
             if class_of(form, dw.DW_AT_location, unit.version) != "exprloc":
@@ -304,9 +302,7 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
         message = f"a segment selector cannot have {segment_size} bytes"
         raise cursor.fail("bad_segment_size", message, "DWARF 5, 6.1.2")
     tuple_size = segment_size + 2 * address_size
-    first = (
-        start + -(-(cursor.position - start) // tuple_size) * tuple_size
-    )  # tuples are aligned to their size
+    first = start + -(-(cursor.position - start) // tuple_size) * tuple_size  # they are aligned to their size
     if first > end:
         message = "the header of a set is not followed by a tuple"
         raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)

@@ -89,19 +89,6 @@ class Index:
             addresses = self._addresses[unit] = functions_of(unit)
         return addresses
 
-    def drop_caches(self) -> None:
-        """Free the memory; what is needed later is made again."""
-        self._units = self._groups = self._tables = None
-        self._covered.clear()
-        self._names.clear()
-        self._addresses.clear()
-        self._searched.clear()
-        self._results.clear()
-        self._spans.clear()
-        self._variables.clear()
-        self._budget = None
-        self._sets = self._ranges = None
-
     # --- By name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[IndexEntry]:

@@ -34,11 +34,8 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
     """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
-    end = (
-        low + high
-        if class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
-        else unit.address(form, high)
-    )
+    is_size = class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
+    end = low + high if is_size else unit.address(form, high)
     if is_dead(low, unit.address_size) or low >= end:
         return []
     return [(low, end)]

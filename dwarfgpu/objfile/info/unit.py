@@ -486,9 +486,7 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
         signature, type_offset = cursor.unsigned(8), cursor.unsigned(offset_size)
     elif unit_type in (dw.DW_UT_skeleton, dw.DW_UT_split_compile):
         dwo_id = cursor.unsigned(8)
-    elif not (
-        unit_type in (dw.DW_UT_compile, dw.DW_UT_partial) or unit_type >= 0x80
-    ):  # from 0x80 on those of vendors
+    elif unit_type not in (dw.DW_UT_compile, dw.DW_UT_partial) and unit_type < 0x80:  # then those of vendors
         raise cursor.fail("bad_unit_type", f"the unit type {unit_type:#x} is not known", SPEC, offset)
     format = Format(address_size, offset_size, byte_order, version)  # noqa: A001
     return UnitHeader(

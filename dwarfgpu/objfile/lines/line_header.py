@@ -89,10 +89,8 @@ class LineHeader:
     def directory(self, index: int, compilation_directory: str = "") -> str:
         """Return the path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
-            if index == 0 and self.directories:
-                return self.directories[
-                    0
-                ]  # is the compilation directory, and not relative to it (6.2.4 (16))
+            if index == 0 and self.directories:  # the compilation directory, not relative to it (6.2.4 (16))
+                return self.directories[0]
             path = self.directories[index] if 0 <= index < len(self.directories) else ""
             base = self.directories[0] if self.directories else compilation_directory
         else:

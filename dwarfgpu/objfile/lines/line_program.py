@@ -366,9 +366,7 @@ class _Wide:
     def __init__(self, header: LineHeader) -> None:
         self.max_operations = header.max_operations
         self.length = header.min_instruction_length
-        self.parts = [
-            (0, 0)
-        ]  # the row from which on operations are counted from an address, and that address
+        self.parts = [(0, 0)]  # the row from which on operations are counted, and the address they count from
 
     def begin(self, row: int, address: int) -> None:
         self.parts.append((row, address))

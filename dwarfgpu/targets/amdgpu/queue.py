@@ -122,7 +122,7 @@ class Structure:
 
 def _fields(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]:
     """Return rows, given as offset, size, name, kind, meaning, bits and meanings, that one clause defines."""
-    return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)
+    return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)  # type: ignore[call-arg]
 
 
 # --- The structures of AMD's queues in memory ---------------------------------------------------------
