@@ -83,6 +83,7 @@ def _units_json(items: Iterator[Item]) -> Iterator[dict[str, Any]]:
     """Units, each with its entries, which have to be asked for before the next unit."""
     from dwarfgpu.program.dump.entries import ShownUnit
     from dwarfgpu.render import dump as render
+    from dwarfgpu.render.layout import plain
 
     unit = next(items, None)
 
@@ -96,16 +97,17 @@ def _units_json(items: Iterator[Item]) -> Iterator[dict[str, Any]]:
         unit = None
 
     while isinstance(unit, ShownUnit):
-        yield {**render.unit_json(unit), "entries": of_unit()}
+        yield {**plain(unit), "entries": of_unit()}
 
 
 def _print_item(session: Session, file: CodeObject, item: Item) -> None:
     from dwarfgpu.program.dump.entries import ShownUnit
     from dwarfgpu.render import dump as render
+    from dwarfgpu.render.layout import plain
 
     if isinstance(item, ShownUnit):
         if session.as_lines:
-            session.print_json({"file": file.name, "unit": render.unit_json(item)})
+            session.print_json({"file": file.name, "unit": plain(item)})
         else:
             session.print_paragraph(render.unit_text(item, session.style))
     elif session.as_lines:

@@ -95,6 +95,7 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
     from dwarfgpu.errors import NotFound
     from dwarfgpu.program.code import code_lookup
     from dwarfgpu.render import files as render
+    from dwarfgpu.render.layout import plain
 
     addresses: list[Any] = []
     names: list[Any] = []
@@ -109,8 +110,8 @@ def _look_up(session: Session, file: CodeObject, options: Any) -> int:
             names += code_lookup.named(file, name)
         except NotFound as error:
             errors.append(error)
-    documents = [render.address_json(each) for each in addresses]
-    named = [render.named_json(each) for each in names]
+    documents = [plain(each) for each in addresses]
+    named = [plain(each) for each in names]
     if session.as_lines:
         for document in (*documents, *named):
             session.print_json({"file": file.name, **document})

@@ -75,6 +75,7 @@ def _asm(session: Session, options: Any) -> int:
 def _verify(session: Session, options: Any) -> int:
     from dwarfgpu.program.code import encoding_context
     from dwarfgpu.render import operations as render
+    from dwarfgpu.render.layout import plain
 
     if (options.ops is None) == (options.hex is None):
         message = "exactly one of --ops and --hex is needed"
@@ -90,7 +91,7 @@ def _verify(session: Session, options: Any) -> int:
     document = {
         "dialect": where.dialect.name,
         "rules": where.rules.name,
-        "findings": map(render.finding_json, found),
+        "findings": map(plain, found),
     }
     session.print_rows(document, "findings", render.findings_text(found, session.style))
     return NO_ANSWER if found else OK
