@@ -44,7 +44,7 @@ from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.stack.frame import Frame
 from dwarfgpu.program.variables.variable import STATIC, Described, Variable, kind_of
-from dwarfgpu.render.call_frame_info import entry_text
+from dwarfgpu.render.call_frame_info import listed_text
 
 __all__ = ["Bridge"]
 
@@ -346,7 +346,7 @@ class Bridge:
 
     def frame_text(self, entry: CIE | FDE | Cie | Fde) -> str:
         """Return an entry as text: its instructions and its rows, with registers and address spaces by name."""
-        return "\n".join(entry_text(self._own(entry), self._frames))
+        return "\n".join(listed_text(self._frames.listed(self._own(entry)), self._frames))
 
     def _own(self, entry: CIE | FDE | Cie | Fde) -> Cie | Fde:
         return entry if isinstance(entry, (Cie, Fde)) else self.frame_entry(entry)

@@ -31,6 +31,7 @@ from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render import files as render_files
 from dwarfgpu.render import kernels as render_kernels
+from dwarfgpu.render.layout import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +122,7 @@ def dumped(code: CodeObject) -> None:
     for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
         if isinstance(item, ShownUnit):
             render_entries.unit_text(item)
-            json.dumps(render_entries.unit_json(item))
+            json.dumps(plain(item))
         else:
             render_entries.entry_text(item)
             json.dumps(render_entries.entry_json(item))
@@ -169,7 +170,7 @@ def by_address(code: CodeObject) -> None:
         found = given(code_lookup.at_address, code, address)
         if found is not None:
             render_files.address_text(found)
-            json.dumps(render_files.address_json(found))
+            json.dumps(plain(found))
         given(image.read, address, 16)
     given(code_lookup.parse_address, code, "main+1")
 
@@ -183,7 +184,7 @@ def by_name(code: CodeObject) -> None:
         found = given(code_lookup.named, code, name)
         if found is not None:
             render_files.named_text(found)
-            json.dumps([render_files.named_json(each) for each in found])
+            json.dumps([plain(each) for each in found])
 
 
 # --- Sections, notes, symbols -------------------------------------------------------------------------------------

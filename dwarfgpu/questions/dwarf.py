@@ -19,7 +19,7 @@ from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.expressions import bytes_of
 from dwarfgpu.questions.values import frame_repaired
 from dwarfgpu.render.explanations import Explainer
-from dwarfgpu.render.layout import lanes_text, wrapped
+from dwarfgpu.render.layout import lanes_text, plain, wrapped
 from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class _Dump:
 
         for item in self.items:
             if isinstance(item, ShownUnit):
-                yield {"unit": render.unit_json(item)}
+                yield {"unit": plain(item)}
             else:
                 yield {"entry": render.entry_json(item)}
         for _name, parts, json, _text in self._sections():
@@ -245,7 +245,7 @@ class _Dump:
             unit = None
 
         while isinstance(unit, ShownUnit):
-            yield {**render.unit_json(unit), "entries": of_unit()}
+            yield {**plain(unit), "entries": of_unit()}
 
     def _sections(self) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:
         """Yield the name of each section, its parts, and what writes a part as JSON and as text."""

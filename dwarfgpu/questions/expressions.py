@@ -113,6 +113,8 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.render.layout import plain
+
     context = encoding_of(selection, arguments)
     if arguments.has("ops"):
         expression = context.parsed(arguments.get("ops"))
@@ -128,7 +130,7 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
     data = {
         "dialect": context.dialect.name,
         "rules": context.rules.name,
-        "findings": map(render.finding_json, findings),
+        "findings": map(plain, findings),
     }
     return Document(
         data,
@@ -142,7 +144,7 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.variables.variable import all_variables, checked
     from dwarfgpu.questions.dwarf import variables_called
     from dwarfgpu.render.explanations import Explainer
-    from dwarfgpu.render.layout import counted, problem_json, shown
+    from dwarfgpu.render.layout import counted, plain, problem_json, shown
 
     frame = selection.frame
     variables: Iterable[Variable]
@@ -179,10 +181,7 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
         "locations": len(locations),
         "findings": [
             *({"variable": name, "error": problem_json(error)} for name, error in errors),
-            *(
-                {"variable": location.variable.name, **render.finding_json(finding)}
-                for location, finding in findings
-            ),
+            *({"variable": location.variable.name, **plain(finding)} for location, finding in findings),
         ],
     }
     return Document(data, text, rows="findings", has_failed=bool(total))

@@ -12,7 +12,7 @@ from dwarfgpu.program.values.scalars import character_prefix, scalar_of
 from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, beside, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ class WaveValuesRenderer:
         cells = Cells(values, self.letter, locations=self.locations)
         for waves, line, places in self._rows(cells):
             label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
-            first, *rest = wrapped(f"{label}: {line}", WIDTH - 4)
-            yield f"    {first}"
-            yield from (f"      {text}" for text in rest)
+            yield from beside("    ", wrapped(f"{label}: {line}", WIDTH - 4), 6)
             yield from (f"      {self.style('dim', place)}" for place in places)
         for count, reason in values.missing(inactive=self.inactive):
             what = f"{NO_VALUE[reason.state]} in {counted(count, 'lane')}: {reason.message}"
@@ -245,8 +243,7 @@ class Cells:
             return self.renderer.lane_document(self.values.at(wave, position))
         content = self._documents.get(key)
         if content is None:
-            content = self.renderer.lane_document(self.values.at(wave, position))
-            self._documents[key] = content
+            content = self._documents[key] = self.renderer.lane_document(self.values.at(wave, position))
         return {**content, "state": STATES[int(self.states[wave, position])]}
 
     def places(self, wave: int, positions: list[int]) -> tuple[str, ...]:
@@ -277,9 +274,6 @@ def bits_tell(type: Type, depth: int = 0) -> bool:
         body = inner.body
         if inner.is_incomplete or body.variant_parts or body.statics:
             return False
-        if any(member.location is not None for member in body.members):
-            return False
-        if any(base.location is not None for base in body.bases):
-            return False
-        return all(bits_tell(part.type, depth + 1) for part in (*body.members, *body.bases))
+        parts: list[Any] = [*body.members, *body.bases]
+        return all(part.location is None and bits_tell(part.type, depth + 1) for part in parts)
     return isinstance(inner, (Base, Enumeration, MemberPointer))
