@@ -1,4 +1,4 @@
 """Call frame information as a file holds it (DWARF 5 section 6.4.1, A.6.4.1).
 
-A `section` is a row of `entries`; `index` finds the one of an address.
+`frame_section` reads the entries of a section; `fde_index` finds the entry for an address.
 """

@@ -1,6 +1,5 @@
 """Indexes: functions, variables and types by name and by address.
 
-`index` answers, and says what an index is about with `entries`. What a producer wrote is used where it is:
-`debug_names` and `aranges` read it. For other units `name_index`, `variable_index` and `address_index` are
-made one by one, and `name_search` says which units a name can be in at all.
+`lookup` answers. An index of the producer is used where there is one: `debug_names` reads it. For other units
+`name_index` and `address_index` are made when needed, and `name_search` finds the units that can have a name at all.
 """

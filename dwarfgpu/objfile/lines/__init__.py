@@ -1,4 +1,4 @@
 """Line tables: from addresses to source positions and back (DWARF 5 section 6.2).
 
-A `table` answers questions; `header` and `program` read its two parts.
+A `line_table` answers questions; `line_header` and `line_program` read its two parts.
 """
