@@ -220,7 +220,7 @@ class Debugger:
         """The machine; an error if there is none."""
         if self.attached is None:
             hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
-            raise UsageError("there is no machine", kind="no_machine", hint=hint)
+            raise UsageError("no state", kind="no_machine", hint=hint)
         return self.attached
 
     @property
